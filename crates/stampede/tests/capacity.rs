@@ -2,6 +2,8 @@
 //! disk.
 
 mod common;
+#[macro_use]
+mod words;
 
 use std::io::BufRead as _;
 use std::process::Output;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use common::{Sandbox, finish, skipped, stderr, stdout};
 use serde_json::Value;
+use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(150);
 
@@ -80,8 +83,8 @@ fn the_limit_of_a_real_runtime_is_named() {
     let short = ["--for", "1s", "--warm-up", "200ms", "--seed", "1"];
     let output = finish(sandbox.stampede(&[&args[..], &short[..]].concat()), LIMIT);
     let out = stdout(&output);
-    let busy = "limited by: worker-bound: all 2 workers were busy";
-    assert!(out.contains(busy), "{out}{}", stderr(&output));
+    let busy = code_or("all_workers_busy", "worker-bound: all 2 workers were busy");
+    assert!(out.contains(&format!("limited by: {busy}")), "{out}{}", stderr(&output));
     let found = capacity_json(&sandbox);
     let points = found["runtimes"][0]["points"].as_array().expect("points");
     let names = |point: &&Value| point["held_back"]["cause"] == "workers";
@@ -150,12 +153,16 @@ fn an_impossible_search_is_refused_before_anything_starts() {
     };
     if !skipped(&["nginx", "php-fpm"]) {
         let message = refused(&["--expect", "throughput >= 100"]);
-        assert!(message.contains("says how much, and that is what is searched for"), "{message}");
+        let why = code_or("demands_throughput", "says how much, and that is what is searched for");
+        assert!(message.contains(why), "{message}");
         let message = refused(&["--cpus", "1,2"]);
-        assert!(message.contains("several numbers of CPUs"), "{message}");
+        let why = code_or("several_cpu_counts", "several numbers of CPUs");
+        assert!(message.contains(why), "{message}");
     }
-    assert!(refused(&["--precision", "0%"]).contains("hint: from 1% to 50%"));
-    assert!(refused(&["--max-time", "soon"]).contains("--max-time soon"));
+    let hint = code_or("hint: unusable_precision", "hint: from 1% to 50%");
+    assert!(refused(&["--precision", "0%"]).contains(hint));
+    let why = code_or("unusable_length", "--max-time soon");
+    assert!(refused(&["--max-time", "soon"]).contains(why));
     assert!(!sandbox.path().join("stampede-results").exists());
 }
 

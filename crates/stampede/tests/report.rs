@@ -164,8 +164,9 @@ fn a_reason_has_its_evidence_in_brackets() {
         before.opcache = opcache;
         before.ini.insert("opcache.enable".into(), enabled.into());
     }
-    let line = "limit of nginx-fpm: OPcache is off: every request compiles its files anew; set `opcache.enable=1` \
-                (opcache.enable=0; in 1 of 2 trials)";
+    let words = "OPcache is off: every request compiles its files anew; set `opcache.enable=1`";
+    let cause = code_or("opcache_off", words);
+    let line = &format!("limit of nginx-fpm: {cause} (opcache.enable=0; in 1 of 2 trials)");
     let text = page(&run, 200);
     assert!(text.contains(line), "{text}");
     let markdown = markdown(&summarize(&run));

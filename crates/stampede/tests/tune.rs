@@ -53,11 +53,12 @@ fn impossible_tuning_is_refused_before_anything_starts() {
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         stderr(&output)
     };
-    let why = code_or("set", "does not name two values or more");
+    let why = code_or("setting_error", "does not name two values or more");
     assert!(refused(&["--set", "workers=8"]).contains(why));
-    let why = code_or("set", "not a range of whole numbers");
+    let why = code_or("setting_error", "not a range of whole numbers");
     assert!(refused(&["--set", "workers=9..2"]).contains(why));
-    assert!(refused(&["--rate", "many"]).contains("hint: requests per second"));
+    let hint = code_or("hint: unusable_rate", "hint: requests per second");
+    assert!(refused(&["--rate", "many"]).contains(hint));
     if !skipped(&["nginx", "php-fpm"]) {
         let message = refused(&["--set", "wrokers=2..8"]);
         assert!(message.contains(code_or("set", "wrokers")), "{message}");

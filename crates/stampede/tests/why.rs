@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::why::{LIMIT, WhyRun};
+use common::why::{LIMIT, WhyRun, says};
 use common::{Sandbox, finish, skipped, stdout, summary};
 use serde_json::Value;
 
@@ -55,11 +55,13 @@ runtimes:
 ",
     );
     for runtime in ["two", "grows", "prefork", "builtin"] {
-        let (text, evidence) = run_result.found(runtime, "workers");
-        assert!(
-            text.starts_with("worker-bound: all 2 workers were busy, but the CPU only"),
-            "{text}"
+        let (why, evidence) = run_result.found(runtime, "workers");
+        assert_eq!(
+            (&why["code"], &why["workers"]),
+            (&"all_workers_busy".into(), &2.into()),
+            "{why}"
         );
+        assert!(why["cpu_share"].is_f64(), "{why}");
         assert!(evidence.contains("at most 8 requests in flight"), "{evidence}");
     }
     let (_, evidence) = run_result.found("two", "workers");
@@ -88,21 +90,18 @@ runtimes:
   - looks: {use: nginx-fpm, php_ini: {opcache.validate_timestamps: 1, opcache.revalidate_freq: 0}}
 ",
     );
-    let (text, evidence) = run_result.found("plain", "cpu");
-    assert!(text.starts_with("CPU-bound:"), "{text}");
+    let (why, evidence) = run_result.found("plain", "cpu");
+    assert!(why["code"] == "cpu_full" || why["code"] == "cpu_taken", "{why}");
     assert!(evidence.contains("php:"), "{evidence}");
     run_result.silent("plain", "opcache");
     run_result.silent("plain", "workers");
     run_result.silent("plain", "xdebug");
     assert_eq!(run_result.causes("off"), ["opcache", "cpu"]);
-    let (text, evidence) = run_result.found("off", "opcache");
-    assert_eq!(
-        text,
-        "OPcache is off: every request compiles its files anew; set `opcache.enable=1`"
-    );
+    let (why, evidence) = run_result.found("off", "opcache");
+    assert_eq!(why["code"], "opcache_off");
     assert!(evidence.contains("opcache.enable=0"), "{evidence}");
-    let (text, _) = run_result.found("looks", "opcache");
-    assert!(text.contains("opcache.revalidate_freq=0"), "{text}");
+    let (why, _) = run_result.found("looks", "opcache");
+    assert_eq!(why["code"], "opcache_checks_files");
 }
 
 #[test]
@@ -122,12 +121,13 @@ runtimes:
   - roomy: {use: nginx-fpm}
 ",
     );
-    let (text, evidence) = run_result.found("unix", "backlog");
-    assert!(text.contains("fpm.sock (listen backlog 1) was full"), "{text} {evidence}");
+    let (why, evidence) = run_result.found("unix", "backlog");
+    assert!(why["listener"].as_str().is_some_and(|name| name.ends_with("fpm.sock")), "{why}");
+    assert_eq!((&why["code"], &why["backlog"]), (&"queue_full".into(), &1.into()), "{evidence}");
     assert!(evidence.contains("11: Resource temporarily unavailable"), "{evidence}");
-    let (text, _) = run_result.found("tcp", "backlog");
-    assert!(text.contains("(listen backlog 1) was full"), "{text}");
-    assert!(text.contains("connections were dropped"), "{text}");
+    let (why, _) = run_result.found("tcp", "backlog");
+    assert_eq!((&why["code"], &why["backlog"]), (&"queue_dropped".into(), &1.into()), "{why}");
+    assert!(why["drops"].as_u64() > Some(0), "{why}");
     run_result.silent("roomy", "backlog");
     assert_eq!(run_result.causes("roomy"), ["workers"]);
 }
@@ -149,8 +149,8 @@ load: {rush: {concurrency: 200, for: 2s}}
 runtimes: [nginx-50, nginx-fpm]
 ",
     );
-    let (text, _) = run_result.found("nginx-50", "web-server");
-    assert!(text.contains("worker_connections are not enough"), "{text}");
+    let (why, _) = run_result.found("nginx-50", "web-server");
+    assert!(says(&why, "worker_connections are not enough"), "{why}");
     // Refused connections keep the load thread fully busy, which is reported as another cause.
     let causes = run_result.causes("nginx-50");
     assert_eq!(causes.into_iter().find(|cause| *cause != "generator"), Some("web-server"));
@@ -173,8 +173,8 @@ runtimes:
   - many: {use: apache-modphp, workers: 24}
 ",
     );
-    let (text, _) = run_result.found("three", "web-server");
-    assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
+    let (why, _) = run_result.found("three", "web-server");
+    assert!(says(&why, "server reached MaxRequestWorkers"), "{why}");
     run_result.silent("many", "web-server");
     run_result.silent("many", "workers");
 }
@@ -213,14 +213,14 @@ fn failures_quote_the_log_line_that_explains_them() {
         WhyRun::in_sandbox(sandbox, &plan)
     };
     let died = run("posix_kill(getmypid(), 9);", "");
-    let (text, evidence) = died.found("it", "upstream");
-    assert!(text.starts_with("502 "), "{text}");
+    let (why, evidence) = died.found("it", "upstream");
+    assert_eq!((&why["code"], &why["status"]), (&"upstream_failed".into(), &502.into()), "{why}");
     assert!(evidence.contains("exited on signal 9"), "{evidence}");
     assert!(evidence.contains("nginx's log"), "{evidence}");
 
     let late = run("sleep(1);", ", append: {nginx.conf: 'fastcgi_read_timeout 200ms;'}");
-    let (text, _) = late.found("it", "upstream");
-    assert!(text.starts_with("504 ") && text.contains("upstream timed out (110"), "{text}");
+    let (why, _) = late.found("it", "upstream");
+    assert!(why["status"] == 504 && says(&why, "upstream timed out (110"), "{why}");
 
     let gone = |runtime: &str| {
         let sandbox = Sandbox::new();
@@ -232,17 +232,17 @@ fn failures_quote_the_log_line_that_explains_them() {
         WhyRun::in_sandbox(sandbox, &plan).found(runtime, "upstream").0
     };
     if !skipped(&["apache2"]) {
-        let text = gone("apache-fpm");
-        assert!(text.starts_with("503 ") && text.contains(" said: "), "{text}");
+        let why = gone("apache-fpm");
+        assert!(why["status"] == 503 && why["line"] != "", "{why}");
     }
     if !skipped(&["lighttpd"]) {
-        let text = gone("lighttpd-fcgi");
-        assert!(text.starts_with("500 ") && text.contains("lighttpd said: "), "{text}");
+        let why = gone("lighttpd-fcgi");
+        assert!(why["status"] == 500 && why["program"] == "lighttpd", "{why}");
     }
 
     let eats = run("str_repeat('x', 400 << 20);", "");
-    let (text, evidence) = eats.found("it", "memory");
-    assert!(text.starts_with("memory: PHP's `memory_limit` was reached"), "{text}");
+    let (why, evidence) = eats.found("it", "memory");
+    assert_eq!(why["code"], "php_memory_limit", "{why}");
     assert!(evidence.contains("Allowed memory size of"), "{evidence}");
 
     let fine = run("", "");
@@ -261,8 +261,8 @@ fn a_web_server_configured_to_refuse_is_reported() {
     let plan = "app: ./app\nwarm_up: 0s\nworkers: 8\nload: {rush: {concurrency: 8, for: 2s}}\n\
                 runtimes: [four-at-once, nginx-fpm]\n";
     let refused = WhyRun::in_sandbox(sandbox, plan);
-    let (text, _) = refused.found("four-at-once", "web-server");
-    assert!(text.contains("limiting connections by zone"), "{text}");
+    let (why, _) = refused.found("four-at-once", "web-server");
+    assert!(says(&why, "limiting connections by zone"), "{why}");
     refused.silent("nginx-fpm", "web-server");
 }
 
@@ -295,8 +295,8 @@ runtimes:
   - large: {use: nginx-fpm}
 ",
     );
-    let (text, evidence) = run_result.found("small", "opcache");
-    assert!(text.starts_with("OPcache is full:"), "{text}");
+    let (why, evidence) = run_result.found("small", "opcache");
+    assert_eq!(why["code"], "opcache_full", "{why}");
     assert!(evidence.contains("opcache.memory_consumption=8"), "{evidence}");
     run_result.silent("large", "opcache");
 }
@@ -314,8 +314,8 @@ fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
         ))
     };
     let torn = run(true);
-    let (text, evidence) = torn.found("it", "nagle");
-    assert!(text.starts_with("TCP delay (Nagle against delayed ACK):"), "{text}");
+    let (why, evidence) = torn.found("it", "nagle");
+    assert_eq!(why["code"], "tcp_delay", "{why}");
     assert!(evidence.contains("acknowledgements were sent late"), "{evidence}");
     run(false).silent("it", "nagle");
 }
@@ -424,8 +424,8 @@ runtimes: [nginx-fpm]
     let output = finish(inside, LIMIT);
     let (text, summary) = (stdout(&output), summary(&sandbox));
     let throttled = WhyRun { sandbox, summary, text };
-    let (text, _) = throttled.found("nginx-fpm", "throttled");
-    assert!(text.starts_with("throttled: a CPU quota held the stack back for "), "{text}");
+    let (why, _) = throttled.found("nginx-fpm", "throttled");
+    assert!(why["throttled_ns"].as_u64() > Some(0), "{why}");
 
     WhyRun::of(plan).silent("nginx-fpm", "throttled");
 }
@@ -444,8 +444,8 @@ fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
         null.address()
     );
     let run_result = WhyRun::in_sandbox(sandbox, &plan);
-    let (text, evidence) = run_result.found("external", "generator");
-    assert!(text.starts_with("the generator: it was late itself, by "), "{text}");
+    let (why, evidence) = run_result.found("external", "generator");
+    assert_eq!(why["code"], "generator_late", "{why}");
     assert!(evidence.contains("busiest load thread: "), "{evidence}");
     assert_eq!(run_result.causes("external")[0], "generator");
 }
@@ -466,8 +466,8 @@ fn a_generator_at_its_limit_is_the_first_to_be_named() {
     let run_result = WhyRun::in_sandbox(sandbox, &plan);
     let busy = common::trials(&run_result.sandbox)[0]["load"]["busy_share_max"].as_f64();
     if busy.is_some_and(|share| share > 0.95) {
-        let (text, _) = run_result.found("external", "generator");
-        assert!(text.starts_with("the generator: a load thread was"), "{text}");
+        let (why, _) = run_result.found("external", "generator");
+        assert_eq!(why["code"], "load_thread_busy", "{why}");
         assert_eq!(run_result.causes("external")[0], "generator");
     } else {
         println!("SKIPPED: on this machine the load threads were only {busy:?} busy");
@@ -508,8 +508,8 @@ runtimes:
   - plain: {{use: nginx-fpm}}
 "
     ));
-    let (text, _) = run_result.found("loaded", "xdebug");
-    assert!(text.starts_with("Xdebug is loaded (`xdebug.mode=develop`) and slows every call down"));
+    let (why, _) = run_result.found("loaded", "xdebug");
+    assert_eq!((&why["code"], &why["mode"]), (&"xdebug_loaded".into(), &"develop".into()), "{why}");
     run_result.silent("loaded-off", "xdebug");
     run_result.silent("plain", "xdebug");
 }

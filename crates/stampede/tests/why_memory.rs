@@ -110,9 +110,9 @@ runtimes:
     if !is_limited(&run_result) {
         return;
     }
-    let (text, evidence) = run_result.found("crowded", "memory");
-    assert!(text.starts_with("memory: the kernel killed "), "{text}");
-    assert!(text.contains(": the stack reached its limit of 64.0 MiB; "), "{text}");
+    let (why, evidence) = run_result.found("crowded", "memory");
+    assert_eq!(why["code"], "killed_for_memory", "{why}");
+    assert_eq!(why["limit_bytes"], 64 * MIB, "{why}");
     assert!(evidence.contains("in use at most"), "{evidence}");
     run_result.silent("fits", "memory");
 }
@@ -134,9 +134,10 @@ fn full_memory_is_reported_before_the_kernel_kills_anything() {
     let used = used_at_most(&roomy) / MIB;
     let besides = used.checked_sub(200).expect("a reading while it was held");
     let full = holding(LIMIT, LIMIT * 975 / 1000 - besides);
-    let (text, evidence) = full.found("it", "memory");
+    let (why, evidence) = full.found("it", "memory");
     let shown = full.shown("it");
-    assert!(text.ends_with(" of 256 MiB in use, so the kernel takes pages back"), "{shown}");
+    assert_eq!(why["code"], "stack_memory_full", "{shown}");
+    assert!(why["limit_hits"].as_u64() > Some(0), "{shown}");
     assert!(evidence.contains("of 256 MiB in use at most"), "{evidence}");
     assert!(evidence.contains("the memory limit was reached "), "{evidence}");
     assert_eq!(full.case("it")["counts"]["failed"], serde_json::json!({}), "{shown}");
@@ -158,13 +159,11 @@ fn waiting_for_pages_at_the_limit_is_reported() {
     let Some(share) = stalled_share(&waits) else {
         return println!("SKIPPED: this kernel has no pressure stall information");
     };
-    let (text, evidence) = waits.found("it", "memory");
-    let words = format!(
-        "memory: processes waited for the kernel to take pages back: the stack reached its limit of \
-         128 MiB, {:.0} % of the time",
-        share * 100.0
-    );
-    assert_eq!(text, words, "{}", waits.shown("it"));
+    let (why, evidence) = waits.found("it", "memory");
+    let found = (&why["code"], &why["limit_bytes"]);
+    assert_eq!(found, (&"waited_for_memory".into(), &(128 * MIB).into()), "{}", waits.shown("it"));
+    let measured = why["share"].as_f64().expect("a share");
+    assert!((measured - share).abs() < 1e-9, "{measured} instead of {share}");
     assert!(evidence.contains("the memory limit was reached "), "{evidence}");
     assert!(used_at_most(&waits) < 128 * MIB * 3 / 4, "{evidence}");
     reading(256).silent("it", "memory");

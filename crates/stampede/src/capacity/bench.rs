@@ -107,7 +107,7 @@ fn point(result: &TrialResult, spec: &TrialSpec) -> Point {
 fn held_back(case: &CaseSummary, seen: TrialOutcome) -> Option<LimitingFactor> {
     let mut reasons = case.why.iter().filter(|why| why.cause != Cause::BelowLimits);
     let why = reasons.next().filter(|_| seen == TrialOutcome::Missed)?;
-    Some(LimitingFactor { cause: Some(why.cause), text: why.text.clone() })
+    Some(LimitingFactor { cause: Some(why.cause), found: why.found.clone() })
 }
 
 /// Returns what the trial shows about the runtime, with the reasons.

@@ -4,7 +4,7 @@ use super::*;
 use crate::capacity::model::{CapacityReport, FORMAT, LimitingFactor, held_back};
 use crate::capacity::search;
 use crate::capacity::text;
-use crate::fact::{FigureUnit, Found, Traffic};
+use crate::fact::{Fact, FigureUnit, Found, Traffic};
 use crate::summary::why::Cause;
 
 /// Workers that need the same time for each request, and a generator with a limit.
@@ -61,7 +61,7 @@ impl Server {
 }
 
 fn factor_with(text: String) -> LimitingFactor {
-    LimitingFactor { cause: Some(Cause::Cpu), text }
+    LimitingFactor { cause: Some(Cause::Cpu), found: Fact::bare(text) }
 }
 
 fn not_met(value: f64) -> Fact<Reason> {
@@ -141,9 +141,9 @@ fn a_single_miss_below_the_capacity_gives_no_limiting_factor() {
         Point { seen: TrialOutcome::Missed, held_back: why, ..HELLO.measure(&spec) }
     };
     let points = [missed(3_000.0), missed(2_100.0), missed(1_500.0)];
-    let factor = |sustained| held_back(&points, sustained).map(|why| why.text.as_str());
-    assert_eq!(factor(Some(2_000.0)), Some("at 2100"));
-    assert_eq!(factor(None), Some("at 1500"), "where no capacity is known");
+    let factor = |sustained| held_back(&points, sustained).map(|why| why.found.sentence());
+    assert_eq!(factor(Some(2_000.0)), Some("at 2100".to_owned()));
+    assert_eq!(factor(None), Some("at 1500".to_owned()), "where no capacity is known");
     assert_eq!(factor(Some(4_000.0)), None);
 }
 

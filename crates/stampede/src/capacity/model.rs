@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fact::search::Limited;
-use crate::fact::{Fact, Reason};
+use crate::fact::{Fact, LimitFound, Reason};
 use crate::summary::why::Cause;
 
 /// Version of the format; it increases when a field changes its meaning.
@@ -169,13 +169,14 @@ pub struct Point {
 }
 
 /// What held a runtime back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenHeldBack")]
 pub struct LimitingFactor {
     /// What it was; null: an earlier version wrote the sentence alone.
     pub cause: Option<Cause>,
-    /// The same as a sentence in English.
-    pub text: String,
+    /// What was found, with figures.
+    #[serde(flatten)]
+    pub found: Fact<LimitFound>,
 }
 
 /// As it may be on disk.
@@ -183,14 +184,18 @@ pub struct LimitingFactor {
 #[serde(untagged)]
 enum WrittenHeldBack {
     Text(String),
-    Known { cause: Option<Cause>, text: String },
+    Known {
+        cause: Option<Cause>,
+        #[serde(flatten)]
+        found: Fact<LimitFound>,
+    },
 }
 
 impl From<WrittenHeldBack> for LimitingFactor {
     fn from(written: WrittenHeldBack) -> LimitingFactor {
         match written {
-            WrittenHeldBack::Text(text) => LimitingFactor { cause: None, text },
-            WrittenHeldBack::Known { cause, text } => LimitingFactor { cause, text },
+            WrittenHeldBack::Text(text) => LimitingFactor { cause: None, found: Fact::bare(text) },
+            WrittenHeldBack::Known { cause, found } => LimitingFactor { cause, found },
         }
     }
 }

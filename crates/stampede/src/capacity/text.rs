@@ -36,7 +36,7 @@ fn of_runtime(limit: &Limit) -> String {
         text.push_str(&format!("  {}\n", also.join("; ")));
     }
     if let Some(why) = held_back(&limit.points, limit.capacity_per_second) {
-        text.push_str(&format!("  limited by: {}\n", why.text));
+        text.push_str(&format!("  limited by: {}\n", why.found));
     }
     let rows: Vec<Row> = rows(limit);
     if rows.is_empty() {

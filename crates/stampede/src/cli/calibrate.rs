@@ -11,6 +11,7 @@ use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadResult};
 
 use super::Failure;
+use super::fail::CommandError;
 use crate::interrupt;
 use crate::keeper;
 use crate::summary::words;
@@ -58,6 +59,16 @@ pub fn measure() -> Result<Ceiling, Failure> {
         schedule_lag_ns_p99,
     })
 }
+
+/// Why the ceiling was not measured.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The user interrupted.
+    #[error("interrupted: the ceiling is not known")]
+    Interrupted,
+}
+
+impl CommandError for CalibrateError {}
 
 impl Ceiling {
     /// Formats the result for people.
@@ -118,7 +129,7 @@ impl Calibration {
         let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
         let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut NoListener);
         if interrupt::is_requested() {
-            return Err(Failure::rendered("interrupted: the ceiling is not known".to_owned()));
+            return Err(CalibrateError::Interrupted.into());
         }
         result.map_err(|error| Failure::new(&error))
     }

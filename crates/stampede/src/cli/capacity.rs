@@ -1,5 +1,6 @@
 //! The command `stampede capacity`: finds the highest rate that meets the expectations.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -9,6 +10,7 @@ use stampede_load::spec::Model;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
+use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
@@ -24,6 +26,68 @@ use crate::store::{RunDirectory, StoreError};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::trial::{cases, refusal};
 use crate::{interrupt, keeper, machine, progress, store};
+
+/// Flags or a plan that `stampede capacity` cannot use.
+#[derive(Debug, thiserror::Error)]
+pub enum CapacityError {
+    /// The value of a flag is not a length, or is too short or too long.
+    #[error("`{flag} {typed}` is not a length that can be used")]
+    UnusableLength {
+        /// The flag.
+        flag: &'static str,
+        /// The value as typed.
+        typed: String,
+        /// The shortest length, in seconds.
+        least_s: f64,
+        /// The longest length, in seconds.
+        most_s: f64,
+    },
+    /// The precision is not a share, or is too small or too large.
+    #[error("`--precision {typed}` is not a share that can be used")]
+    UnusablePrecision {
+        /// The value as typed.
+        typed: String,
+    },
+    /// The plan has more than one app.
+    #[error("the plan has {apps} apps: a capacity is that of one")]
+    SeveralApps {
+        /// Number of apps.
+        apps: usize,
+    },
+    /// The plan has more than one number of CPUs.
+    #[error("the plan has several numbers of CPUs: a capacity is that of one")]
+    SeveralCpuCounts,
+    /// An expectation compares two runs.
+    #[error("the expectation `{expectation}` compares with another run")]
+    ComparesRuns {
+        /// The expectation as written.
+        expectation: String,
+    },
+    /// An expectation demands throughput.
+    #[error("the expectation `{expectation}` says how much, and that is what is searched for")]
+    DemandsThroughput {
+        /// The expectation as written.
+        expectation: String,
+    },
+}
+
+impl CommandError for CapacityError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            CapacityError::UnusableLength { flag, least_s, most_s, .. } => {
+                format!("from {least_s} s to {most_s} s, such as `{flag} 3m`")
+            }
+            CapacityError::UnusablePrecision { .. } => {
+                "from 1% to 50%, such as `--precision 5%`".to_owned()
+            }
+            CapacityError::SeveralApps { .. } => "name it: `--app NAME`".to_owned(),
+            CapacityError::SeveralCpuCounts => "name it: `--cpus N`".to_owned(),
+            CapacityError::ComparesRuns { .. } | CapacityError::DemandsThroughput { .. } => {
+                "`--expect 'p95 < 100ms'` says how well it has to answer".to_owned()
+            }
+        })
+    }
+}
 
 /// Searches, and prints the result.
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
@@ -48,10 +112,9 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
         let choice = &context.plan.runtimes[index];
         Ok(bench::measure(&context, &mut run, choice, request)?.map(|(point, _)| point))
     };
-    search(&mut searches, context.plan.seed, measure, |searches| write(&path, &report(searches)))
-        .map_err(|error| Failure::from_store(&error))?;
+    search(&mut searches, context.plan.seed, measure, |searches| write(&path, &report(searches)))?;
     let report = report(&searches);
-    write(&path, &report).map_err(|error| Failure::from_store(&error))?;
+    write(&path, &report)?;
     match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}{}", text(&report), next(&path, &report)).as_bytes())?,
@@ -71,7 +134,11 @@ pub struct SearchLimits {
 
 impl SearchLimits {
     /// Parses the flags.
-    pub fn read(max_time: &str, precision: &str, length: &str) -> Result<SearchLimits, Failure> {
+    pub fn read(
+        max_time: &str,
+        precision: &str,
+        length: &str,
+    ) -> Result<SearchLimits, CapacityError> {
         Ok(SearchLimits {
             max_time_s: seconds("--max-time", max_time, 10.0..=86_400.0)?,
             precision: share(precision)?,
@@ -94,22 +161,27 @@ impl SearchLimits {
     }
 }
 
-fn seconds(flag: &str, typed: &str, range: std::ops::RangeInclusive<f64>) -> Result<f64, Failure> {
+fn seconds(
+    flag: &'static str,
+    typed: &str,
+    range: RangeInclusive<f64>,
+) -> Result<f64, CapacityError> {
     let read = parse_length(typed).ok().map(|length| length.as_secs_f64());
-    read.filter(|seconds| range.contains(seconds)).ok_or_else(|| {
-        Failure::rendered(format!("`{flag} {typed}` is not a length that can be used"))
-            .hint(format!("from {} s to {} s, such as `{flag} 3m`", range.start(), range.end()))
+    let (least_s, most_s) = (*range.start(), *range.end());
+    let typed = typed.to_owned();
+    read.filter(|seconds| range.contains(seconds)).ok_or(CapacityError::UnusableLength {
+        flag,
+        typed,
+        least_s,
+        most_s,
     })
 }
 
-fn share(typed: &str) -> Result<f64, Failure> {
+fn share(typed: &str) -> Result<f64, CapacityError> {
     let read = typed.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    read.filter(|percent| (1.0..=50.0).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
-        || {
-            Failure::rendered(format!("`--precision {typed}` is not a share that can be used"))
-                .hint("from 1% to 50%, such as `--precision 5%`")
-        },
-    )
+    read.filter(|percent| (1.0..=50.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| CapacityError::UnusablePrecision { typed: typed.to_owned() })
 }
 
 /// Converts the flags to overrides of the plan.
@@ -147,31 +219,26 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
         true => plan::read(path, &flags),
         false => plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
     };
-    let plan =
-        read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, &catalogue)))?;
-    SearchContext::new(searchable_plan(plan)?, catalogue, machine::facts())
-        .map_err(|refusal| Failure::from_refusal(&refusal))
+    let plan = read.map_err(|error| refusal::relocate_error(error, &catalogue))?;
+    Ok(SearchContext::new(searchable_plan(plan)?, catalogue, machine::facts())?)
 }
 
 /// Adds the default expectations to a plan. Refuses a plan with several apps or CPU counts, or with
 /// an expectation that a search cannot use.
-pub fn searchable_plan(mut plan: Plan) -> Result<Plan, Failure> {
+pub fn searchable_plan(mut plan: Plan) -> Result<Plan, CapacityError> {
     if plan.apps.len() > 1 {
-        let text = format!("the plan has {} apps: a capacity is that of one", plan.apps.len());
-        return Err(Failure::rendered(text).hint("name it: `--app NAME`"));
+        return Err(CapacityError::SeveralApps { apps: plan.apps.len() });
     }
     if plan.budget.cpu_counts().len() > 1 {
-        let text = "the plan has several numbers of CPUs: a capacity is that of one".to_owned();
-        return Err(Failure::rendered(text).hint("name it: `--cpus N`"));
+        return Err(CapacityError::SeveralCpuCounts);
     }
     let unfit = |expected: &&Expectation| !is_of_a_search(expected);
     if let Some(unfit) = plan.expect.iter().find(unfit) {
-        let why = match unfit.bound.worse {
-            true => "compares with another run",
-            false => "says how much, and that is what is searched for",
-        };
-        return Err(Failure::rendered(format!("the expectation `{}` {why}", unfit.text))
-            .hint("`--expect 'p95 < 100ms'` says how well it has to answer"));
+        let expectation = unfit.text.clone();
+        return Err(match unfit.bound.worse {
+            true => CapacityError::ComparesRuns { expectation },
+            false => CapacityError::DemandsThroughput { expectation },
+        });
     }
     if plan.expect.is_empty() {
         plan.expect = EXPECTED.iter().filter_map(|text| text.parse().ok()).collect();
@@ -194,11 +261,11 @@ fn text_of(text: &str) -> Option<String> {
 pub fn begin(context: &SearchContext, record: &RunRecord) -> Result<RunDirectory, Failure> {
     let out = context.plan.out.clone();
     if let Some(directory) = out.clone().filter(|directory| directory.exists()) {
-        return Err(Failure::from_store(&StoreError::Exists { directory }));
+        return Err(StoreError::Exists { directory }.into());
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    RunDirectory::create(out.as_deref(), record).map_err(|error| Failure::from_store(&error))
+    Ok(RunDirectory::create(out.as_deref(), record)?)
 }
 
 fn report(
@@ -301,12 +368,11 @@ pub fn stored<T: DeserializeOwned>(
     let Ok(stored) = store::read_below(Path::new(store::RESULTS), run) else { return Ok(None) };
     let path = stored.directory.join(name);
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
-    let damaged =
-        |source| Failure::from_store(&StoreError::Damaged { path: path.clone(), line: 0, source });
+    let damaged = |source| StoreError::Damaged { path: path.clone(), line: 0, source };
     let value: Value = serde_json::from_str(&text).map_err(damaged)?;
     let format = value.get("format").and_then(Value::as_u64).unwrap_or(0);
     if format > u64::from(known) {
-        return Err(Failure::from_store(&StoreError::Newer { path, format }));
+        return Err(StoreError::Newer { path, format }.into());
     }
     let read = serde_json::from_value(value).map_err(damaged)?;
     Ok(Some((stored.directory, read)))

@@ -9,7 +9,8 @@ use stampede_load::schedule::parse_length;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
-use super::check_database::{self, with_own_database};
+use super::check_database::{from_reference, with_own_database};
+use super::check_error::CheckError;
 use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::{print, print_message};
@@ -18,7 +19,7 @@ use crate::causes::chain;
 use crate::check::gather::{GatherError, GatheredRequests, RequestSource, gather};
 use crate::check::harness::Harness;
 use crate::check::model::{CheckReport, Verdict};
-use crate::check::requests::{Credentials, PAGES, Policy, RequestError};
+use crate::check::requests::{Credentials, PAGES, Policy};
 use crate::check::spill_file::SpillFile;
 use crate::check::{code, grow, orders, places, text, work};
 use crate::fact;
@@ -54,7 +55,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         seed,
     };
     let setup = CheckSetup::find(args, subject)?;
-    let policy = Policy::new(&args.methods, &args.skip).map_err(|error| from_request(&error))?;
+    let policy = Policy::new(&args.methods, &args.skip)?;
     let source = match &args.urls {
         Some(file) => RequestSource::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
         None => {
@@ -64,7 +65,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     let mut print_message = print_message;
     print_message("looking for requests");
     let gathered = gather(&setup.harness, &setup.reference, &source, &policy)
-        .map_err(|error| from_gather(&error, &setup.harness.app))?;
+        .map_err(|error| from_gather(error, &setup.harness.app))?;
     report_requests(&gathered, &args.reference, &mut print_message)?;
     let options = work::CheckOptions {
         name: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -77,18 +78,15 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         baseline,
     };
     if work::passes(&setup.harness, &setup.runtimes, &options).is_empty() {
-        let asked = format!(
-            "--passes: `{}` is not possible with these requests, users and runtimes",
-            args.passes.join(",")
-        );
-        return Err(Failure::rendered(asked).hint(
-            "`interleaved` needs two users or more, `reversed` needs two requests or more, `overlapping` needs an \
-             event-loop runtime; use other passes, or raise `--users` or `--limit`",
-        ));
+        return Err(CheckError::NoPass { passes: args.passes.clone() }.into());
     }
-    let mut report =
-        work::check(&setup.harness, &setup.reference, &setup.runtimes, options, &mut print_message)
-            .map_err(|error| Failure::from_runtime(&error))?;
+    let mut report = work::check(
+        &setup.harness,
+        &setup.reference,
+        &setup.runtimes,
+        options,
+        &mut print_message,
+    )?;
     if let Some(directory) = &setup.directory {
         report.code = code::scan(directory, setup.harness.app.manifest.kind);
     }
@@ -149,14 +147,11 @@ impl CheckSetup {
             workers: Some("1".to_owned()),
             ..Overrides::default()
         };
-        let mut plan =
-            plan::stack_from_flags(&overrides).map_err(|error| Failure::from_plan(&error))?;
+        let mut plan = plan::stack_from_flags(&overrides)?;
         let facts = machine::facts();
-        budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
+        budget::fit(&mut plan, &facts)?;
         let catalogue = Catalogue::load(SearchPaths::from_env());
-        let app = refusal::apps(&plan, &catalogue)
-            .map_err(|refusal| Failure::from_refusal(&refusal))?
-            .swap_remove(0);
+        let app = refusal::apps(&plan, &catalogue)?.swap_remove(0);
         if let Some(notice) = app.notice() {
             print_message(&format!("note: {}", fact::sentence(&notice)));
         }
@@ -165,7 +160,7 @@ impl CheckSetup {
         let app = with_own_database(app, &plan.runtimes[0], &mut env, args)?;
         plan.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &plan.runtimes {
-            catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+            catalogue.check(choice, &app)?;
         }
         let directory = plan.apps[0].directory().map(Path::to_path_buf);
         let placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
@@ -173,12 +168,11 @@ impl CheckSetup {
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = plan.runtimes;
         let reference = choices.remove(0);
-        let credentials =
-            Credentials::read(&args.login, &args.cookies).map_err(|error| from_request(&error))?;
+        let credentials = Credentials::read(&args.login, &args.cookies)?;
         let count = (subject.users as usize).max(credentials.users());
         let users = (0..count).map(|user| user_headers(&credentials, user)).collect();
-        let timeout = parse_length(&args.timeout)
-            .map_err(|error| Failure::rendered(format!("--timeout: {error}")))?;
+        let timeout =
+            parse_length(&args.timeout).map_err(|source| CheckError::Timeout { source })?;
         let timeout = Duration::from_nanos(timeout.0);
         let spill_file = SpillFile::on_disk();
         let harness = Harness { catalogue, app, placement, seed, users, timeout, spill_file };
@@ -187,12 +181,12 @@ impl CheckSetup {
 }
 
 /// Parses variables, each `NAME=VALUE`.
-fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, CheckError> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.to_owned()))
         }
-        _ => Err(Failure::rendered("--env: use NAME=VALUE, for example APP_ENV=prod".to_owned())),
+        _ => Err(CheckError::NotAVariable),
     };
     asked.iter().map(pair).collect()
 }
@@ -202,60 +196,43 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, Failure> {
 fn check_memory_modes(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
     for (at, choice) in plan.runtimes.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
-        let directory = catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error))?;
+        let directory = catalogue.runtime(name)?;
         let keeps = directory.manifest.mode.keeps_memory();
-        let wrong = match (at, keeps) {
-            (0, true) => "keeps the app in memory: the reference has to be one that does not",
-            (1.., false) => "starts the app anew for each request: there is nothing to check",
-            _ => continue,
-        };
-        return Err(Failure::rendered(format!("`{}` {wrong}", choice.name))
-            .hint("`stampede runtimes` shows each runtime's mode: worker runtimes are checked"));
+        let runtime = choice.name.clone();
+        match (at, keeps) {
+            (0, true) => return Err(CheckError::ReferenceKeeps { runtime }.into()),
+            (1.., false) => return Err(CheckError::RuntimeForgets { runtime }.into()),
+            _ => {}
+        }
     }
     Ok(())
 }
 
 /// Parses names of passes, which people write with hyphens.
-fn passes(asked: &[String]) -> Result<Vec<String>, Failure> {
-    let known: Vec<&str> = orders::passes(2, 2, 0).iter().map(|pass| pass.name).collect();
+fn passes(asked: &[String]) -> Result<Vec<String>, CheckError> {
+    let known: Vec<&'static str> = orders::passes(2, 2, 0).iter().map(|pass| pass.name).collect();
     let named = asked.iter().map(|one| one.trim().replace('-', " "));
     named
-        .map(|one| match known.contains(&one.as_str()) {
-            true => Ok(one),
-            false => Err(Failure::rendered(format!(
-                "--passes: unknown pass `{one}`; use {}",
-                known.join(", ").replace("in order", "in-order")
-            ))),
+        .map(|pass| match known.contains(&pass.as_str()) {
+            true => Ok(pass),
+            false => Err(CheckError::UnknownPass { pass, known: known.clone() }),
         })
         .collect()
 }
 
-fn growth(args: &CheckArgs) -> Result<Option<grow::GrowthOptions>, Failure> {
+fn growth(args: &CheckArgs) -> Result<Option<grow::GrowthOptions>, CheckError> {
     let Some(bytes) = plan::parse_size(&args.worker_memory) else {
-        return Err(Failure::rendered(format!(
-            "--worker-memory: `{}` is not a size of memory; for example 128MiB",
-            args.worker_memory
-        )));
+        return Err(CheckError::NotASize { value: args.worker_memory.clone() });
     };
     let options = grow::GrowthOptions { requests: args.growth, memory_bytes: bytes as u64 };
     Ok((args.growth > 0).then_some(options))
 }
 
-fn from_gather(error: &GatherError, app: &App) -> Failure {
+fn from_gather(error: GatherError, app: &App) -> Failure {
     match error {
-        GatherError::Reference(error) => {
-            let failure = Failure::from_runtime(error);
-            match check_database::hint(error, app) {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
-        }
-        GatherError::List(error) => from_request(error),
+        GatherError::Reference(error) => from_reference(error, app),
+        GatherError::List(error) => error.into(),
     }
-}
-
-fn from_request(error: &RequestError) -> Failure {
-    Failure::new(error).hint(error.hint())
 }
 
 /// Returns a user's own headers.
@@ -275,18 +252,13 @@ fn report_requests(
     gathered: &GatheredRequests,
     reference: &str,
     print_message: &mut dyn FnMut(&str),
-) -> Result<(), Failure> {
+) -> Result<(), CheckError> {
     if gathered.requests.is_empty() {
-        let skipped = gathered.skipped.iter().take(5);
-        let why = skipped.map(|one| format!("\n  {one}")).collect::<String>();
-        return Err(Failure::rendered(format!("no request is left to send{why}"))
-            .hint("name requests with `--traffic FILE`, or allow more methods with `--methods`"));
+        let skipped = gathered.skipped.iter().take(SHOWN).cloned().collect();
+        return Err(CheckError::NoRequest { skipped });
     }
-    if let Some(broken) = &gathered.broken {
-        return Err(Failure::rendered(format!(
-            "the app already fails under {reference}, so there is nothing to compare: {broken}"
-        ))
-        .hint(format!("`stampede up {reference} --app DIR` starts it alone, with its logs")));
+    if let Some(broken) = gathered.broken.clone() {
+        return Err(CheckError::FailsAlready { reference: reference.to_owned(), broken });
     }
     match &gathered.router {
         Some(Ok(routes)) => {
@@ -317,12 +289,11 @@ fn report_requests(
     Ok(())
 }
 
-fn out(args: &CheckArgs) -> Result<PathBuf, Failure> {
+fn out(args: &CheckArgs) -> Result<PathBuf, CheckError> {
     let id = run_id(&jiff::Zoned::now());
     let out = args.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(id));
     match out.exists() {
-        true => Err(Failure::rendered(format!("`{}` is there already", out.display()))
-            .hint("`--out` names another directory")),
+        true => Err(CheckError::OutExists { path: out }),
         false => Ok(out),
     }
 }
@@ -343,3 +314,5 @@ fn outcome(report: &CheckReport) -> Outcome {
 
 /// Default limit of requests from a file. An access log has those of a whole day.
 const OF_FILE: usize = 500;
+/// Number of skipped requests in an error message.
+const SHOWN: usize = 5;

@@ -1,12 +1,14 @@
 //! The command `stampede check --finding N`: sends one finding's requests again.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args_check::CheckArgs;
 use super::check::{CheckSetup, CheckSubject};
 use super::check_file::{last, masked, read};
-use super::check_flags::{Flags, Secret};
+use super::check_flags::{Flags, MissingFlag, Secret};
+use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::check::analyze::name;
@@ -14,6 +16,105 @@ use crate::check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
 use crate::check::{replay, requests};
 use crate::store::{MASK, RESULTS, mask_secrets};
 use crate::summary::words;
+
+/// Why a finding's requests cannot be sent again.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckAgainError {
+    /// The check has no finding of this number.
+    #[error("check `{check}` has no finding {number}: {}", has(*.count))]
+    NoFinding {
+        /// Name of the check.
+        check: String,
+        /// The number.
+        number: u32,
+        /// Number of the check's findings.
+        count: u32,
+    },
+    /// The check had flags with secrets, and they were not typed again.
+    #[error("it was checked with {}, and {} are not kept", quoted(.missing), secrets(.missing))]
+    SecretsMissing {
+        /// The flags.
+        missing: Vec<MissingFlag>,
+        /// The command that was typed, without those flags.
+        command: String,
+    },
+    /// A part of a request is a secret, and no list of requests has it.
+    #[error("{request} cannot be sent again: {part} is a secret, and was not kept")]
+    SecretNotKept {
+        /// Method and target of the request, without secrets.
+        request: String,
+        /// The secret part.
+        part: SecretPart,
+        /// The file that lists the requests; `None`: no file was given.
+        urls: Option<PathBuf>,
+    },
+}
+
+impl CommandError for CheckAgainError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            CheckAgainError::NoFinding { .. } => {
+                "`--of` names another check's directory".to_owned()
+            }
+            CheckAgainError::SecretsMissing { missing, command } => {
+                let typed: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                format!("give them again: `{command} {}`", typed.join(" "))
+            }
+            CheckAgainError::SecretNotKept { urls, .. } => {
+                let urls = urls.clone().unwrap_or_else(|| PathBuf::from("FILE"));
+                format!(
+                    "`--traffic {}` has to list the request as it was sent; a user's own secrets belong into `--login` \
+                     or `--cookies`",
+                    shell_words::quote(&urls.display().to_string())
+                )
+            }
+        })
+    }
+}
+
+fn has(count: u32) -> String {
+    match count {
+        0 => "it has none".to_owned(),
+        count => format!("it has {}", words::number_of(count, "finding")),
+    }
+}
+
+/// Lists flags in backticks.
+fn quoted(flags: &[MissingFlag]) -> String {
+    words::list(&flags.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>())
+}
+
+/// Names the kinds of secrets of flags.
+fn secrets(flags: &[MissingFlag]) -> &'static str {
+    match flags.iter().all(|flag| flag.secret == Secret::Login) {
+        true => "passwords",
+        false => "passwords and values of the environment",
+    }
+}
+
+/// The part of a request that was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretPart {
+    /// A header.
+    Header {
+        /// The header's name.
+        name: String,
+    },
+    /// A part of the query.
+    Query,
+    /// A part of the body.
+    Body,
+}
+
+impl fmt::Display for SecretPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SecretPart::Header { name } => write!(f, "its header `{name}`"),
+            SecretPart::Query => f.write_str("a part of its query"),
+            SecretPart::Body => f.write_str("a part of its body"),
+        }
+    }
+}
 
 /// Sends the steps of a finding again, to its runtime and to the reference.
 pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
@@ -38,8 +139,7 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
     };
     print_message(&format!("finding {number} of check {}", report.name));
     let setup = CheckSetup::find(&args, meant)?;
-    let replayed = replay::replay(&setup.harness, &setup.reference, &setup.runtimes[0], &finding)
-        .map_err(|error| Failure::from_runtime(&error))?;
+    let replayed = replay::replay(&setup.harness, &setup.reference, &setup.runtimes[0], &finding)?;
     print(mask_secrets(&replayed.text).as_bytes())?;
     Ok(if replayed.shows { Outcome::NotMet } else { Outcome::Fine })
 }
@@ -51,17 +151,14 @@ pub fn command(out: Option<&Path>) -> String {
     format!("stampede check{}", of.unwrap_or_default())
 }
 
-fn found(report: &CheckReport, number: u32) -> Result<(&RuntimeResult, &Finding), Failure> {
+fn found(report: &CheckReport, number: u32) -> Result<(&RuntimeResult, &Finding), CheckAgainError> {
     let mut all =
         report.runtimes.iter().flat_map(|one| one.findings.iter().map(move |each| (one, each)));
     let count = all.clone().count() as u32;
-    all.find(|(_, finding)| finding.number == number).ok_or_else(|| {
-        let has = match count {
-            0 => "it has none".to_owned(),
-            count => format!("it has {}", words::number_of(count, "finding")),
-        };
-        Failure::rendered(format!("check `{}` has no finding {number}: {has}", report.name))
-            .hint("`--of` names another check's directory")
+    all.find(|(_, finding)| finding.number == number).ok_or_else(|| CheckAgainError::NoFinding {
+        check: report.name.clone(),
+        number,
+        count,
     })
 }
 
@@ -78,36 +175,31 @@ fn stored_flags(report: &CheckReport) -> Result<Flags, Failure> {
 
 /// Checks that the flags have every value that a check does not keep. `command` is the command that
 /// was typed, without those flags.
-fn complete(flags: &Flags, command: &str) -> Result<(), Failure> {
+fn complete(flags: &Flags, command: &str) -> Result<(), CheckAgainError> {
     let missing = flags.missing();
-    if missing.is_empty() {
-        return Ok(());
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(CheckAgainError::SecretsMissing { missing, command: command.to_owned() }),
     }
-    let what = match missing.iter().all(|flag| flag.secret == Secret::Login) {
-        true => "passwords are not kept",
-        false => "passwords and values of the environment are not kept",
-    };
-    let typed: Vec<String> = missing.iter().map(ToString::to_string).collect();
-    Err(Failure::rendered(format!(
-        "it was checked with {}, and {what}",
-        words::list(&typed.iter().map(|flag| format!("`{flag}`")).collect::<Vec<_>>())
-    ))
-    .hint(format!("give them again: `{command} {}`", typed.join(" "))))
 }
 
 /// Returns the finding with its requests as they were sent. Masked parts come from the file that
 /// listed the requests.
-fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> {
+fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, CheckAgainError> {
     let mut finding = finding.clone();
     let mut listed: Option<Vec<CheckRequest>> = None;
     for step in &mut finding.steps {
-        let Some(what) = hidden(&step.request) else { continue };
+        let Some(part) = hidden(&step.request) else { continue };
         let all = listed.get_or_insert_with(|| {
             let listed = urls.and_then(|urls| requests::read(urls).ok());
             listed.map(|listed| listed.requests).unwrap_or_default()
         });
         let own = all.iter().find(|asked| masked(asked) == *step.request);
-        let own = own.cloned().ok_or_else(|| unknown(&step.request, &what, urls))?;
+        let own = own.cloned().ok_or_else(|| CheckAgainError::SecretNotKept {
+            request: mask_secrets(&name(&step.request)),
+            part,
+            urls: urls.map(Path::to_path_buf),
+        })?;
         // The subject of the finding was masked together with the request.
         finding.subject = finding.subject.restored(&step.request, &own);
         finding.about = finding.subject.to_string();
@@ -116,26 +208,13 @@ fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, Failure> 
     Ok(finding)
 }
 
-fn unknown(asked: &CheckRequest, what: &str, urls: Option<&Path>) -> Failure {
-    let urls = urls.map(Path::to_path_buf).unwrap_or_else(|| PathBuf::from("FILE"));
-    Failure::rendered(format!(
-        "{} cannot be sent again: {what} is a secret, and was not kept",
-        mask_secrets(&name(asked))
-    ))
-    .hint(format!(
-        "`--traffic {}` has to list the request as it was sent; a user's own secrets belong into `--login` \
-         or `--cookies`",
-        shell_words::quote(&urls.display().to_string())
-    ))
-}
-
-/// Names the part of a request that was not kept; `None`: all was kept.
-fn hidden(asked: &CheckRequest) -> Option<String> {
+/// Returns the part of a request that was not kept; `None`: all was kept.
+fn hidden(asked: &CheckRequest) -> Option<SecretPart> {
     let header = asked.headers.iter().find(|(_, value)| value.contains(MASK));
     match header {
-        Some((name, _)) => Some(format!("its header `{name}`")),
-        None if asked.target.contains(MASK) => Some("a part of its query".to_owned()),
-        None => asked.body.contains(MASK).then(|| "a part of its body".to_owned()),
+        Some((name, _)) => Some(SecretPart::Header { name: name.clone() }),
+        None if asked.target.contains(MASK) => Some(SecretPart::Query),
+        None => asked.body.contains(MASK).then_some(SecretPart::Body),
     }
 }
 
@@ -194,37 +273,47 @@ mod tests {
         assert_eq!((args.reference.as_str(), args.users, args.seed), ("php-cgi", 2, Some(7)));
     }
 
-    #[test]
-    fn what_is_lacking_is_said_by_its_flags() {
-        let text = |failure: Failure| failure.text();
-        let flags_of = |words: &[&str]| {
-            let base = ["--app", "/srv/shop", "--runtime", "swoole"];
-            Flags::read(base.iter().chain(words)).expect("flags")
-        };
-        let logins =
-            complete(&flags_of(&["--login", "ann", "--login", "o'hara"]), AGAIN).unwrap_err();
-        let both =
-            complete(&flags_of(&["--env", "DATABASE_URL", "--login", "ann"]), AGAIN).unwrap_err();
-        let none = report(&["--app", "x"], vec![]);
-        let one = report(&["--app", "x"], vec![sample::finding()]);
-        insta::assert_snapshot!(
-            [
-                text(logins),
-                text(both),
-                text(found(&none, 4).unwrap_err()),
-                text(found(&one, 4).unwrap_err()),
-            ]
-            .join("\n")
-        );
-        assert!(complete(&flags_of(&["--login", "ann:x"]), AGAIN).is_ok());
+    fn completed(words: &[&str]) -> Result<(), CheckAgainError> {
+        let base = ["--app", "/srv/shop", "--runtime", "swoole"];
+        complete(&Flags::read(base.iter().chain(words)).expect("flags"), AGAIN)
+    }
+
+    fn not_found(findings: Vec<Finding>) -> CheckAgainError {
+        found(&report(&["--app", "x"], findings), 4).map(|_| ()).expect_err("no finding 4")
     }
 
     #[test]
-    fn a_masked_request_comes_from_its_list_or_is_not_sent() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let urls = directory.path().join("urls.txt");
-        std::fs::write(&urls, "/a\n/reset?token=hunter2\n").expect("written");
-        let listed = requests::read(&urls).expect("a list").requests;
+    fn what_is_lacking_is_an_error() {
+        let both = completed(&["--env", "DATABASE_URL", "--login", "ann", "--login", "bob:x"]);
+        let Err(CheckAgainError::SecretsMissing { missing, .. }) = both else {
+            panic!("{both:?}");
+        };
+        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        assert_eq!(missing, ["--login ann:PASSWORD", "--env DATABASE_URL=VALUE"]);
+        assert!(completed(&["--login", "ann:x"]).is_ok());
+        let none = not_found(vec![]);
+        assert!(matches!(none, CheckAgainError::NoFinding { count: 0, .. }), "{none:?}");
+        let one = not_found(vec![sample::finding()]);
+        assert!(matches!(one, CheckAgainError::NoFinding { count: 1, .. }), "{one:?}");
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+    #[test]
+    fn what_is_lacking_is_said_by_its_flags() {
+        let errors = [
+            completed(&["--login", "ann", "--login", "o'hara"]).unwrap_err(),
+            completed(&["--env", "DATABASE_URL", "--login", "ann"]).unwrap_err(),
+            not_found(vec![]),
+            not_found(vec![sample::finding()]),
+        ];
+        let errors = errors.map(|error| Failure::from(error).text());
+        insta::assert_snapshot!(errors.join("\n"));
+    }
+
+    /// A finding whose second request has a masked query. `urls` becomes the list of its requests.
+    fn masked_finding(urls: &Path) -> Finding {
+        std::fs::write(urls, "/a\n/reset?token=hunter2\n").expect("written");
+        let listed = requests::read(urls).expect("a list").requests;
         let mut finding = sample::finding();
         finding.subject = Subject::request(&sample::step(1, "/reset?token=***").request);
         finding.about = finding.subject.to_string();
@@ -232,17 +321,40 @@ mod tests {
         for (step, listed) in finding.steps.iter_mut().zip(&listed) {
             step.request = Arc::new(masked(listed));
         }
-        let sent =
-            unmasked(&finding, Some(&urls)).unwrap_or_else(|failure| panic!("{}", failure.text()));
-        assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
-        assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
+        finding
+    }
 
+    /// The errors about a masked query without a list, and a masked header that is not in the list.
+    fn refusals(finding: Finding) -> [CheckAgainError; 2] {
         let mut header = finding.clone();
         header.steps[1] = sample::step(1, "/api");
         Arc::make_mut(&mut header.steps[1].request).headers =
             vec![("X-Api-Key".to_owned(), "***".to_owned())];
-        let errors = [unmasked(&finding, None), unmasked(&header, Some(Path::new("my urls.txt")))]
-            .map(|refused| refused.map(|_| ()).unwrap_err().text());
+        [unmasked(&finding, None), unmasked(&header, Some(Path::new("my urls.txt")))]
+            .map(|refused| refused.map(|_| ()).unwrap_err())
+    }
+
+    #[test]
+    fn a_masked_request_comes_from_its_list() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let urls = directory.path().join("urls.txt");
+        let finding = masked_finding(&urls);
+        let sent = unmasked(&finding, Some(&urls)).expect("a finding");
+        assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
+        assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
+        let parts = refusals(finding).map(|error| match error {
+            CheckAgainError::SecretNotKept { part, .. } => part,
+            error => panic!("{error:?}"),
+        });
+        assert_eq!(parts, [SecretPart::Query, SecretPart::Header { name: "X-Api-Key".to_owned() }]);
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+    #[test]
+    fn a_masked_request_comes_from_its_list_or_is_not_sent() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let finding = masked_finding(&directory.path().join("urls.txt"));
+        let errors = refusals(finding).map(|error| Failure::from(error).text());
         insta::assert_snapshot!(errors.join("\n"));
     }
 

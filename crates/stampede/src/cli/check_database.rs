@@ -1,16 +1,79 @@
 //! Replaces the database of a checked app by a scratch database.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::args_check::CheckArgs;
+use super::fail::CommandError;
 use super::shell::print_message;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
     App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
     with_scratch_database,
 };
+
+/// Why the database of a checked app cannot be replaced.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckDatabaseError {
+    /// `--database` names a file that cannot be read.
+    #[error("--database: cannot read `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// `--database` fills a database, and the app names none.
+    #[error("--database: the app's `.env` does not name a database to replace")]
+    NotNamed,
+    /// Nothing would fill the scratch database.
+    #[error(
+        "stampede will not use the app's own database at {at}. A temporary one would be empty, because the app \
+         has no migrations that its console could run"
+    )]
+    Empty {
+        /// Place of the app's own database.
+        at: String,
+    },
+    /// The app's database is of a kind that stampede cannot create.
+    #[error(
+        "the check would write to the app's own database at {at}, and stampede can replace only MariaDB, MySQL, \
+         PostgreSQL and SQLite"
+    )]
+    Unsupported {
+        /// Place of the app's own database.
+        at: String,
+    },
+    /// Filling the scratch database failed.
+    #[error(transparent)]
+    Unfilled(Box<RuntimeError>),
+}
+
+impl CommandError for CheckDatabaseError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            CheckDatabaseError::Unreadable { .. } => {
+                "it is the SQL that `mysqldump` or `pg_dump --inserts --no-owner` writes, or a file of SQLite"
+            }
+            CheckDatabaseError::NotNamed => {
+                "name the kind of database that the app uses with `--env DATABASE_URL=mysql://…` (or postgresql)"
+            }
+            CheckDatabaseError::Empty { .. } => {
+                "fill it with `--database dump.sql`, give the app a copy of yours with `--env DATABASE_URL=…`, \
+                 or allow writing to the app's own with `--own-database`"
+            }
+            CheckDatabaseError::Unsupported { .. } => {
+                "give the app a copy with `--env DATABASE_URL=…` (or the variable that it reads), or allow writing to its own with `--own-database`"
+            }
+            CheckDatabaseError::Unfilled(_) => {
+                "the check uses a temporary database in place of the app's own: fill it with `--database dump.sql`"
+            }
+        };
+        Some(hint.to_owned())
+    }
+}
 
 /// Returns `app` as it is checked. A check must not write to a user's own database. A database made
 /// for the check replaces it, unless the user chooses otherwise (`--own-database`, or another one
@@ -23,7 +86,7 @@ pub fn with_own_database(
     choice: &RuntimeChoice,
     env: &mut BTreeMap<String, String>,
     args: &CheckArgs,
-) -> Result<App, Failure> {
+) -> Result<App, CheckDatabaseError> {
     let named = RuntimeChoice {
         env: choice.env.iter().chain(env.iter()).map(|(k, v)| (k.clone(), v.clone())).collect(),
         ..choice.clone()
@@ -32,12 +95,14 @@ pub fn with_own_database(
     let file = args.database.as_deref().map(readable).transpose()?;
     let is_given = env.keys().any(|name| DATABASE_VARIABLES.contains(&name.as_str()));
     match own {
-        None if file.is_some() => Err(no_database_named()),
+        None if file.is_some() => Err(CheckDatabaseError::NotNamed),
         None => Ok(app),
         Some(_) if file.is_none() && (args.own_database || is_given) => Ok(app),
         Some(own) => {
-            let fill = choose_seed(&app, &own, file.as_deref()).ok_or_else(|| empty(&own))?;
-            let kind = own.kind.ok_or_else(|| unsupported_database(&own))?;
+            let fill = choose_seed(&app, &own, file.as_deref())
+                .ok_or_else(|| CheckDatabaseError::Empty { at: own.at.clone() })?;
+            let kind =
+                own.kind.ok_or_else(|| CheckDatabaseError::Unsupported { at: own.at.clone() })?;
             // The app gets the address of the scratch database instead.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
             print_message(&format!("note: {}", database_note(&own, kind, &fill)));
@@ -46,12 +111,17 @@ pub fn with_own_database(
     }
 }
 
-/// Advice for a scratch database that could not be filled; `None` for other errors.
-pub fn hint(error: &RuntimeError, app: &App) -> Option<&'static str> {
+/// Makes a failure from the reference's error. A scratch database that could not be filled has a
+/// hint of its own.
+pub fn from_reference(error: RuntimeError, app: &App) -> Failure {
     let is_filled =
         app.manifest.database.as_ref().is_some_and(|database| database.schema.is_none());
-    let is_it = matches!(error, RuntimeError::Unprepared { .. }) && is_filled;
-    is_it.then_some("the check uses a temporary database in place of the app's own: fill it with `--database dump.sql`")
+    match error {
+        RuntimeError::Unprepared { .. } if is_filled => {
+            CheckDatabaseError::Unfilled(Box::new(error)).into()
+        }
+        error => error.into(),
+    }
 }
 
 fn database_note(own: &OwnDatabase, kind: &str, fill: &DatabaseSeed) -> String {
@@ -69,38 +139,8 @@ fn database_note(own: &OwnDatabase, kind: &str, fill: &DatabaseSeed) -> String {
 }
 
 /// Returns the file's absolute path, because other working directories are used later.
-fn readable(file: &Path) -> Result<PathBuf, Failure> {
-    std::fs::File::open(file).and_then(|_| file.canonicalize()).map_err(|error| {
-        Failure::rendered(format!("--database: cannot read `{}`: {error}", file.display())).hint(
-            "it is the SQL that `mysqldump` or `pg_dump --inserts --no-owner` writes, or a file of SQLite",
-        )
-    })
+fn readable(file: &Path) -> Result<PathBuf, CheckDatabaseError> {
+    std::fs::File::open(file)
+        .and_then(|_| file.canonicalize())
+        .map_err(|source| CheckDatabaseError::Unreadable { path: file.to_path_buf(), source })
 }
-
-fn no_database_named() -> Failure {
-    Failure::rendered(
-        "--database: the app's `.env` does not name a database to replace".to_owned(),
-    )
-    .hint("name the kind of database that the app uses with `--env DATABASE_URL=mysql://…` (or postgresql)")
-}
-
-fn empty(own: &OwnDatabase) -> Failure {
-    Failure::rendered(format!(
-        "stampede will not use the app's own database at {}. A temporary one would be empty, because the app \
-         has no migrations that its console could run",
-        own.at
-    ))
-    .hint(MEANS)
-}
-
-fn unsupported_database(own: &OwnDatabase) -> Failure {
-    Failure::rendered(format!(
-        "the check would write to the app's own database at {}, and stampede can replace only MariaDB, MySQL, \
-         PostgreSQL and SQLite",
-        own.at
-    ))
-    .hint("give the app a copy with `--env DATABASE_URL=…` (or the variable that it reads), or allow writing to its own with `--own-database`")
-}
-
-const MEANS: &str = "fill it with `--database dump.sql`, give the app a copy of yours with `--env DATABASE_URL=…`, \
-                     or allow writing to the app's own with `--own-database`";

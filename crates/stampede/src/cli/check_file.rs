@@ -1,19 +1,93 @@
 //! Reads and writes `check.json` and its page, without secrets.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Failure;
 use super::check_again::command;
+use super::fail::CommandError;
 use super::shell::print_message;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
 use crate::check::model::{CheckReport, CheckRequest, FORMAT};
 use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
+/// Why a check cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckFileError {
+    /// The file is missing or cannot be read.
+    #[error("cannot read the check `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file is not JSON, or has no format.
+    #[error("cannot read the check `{}`: it is not a check", path.display())]
+    NotACheck {
+        /// The file.
+        path: PathBuf,
+        /// The mistake and its place.
+        source: serde_json::Error,
+    },
+    /// A newer stampede wrote the file.
+    #[error(
+        "cannot read the check `{}`: it has format {format}, and this stampede reads up to {newest}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The file's format.
+        format: u32,
+        /// The newest format that is read.
+        newest: u32,
+    },
+    /// The file has a known format, but not its fields.
+    #[error("cannot read the check `{}`", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The mistake and its place.
+        source: serde_json::Error,
+    },
+    /// A results directory has no check.
+    #[error("no check was found in `{}`", results.display())]
+    NoCheck {
+        /// The results directory.
+        results: PathBuf,
+    },
+    /// The check's directory cannot be written.
+    #[error("cannot write `{}`", path.display())]
+    Unwritable {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl CommandError for CheckFileError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            CheckFileError::Unreadable { .. }
+            | CheckFileError::NotACheck { .. }
+            | CheckFileError::Newer { .. }
+            | CheckFileError::Malformed { .. } => {
+                "`stampede check` writes its result to stampede-results/<check>/check.json"
+            }
+            CheckFileError::NoCheck { .. } => "name another check's directory with `--of`",
+            CheckFileError::Unwritable { .. } => "`--out` names another directory",
+        };
+        Some(hint.to_owned())
+    }
+}
+
 /// Reads the findings of an earlier check. Prints a notice if the user should know something about
 /// it.
-pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
+pub fn baseline(path: Option<&Path>) -> Result<Baseline, CheckFileError> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let report = read(path)?;
     if let Some(notice) = notice(&report) {
@@ -23,23 +97,22 @@ pub fn baseline(path: Option<&Path>) -> Result<Baseline, Failure> {
 }
 
 /// Reads a check from its directory or its file.
-pub fn read(path: &Path) -> Result<CheckReport, Failure> {
-    let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
-    let failed = |why: String| {
-        Failure::rendered(format!("cannot read the check `{}`: {why}", file.display()))
-            .hint("`stampede check` writes its result to stampede-results/<check>/check.json")
+pub fn read(path: &Path) -> Result<CheckReport, CheckFileError> {
+    let path = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(CheckFileError::Unreadable { path, source }),
     };
-    let text = std::fs::read_to_string(&file).map_err(|error| failed(error.to_string()))?;
     // A newer check may have other fields, so its version is read first.
-    let Version { format } = serde_json::from_str(&text)
-        .map_err(|error| failed(format!("it is not a check: {error}")))?;
+    let format = match serde_json::from_str(&text) {
+        Ok(Version { format }) => format,
+        Err(source) => return Err(CheckFileError::NotACheck { path, source }),
+    };
     if format > FORMAT {
-        return Err(failed(format!(
-            "it has format {format}, and this stampede reads up to {FORMAT}"
-        )));
+        return Err(CheckFileError::Newer { path, format, newest: FORMAT });
     }
     let read = serde_json::from_str(&text).and_then(CheckReport::read);
-    read.map_err(|error| failed(error.to_string()))
+    read.map_err(|source| CheckFileError::Malformed { path, source })
 }
 
 #[derive(serde::Deserialize)]
@@ -48,14 +121,11 @@ struct Version {
 }
 
 /// Returns the newest check of a results directory.
-pub fn last(results: &Path) -> Result<PathBuf, Failure> {
+pub fn last(results: &Path) -> Result<PathBuf, CheckFileError> {
     let mut directories: Vec<PathBuf> = crate::store::directories(results);
     directories.retain(|directory| directory.join(FILE).is_file());
     directories.sort();
-    directories.pop().ok_or_else(|| {
-        Failure::rendered(format!("no check was found in `{}`", results.display()))
-            .hint("name another check's directory with `--of`")
-    })
+    directories.pop().ok_or_else(|| CheckFileError::NoCheck { results: results.to_path_buf() })
 }
 
 /// Writes a check and its page.
@@ -66,10 +136,7 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(out)
         .and_then(|()| std::fs::write(out.join(FILE), text))
         .and_then(|()| std::fs::write(out.join(PAGE), mask_known(&page).as_bytes()));
-    written.map_err(|error| {
-        Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
-            .hint("`--out` names another directory")
-    })
+    written.map_err(|source| CheckFileError::Unwritable { path: out.to_path_buf(), source }.into())
 }
 
 /// Returns the JSON of `check.json`.
@@ -117,24 +184,40 @@ mod tests {
     use crate::check::model::{Finding, RuntimeResult};
     use crate::check::sample;
 
+    /// The errors about four files that are no check, and about a directory without one.
+    fn refusals(directory: &Path) -> [CheckFileError; 5] {
+        let refused = |name: &str, text: &str| {
+            let path = directory.join(name);
+            std::fs::write(&path, text).expect("written");
+            read(&path).expect_err("no check")
+        };
+        [
+            refused("run.json", "{\"plan\": 1}"),
+            refused("newer.json", "{\"format\": 99, \"tried\": 1}"),
+            refused("half.json", "{\"format\": 2, \"stampede\""),
+            read(&directory.join("nowhere.json")).expect_err("no file"),
+            last(directory).expect_err("no directory of a check"),
+        ]
+    }
+
+    #[test]
+    fn what_is_no_check_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let [run, newer, half, nowhere, none] = refusals(directory.path());
+        assert!(matches!(run, CheckFileError::NotACheck { .. }), "{run:?}");
+        assert!(matches!(newer, CheckFileError::Newer { format: 99, .. }), "{newer:?}");
+        assert!(matches!(half, CheckFileError::NotACheck { .. }), "{half:?}");
+        assert!(matches!(nowhere, CheckFileError::Unreadable { .. }), "{nowhere:?}");
+        assert!(matches!(none, CheckFileError::NoCheck { .. }), "{none:?}");
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
     #[test]
     fn what_is_no_check_is_said() {
         let directory = tempfile::tempdir().expect("a directory");
-        let file = |name: &str, text: &str| {
-            let path = directory.path().join(name);
-            std::fs::write(&path, text).expect("written");
-            path
-        };
-        let errors = [
-            file("run.json", "{\"plan\": 1}"),
-            file("newer.json", "{\"format\": 99, \"tried\": 1}"),
-            file("half.json", "{\"format\": 2, \"stampede\""),
-            directory.path().join("nowhere.json"),
-        ]
-        .map(|path| read(&path).map(|_| ()).unwrap_err().text());
-        let none = last(directory.path()).unwrap_err().text();
+        let errors = refusals(directory.path()).map(|error| Failure::from(error).text());
         let here = directory.path().display().to_string();
-        insta::assert_snapshot!((errors.join("\n") + "\n" + &none).replace(&here, "DIRECTORY"));
+        insta::assert_snapshot!(errors.join("\n").replace(&here, "DIRECTORY"));
     }
 
     #[test]
@@ -157,7 +240,7 @@ mod tests {
             assert!(!text.contains("hunter2"), "{file}");
             assert!(text.contains("/reset?token=***"), "{file}");
         }
-        let read = read(&out).unwrap_or_else(|failure| panic!("{}", failure.text()));
+        let read = read(&out).expect("a check");
         assert_eq!(read, report, "what is read is what was written");
     }
 }

@@ -97,8 +97,7 @@ impl Flags {
     ) -> Result<Flags, Failure> {
         let command = command();
         let known: Vec<_> = command.get_arguments().cloned().collect();
-        let matches =
-            command.try_get_matches_from(words).map_err(|error| Failure::from_flags(&error))?;
+        let matches = command.try_get_matches_from(words)?;
         let flags = known.iter().filter_map(|argument| {
             let id = argument.get_id().as_str();
             let is_typed = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
@@ -131,10 +130,8 @@ impl Flags {
 
     /// Returns the flags as clap reads them.
     pub fn args(&self) -> Result<CheckArgs, Failure> {
-        let matches = command()
-            .try_get_matches_from(self.words())
-            .map_err(|error| Failure::from_flags(&error))?;
-        CheckArgs::from_arg_matches(&matches).map_err(|error| Failure::from_flags(&error))
+        let matches = command().try_get_matches_from(self.words())?;
+        CheckArgs::from_arg_matches(&matches).map_err(Failure::from)
     }
 
     /// Returns what a check keeps: names in place of secrets, and absolute paths, so that they are

@@ -36,8 +36,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let facts = machine::facts();
     if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
         // Mistakes in the plan are reported before minutes are spent on tuning.
-        Comparison::new(plan.clone(), catalogue.clone(), &facts)
-            .map_err(|refusal| Failure::from_refusal(&refusal))?;
+        Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
         is_free(out.as_deref())?;
         each_at_its_best(&mut plan)?;
     }
@@ -46,28 +45,22 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    let comparison = Comparison::new(plan, catalogue, &facts)
-        .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let comparison = Comparison::new(plan, catalogue, &facts)?;
     is_free(out.as_deref())?;
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
     keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut directory = RunDirectory::create(out.as_deref(), comparison.record())
-        .map_err(|error| Failure::from_store(&error))?;
+    let mut directory = RunDirectory::create(out.as_deref(), comparison.record())?;
     let mut progress = progress::for_stderr();
-    comparison
-        .run(&mut directory, progress.as_mut())
-        .map_err(|error| Failure::from_store(&error))?;
+    comparison.run(&mut directory, progress.as_mut())?;
     finish(&directory.close(), &comparison, args.json)
 }
 
 fn is_free(out: Option<&Path>) -> Result<(), Failure> {
     match out.filter(|directory| directory.exists()) {
-        Some(directory) => {
-            Err(Failure::from_store(&StoreError::Exists { directory: directory.into() }))
-        }
+        Some(directory) => Err(StoreError::Exists { directory: directory.into() }.into()),
         None => Ok(()),
     }
 }
@@ -80,12 +73,11 @@ fn other_version(
 ) -> Result<Option<VersionCopies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
     // The apps are checked first, so that a mistake in the directory is reported as such.
-    refusal::apps(plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
+    refusal::apps(plan, catalogue)?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
     let asked = AgainstRequest { rev, prepare, is_dry: args.dry_run, keeper: &options };
-    let copies =
-        against::add(plan, catalogue, asked).map_err(|error| Failure::from_against(&error))?;
+    let copies = against::add(plan, catalogue, asked)?;
     Ok(Some(copies))
 }
 
@@ -100,8 +92,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         }
         path => path.as_deref(),
     };
-    let of_plan = |error| Failure::from_plan(&error);
-    let gaps = plan::missing_parts(path, &overrides).map_err(of_plan)?;
+    let gaps = plan::missing_parts(path, &overrides)?;
     if gaps.app {
         let app = default_app();
         chosen.push(format!("--app {app}"));
@@ -123,15 +114,14 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         chosen.extend(fill_length(&mut overrides, gaps));
     }
     if gaps.load {
-        let apps = plan::apps(path, &overrides).map_err(of_plan)?.apps.len();
+        let apps = plan::apps(path, &overrides)?.apps.len();
         overrides.default_loads = Some(WithSteady(apps == 1));
     }
     let read = match path {
         Some(path) => plan::read(path, &overrides),
         None => plan::from_flags(&overrides),
     };
-    let plan =
-        read.map_err(|error| Failure::from_plan(&refusal::relocate_error(error, catalogue)))?;
+    let plan = read.map_err(|error| refusal::relocate_error(error, catalogue))?;
     if gaps.load {
         chosen.extend(plan.loads.iter().map(|load| format!("load {}", load_words(load))));
     }
@@ -166,21 +156,18 @@ fn suggested(
     flags: &mut Overrides,
     catalogue: &Catalogue,
 ) -> Result<Vec<Notice>, Failure> {
-    let plan = plan::apps(path, flags).map_err(|error| Failure::from_plan(&error))?;
-    let apps =
-        refusal::apps(&plan, catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
-    let suggestion = suggest(catalogue, &apps).map_err(|error| Failure::from_suggest(&error))?;
+    let plan = plan::apps(path, flags)?;
+    let apps = refusal::apps(&plan, catalogue)?;
+    let suggestion = suggest(catalogue, &apps)?;
     Ok(fill(flags, &suggestion))
 }
 
 /// Writes the summary and prints the table from the stored results. `stampede report` prints the
 /// same later.
 fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &[path.display().to_string()])
-        .map_err(|error| Failure::from_store(&error))?;
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &[path.display().to_string()])?;
     let (stored, summary) = (loaded.stored(), loaded.summary());
-    store::write_summary(path, &report::json(summary))
-        .map_err(|error| Failure::from_store(&error))?;
+    store::write_summary(path, &report::json(summary))?;
     let page = write_page(&loaded);
     if json {
         print(super::diff::json_of_run(&loaded)?.as_bytes())?;

@@ -3,20 +3,98 @@
 use std::path::Path;
 
 use super::args::{DiffArgs, DiffFormat};
+use super::fail::CommandError;
 use super::report::style;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::plan::model::Expectation;
 use crate::report::{self, LoadedRuns};
 use crate::store;
-use crate::summary::diff::{Diff, FORMAT, LabelledRun, Unfit, between, keep_own, of_plan, within};
+use crate::summary::diff::{
+    Diff, FORMAT, LabelledRun, OnlyIn, Unfit, between, keep_own, of_plan, within,
+};
 use crate::summary::overlay::label;
+
+/// Runs that `stampede diff` does not compare.
+#[derive(Debug, thiserror::Error)]
+enum DiffError {
+    /// Only one run is named, and it measured only one version of its app.
+    #[error("`diff` needs two runs")]
+    NeedsTwoRuns,
+    /// The two runs have no case in common.
+    #[error(
+        "runs `{}` and `{}` have no case in common\n{}: {}\n{}: {}",
+        diff.base.run,
+        diff.other.run,
+        diff.base.label,
+        cases_of(&diff.only, &diff.base.label),
+        diff.other.label,
+        cases_of(&diff.only, &diff.other.label)
+    )]
+    NoCommonCase {
+        /// The two runs and their cases.
+        diff: Box<Diff>,
+    },
+    /// The two runs were measured under different conditions.
+    #[error(
+        "runs `{}` ({}) and `{}` ({}) are not comparable\n{}",
+        diff.base.run,
+        diff.base.label,
+        diff.other.run,
+        diff.other.label,
+        differences_of(diff)
+    )]
+    NotComparable {
+        /// The two runs and their differences.
+        diff: Box<Diff>,
+    },
+}
+
+impl CommandError for DiffError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            DiffError::NeedsTwoRuns => "name both, the older first: `stampede diff last~1 last`",
+            DiffError::NoCommonCase { .. } => {
+                "`diff` needs the same runtime, app and load in both runs; `stampede report A B` shows any runs \
+                 together"
+            }
+            DiffError::NotComparable { .. } => {
+                "`--anyway` compares them and says so above the table"
+            }
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl CommandError for Unfit {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint())
+    }
+}
+
+/// Returns the cases that only the run `label` has.
+fn cases_of(only: &[OnlyIn], label: &str) -> String {
+    let own = only.iter().filter(|one| one.label == label);
+    let named = own.map(|one| format!("{} · {} · {}", one.runtime, one.app, one.load));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the first differences, one on a line, and the number of the others.
+fn differences_of(diff: &Diff) -> String {
+    let labels = [diff.base.label.as_str(), diff.other.label.as_str()];
+    let mut differ = report::difference_lines(&diff.differences, labels);
+    let more = differ.len().saturating_sub(MOST_SHOWN);
+    differ.truncate(MOST_SHOWN);
+    if more > 0 {
+        differ.push(format!("and {more} more"));
+    }
+    differ.join("\n")
+}
 
 /// Compares and prints the runs. Refuses runs that are not comparable.
 pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     let asked = expectations(&args.expect)?;
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)
-        .map_err(|error| Failure::from_store(&error))?;
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)?;
     let labels: Vec<String> = (0..args.runs.len()).map(label).collect();
     let runs: Vec<LabelledRun<'_>> = loaded
         .runs()
@@ -63,11 +141,8 @@ pub fn json_of_run(loaded: &LoadedRuns) -> Result<String, Failure> {
 /// Repeats what `compare --against` found.
 fn versions(run: &LabelledRun<'_>, asked: &[Expectation]) -> Result<Diff, Failure> {
     let one = |expect: &[Expectation]| {
-        let found = within(run.data, run.summary, expect).map_err(unfit)?;
-        found.ok_or_else(|| {
-            Failure::rendered("`diff` needs two runs".to_owned())
-                .hint("name both, the older first: `stampede diff last~1 last`")
-        })
+        let found = within(run.data, run.summary, expect)?;
+        found.ok_or_else(|| Failure::from(DiffError::NeedsTwoRuns))
     };
     if !asked.is_empty() {
         return one(asked);
@@ -84,18 +159,13 @@ fn against(
     anyway: bool,
 ) -> Result<Diff, Failure> {
     let mut diff = match asked {
-        [] => between(*base, *other, &of_plan(other.data)).map_err(unfit)?,
-        asked => between(*base, *other, asked).map_err(unfit)?,
+        [] => between(*base, *other, &of_plan(other.data))?,
+        asked => between(*base, *other, asked)?,
     };
     if asked.is_empty() {
         keep_own(&mut diff, other.data);
     }
-    comparable(&diff, anyway)?;
-    Ok(diff)
-}
-
-fn unfit(unfit: Unfit) -> Failure {
-    Failure::new(&unfit).hint(unfit.hint())
+    Ok(comparable(diff, anyway)?)
 }
 
 fn rendered(diffs: &[Diff], args: &DiffArgs) -> String {
@@ -127,47 +197,20 @@ fn outcome(diffs: &[Diff]) -> Outcome {
 
 /// Parses the expectations of the command line. An error marks the place of the mistake.
 fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
-    let read = |text: &String| text.parse().map_err(|error| Failure::from_plan(&error));
+    let read = |text: &String| text.parse::<Expectation>().map_err(Failure::from);
     texts.iter().map(read).collect()
 }
 
 /// Refuses runs that have no case in common, and, unless `anyway`, runs that differ in their
 /// conditions.
-fn comparable(diff: &Diff, anyway: bool) -> Result<(), Failure> {
-    let labels = [diff.base.label.as_str(), diff.other.label.as_str()];
-    let (base, other) = (&diff.base.run, &diff.other.run);
+fn comparable(diff: Diff, anyway: bool) -> Result<Diff, DiffError> {
     if diff.cases.is_empty() {
-        let has = |label: &str| -> String {
-            let own = diff.only.iter().filter(|one| one.label == label);
-            let named = own.map(|one| format!("{} · {} · {}", one.runtime, one.app, one.load));
-            named.collect::<Vec<_>>().join(", ")
-        };
-        let [a, b] = labels.map(has);
-        let text = format!(
-            "runs `{base}` and `{other}` have no case in common\nA: {a}\n{}: {b}",
-            labels[1]
-        );
-        return Err(Failure::rendered(text).hint(
-            "`diff` needs the same runtime, app and load in both runs; `stampede report A B` shows any runs \
-             together",
-        ));
+        return Err(DiffError::NoCommonCase { diff: Box::new(diff) });
     }
-    if diff.differences.is_empty() || anyway {
-        return Ok(());
+    match diff.differences.is_empty() || anyway {
+        true => Ok(diff),
+        false => Err(DiffError::NotComparable { diff: Box::new(diff) }),
     }
-    let mut differ = report::difference_lines(&diff.differences, labels);
-    let more = differ.len().saturating_sub(MOST_SHOWN);
-    differ.truncate(MOST_SHOWN);
-    if more > 0 {
-        differ.push(format!("and {more} more"));
-    }
-    let text = format!(
-        "runs `{base}` ({}) and `{other}` ({}) are not comparable\n{}",
-        labels[0],
-        labels[1],
-        differ.join("\n")
-    );
-    Err(Failure::rendered(text).hint("`--anyway` compares them and says so above the table"))
 }
 
 /// More lines would push the first ones off the screen.

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use crate::against::AgainstError;
-use crate::causes::chain;
+use crate::causes::{chain, message};
 use crate::plan::{PlanError, RenderStyle};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};
@@ -37,6 +37,44 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// An error that ends a command. `Display` says what happened; the hint says what to do next.
+pub trait CommandError: Error {
+    /// Returns what to do next, as one line without `hint:`.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+impl CommandError for RuntimeError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl CommandError for SuggestError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl CommandError for TargetError {
+    fn hint(&self) -> Option<String> {
+        self.hint().map(str::to_owned)
+    }
+}
+
+impl CommandError for AgainstError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
+impl CommandError for StoreError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
 /// Why a command could not do its work. The exit code is 2.
 #[derive(Debug)]
 pub struct Failure {
@@ -53,77 +91,54 @@ enum Text {
     Message(String),
 }
 
+/// A build with the feature `codes-for-text` prints the error's code in place of its hint too.
+impl<E: CommandError> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        let worded = |hint| if cfg!(feature = "codes-for-text") { message(&error) } else { hint };
+        Failure { hint: error.hint().map(worded), ..Failure::new(&error) }
+    }
+}
+
+/// A plan's error is printed with its source line.
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Failure {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let text = error.render(if colour { RenderStyle::Colour } else { RenderStyle::Plain });
+        Failure { text: Text::Sentence(text), hint: None }
+    }
+}
+
+/// A plan that cannot run here.
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        match refusal {
+            Refusal::Plan(error) => error.into(),
+            Refusal::Runtime(error) => error.into(),
+        }
+    }
+}
+
+/// An error in the flags. The text is that of the library that parses flags, and it begins with
+/// `error:`.
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Failure {
+        Failure { text: Text::Message(error.to_string()), hint: None }
+    }
+}
+
 impl Failure {
     /// Makes a failure without a hint. Causes follow the error after colons.
     pub fn new(error: &dyn Error) -> Failure {
         Failure { text: Text::Sentence(chain(error)), hint: None }
     }
 
-    /// Makes a failure from text that is already laid out, such as a plan's error with its source
-    /// line.
-    pub fn rendered(text: String) -> Failure {
-        Failure { text: Text::Sentence(text), hint: None }
-    }
-
-    /// Makes a failure from an error in the flags. The text is that of the library that parses
-    /// flags, and it begins with `error:`.
-    pub fn from_flags(error: &clap::Error) -> Failure {
-        Failure { text: Text::Message(error.to_string()), hint: None }
-    }
-
-    /// Makes a failure from a plan's error, with the source line.
-    pub fn from_plan(error: &PlanError) -> Failure {
-        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Failure::rendered(error.render(if colour {
-            RenderStyle::Colour
-        } else {
-            RenderStyle::Plain
-        }))
-    }
-
-    /// Makes a failure from the error of a runtime or an app, with its hint.
-    pub fn from_runtime(error: &RuntimeError) -> Failure {
-        Failure { hint: error.hint(), ..Failure::new(error) }
-    }
-
-    /// Does the same, but leaves out a hint that names the command that was just run.
-    pub fn from_runtime_alone(error: &RuntimeError) -> Failure {
-        let hint = error.hint().filter(|_| !error.suggests_starting_alone());
-        Failure { hint, ..Failure::new(error) }
-    }
-
-    /// Makes a failure from a plan that cannot run here.
-    pub fn from_refusal(refusal: &Refusal) -> Failure {
-        match refusal {
-            Refusal::Plan(error) => Failure::from_plan(error),
-            Refusal::Runtime(error) => Failure::from_runtime(error),
+    /// Makes a failure from a runtime's error, without the hint that names the command that was
+    /// just run.
+    pub fn from_runtime_alone(error: RuntimeError) -> Failure {
+        match error.suggests_starting_alone() {
+            true => Failure::new(&error),
+            false => error.into(),
         }
-    }
-
-    /// Makes a failure from the reason why nothing can be suggested, with its hint.
-    pub fn from_suggest(error: &SuggestError) -> Failure {
-        Failure { hint: error.hint(), ..Failure::new(error) }
-    }
-
-    /// Makes a failure from a URL's error, with its hint.
-    pub fn from_target(error: &TargetError) -> Failure {
-        Failure { hint: error.hint().map(str::to_owned), ..Failure::new(error) }
-    }
-
-    /// Makes a failure from the reason why another version is not available, with its hint.
-    pub fn from_against(error: &AgainstError) -> Failure {
-        Failure { hint: error.hint(), ..Failure::new(error) }
-    }
-
-    /// Makes a failure from an error of the results, with its hint.
-    pub fn from_store(error: &StoreError) -> Failure {
-        Failure { hint: error.hint(), ..Failure::new(error) }
-    }
-
-    /// Sets the hint, which says what to do next.
-    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
-        self.hint = Some(hint.into());
-        self
     }
 
     /// Prints the failure to stderr, and returns exit code 2.

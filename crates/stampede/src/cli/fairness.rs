@@ -6,7 +6,7 @@ use stampede_load::spec::{Arrivals, Model, WhenFull};
 use stampede_load::time::Nanos;
 
 use super::Failure;
-use super::capacity::{SearchLimits, begin, is_of_a_search, searchable_plan};
+use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
 use crate::fact::Notice;
 use crate::fact::app::NotTuned;
@@ -50,8 +50,7 @@ enum BestWorkers {
 
 fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let context = SearchContext::new(search_plan(plan, index)?, catalogue, machine::facts())
-        .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let context = SearchContext::new(search_plan(plan, index)?, catalogue, machine::facts())?;
     if let Some(why) = &context.refused[0] {
         return Ok(BestWorkers::Nothing(NotTuned::Refused { reason: Box::new(why.clone()) }));
     }
@@ -73,9 +72,9 @@ fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
     let tuned = tune(&context, run, TuningSearch::new(objective, settings.to_vec()), |tuned| {
         write(&path, &report(&context, &record, tuned))
     });
-    let (tuned, _) = tuned.map_err(|error| Failure::from_store(&error))?;
+    let (tuned, _) = tuned?;
     let report = report(&context, &record, &tuned);
-    write(&path, &report).map_err(|error| Failure::from_store(&error))?;
+    write(&path, &report)?;
     let best = report.best.as_ref().and_then(|best| best.get("workers")?.parse().ok());
     Ok(match best {
         Some(workers) => BestWorkers::Workers(workers, path.display().to_string()),
@@ -85,7 +84,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
 
 /// Returns the plan with only this runtime, its first app, and an open load whose rate the search
 /// sets.
-fn search_plan(plan: &Plan, index: usize) -> Result<Plan, Failure> {
+fn search_plan(plan: &Plan, index: usize) -> Result<Plan, CapacityError> {
     let mut search_plan = plan.clone();
     search_plan.runtimes = vec![plan.runtimes[index].clone()];
     search_plan.apps.truncate(1);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::Failure;
+use super::fail::CommandError;
 use super::shell::print_message;
 use crate::interrupt;
 use crate::runtime::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
@@ -43,7 +43,7 @@ pub fn wanted(
     runtimes: &[&RuntimeDirectory],
     lacks: impl Fn(&RuntimeDirectory) -> Vec<String>,
     build: bool,
-) -> Result<Vec<Recipe>, Failure> {
+) -> Result<Vec<Recipe>, GetError> {
     let mut wanted: Vec<Recipe> = Vec::new();
     for runtime in runtimes {
         let lacks = lacks(runtime);
@@ -63,15 +63,12 @@ impl Recipe {
         catalogue: &Catalogue,
         runtime: &RuntimeDirectory,
         get: &BuildRecipe,
-    ) -> Result<Recipe, Failure> {
-        let own = catalogue.places.own.clone().ok_or_else(|| {
-            Failure::rendered("there is no directory of stampede's own to put it into".to_owned())
-                .hint("set HOME or XDG_DATA_HOME")
-        })?;
+    ) -> Result<Recipe, GetError> {
+        let own = catalogue.places.own.clone().ok_or(GetError::NoOwnDirectory)?;
         let files = catalogue.files_of(get);
         if !files.contains_key(file_name(&get.run)) {
-            let text = format!("`runtimes/{}/{}` is not there", get.of, get.run);
-            return Err(Failure::rendered(text));
+            let (runtime, script) = (get.of.clone(), get.run.clone());
+            return Err(GetError::NoScript { runtime, script });
         }
         Ok(Recipe {
             get: get.clone(),
@@ -141,7 +138,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Interrupted (the caller handles the signals), or a file cannot be written.
-    pub fn take_release(&self, places: &SearchPaths) -> Result<bool, Failure> {
+    pub fn take_release(&self, places: &SearchPaths) -> Result<bool, GetError> {
         let Some(release) = self.release() else { return Ok(false) };
         let Some(curl) = tool(places, "curl") else {
             let need = self.need();
@@ -158,13 +155,13 @@ impl Recipe {
             if !self.succeeded(&mut command)? {
                 return Ok(Some(format!("{} could not be had", release.url)));
             }
-            let bytes = fs::read(&file).map_err(|error| failed("read the release", &error))?;
+            let bytes = fs::read(&file).map_err(|source| GetError::ReadRelease { source })?;
             if sha256(bytes) != release.sha256 {
                 let text = "has changed: its checksum differs";
                 return Ok(Some(format!("{} {text}", release.url)));
             }
             let mode = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(&file, mode).map_err(|error| failed("write a file", &error))?;
+            fs::set_permissions(&file, mode).map_err(|source| GetError::WriteRelease { source })?;
             match self.starts(&file)? {
                 true => Ok(None),
                 false => Ok(Some(format!("{} does not start here", release.url))),
@@ -178,7 +175,7 @@ impl Recipe {
     }
 
     /// Whether the program prints its version. True if no command for that is known.
-    fn starts(&self, file: &Path) -> Result<bool, Failure> {
+    fn starts(&self, file: &Path) -> Result<bool, GetError> {
         let Some(version) = &self.version else { return Ok(true) };
         self.succeeded(Command::new(file).args(version.split_whitespace().skip(1)))
     }
@@ -188,16 +185,16 @@ impl Recipe {
     ///
     /// # Errors
     /// A tool is missing, the script fails and prints why, or a file cannot be written.
-    pub fn run(&self, places: &SearchPaths) -> Result<(), Failure> {
+    pub fn run(&self, places: &SearchPaths) -> Result<(), GetError> {
         let tools = self.tools(places)?;
         let place = tempfile::Builder::new()
             .prefix("stampede-get-")
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir()
-            .map_err(|error| failed("make a temporary directory", &error))?;
+            .map_err(|source| GetError::MakeTemporary { source })?;
         for (name, bytes) in &self.files {
             fs::write(place.path().join(name), bytes)
-                .map_err(|error| failed("write a temporary file", &error))?;
+                .map_err(|source| GetError::WriteTemporary { source })?;
         }
         print_message(&format!("making `{}`; this may take some minutes", self.need()));
         self.install_whole(|part| self.make(place.path(), part, &tools).map(|()| None)).map(drop)
@@ -207,8 +204,8 @@ impl Recipe {
     /// `put` returns why the result is not wanted, nothing is moved.
     fn install_whole(
         &self,
-        put: impl FnOnce(&Path) -> Result<Option<String>, Failure>,
-    ) -> Result<Option<String>, Failure> {
+        put: impl FnOnce(&Path) -> Result<Option<String>, GetError>,
+    ) -> Result<Option<String>, GetError> {
         // The name is always the same, so the remains of a killed process are removed, and nothing
         // finds them.
         let part = self.lib.join(format!(".{}.part", self.need()));
@@ -218,12 +215,12 @@ impl Recipe {
             remove(&part)?;
             fs::create_dir(&part)
         };
-        empty().map_err(|error| failed(&format!("make `{}`", part.display()), &error))?;
+        empty().map_err(|source| GetError::MakeDirectory { path: part.clone(), source })?;
         let unwanted = put(&part).and_then(|why| {
             if why.is_none() {
                 remove(&out)
                     .and_then(|()| fs::rename(&part, &out))
-                    .map_err(|error| failed(&format!("write `{}`", out.display()), &error))?;
+                    .map_err(|source| GetError::MoveResult { path: out.clone(), source })?;
             }
             Ok(why)
         });
@@ -231,14 +228,14 @@ impl Recipe {
         unwanted
     }
 
-    fn tools(&self, places: &SearchPaths) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    fn tools(&self, places: &SearchPaths) -> Result<BTreeMap<String, PathBuf>, GetError> {
         let find = |name: &String| match tool(places, name) {
             Some(path) => Ok((name.clone(), path)),
-            None => {
-                let text =
-                    format!("`{}` is missing, and there is no `{name}` to make it", self.need());
-                Err(Failure::rendered(text).hint(&self.get.note))
-            }
+            None => Err(GetError::NoTool {
+                need: self.need().to_owned(),
+                tool: name.clone(),
+                note: self.get.note.clone(),
+            }),
         };
         self.get.tools.iter().map(find).collect()
     }
@@ -254,21 +251,22 @@ impl Recipe {
         place: &Path,
         out: &Path,
         tools: &BTreeMap<String, PathBuf>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), GetError> {
         let words = shell_words::split(BASH).unwrap_or_default();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(file_name(&self.get.run)).current_dir(place);
         command.envs(self.variables(tools)).env("OUT", out);
         match self.succeeded(&mut command)? {
             true => Ok(()),
-            false => Err(Failure::rendered(format!("`{}` was not made", self.need()))
-                .hint(format!("the reason stands above; {}", self.get.note))),
+            false => {
+                Err(GetError::NotMade { need: self.need().to_owned(), note: self.get.note.clone() })
+            }
         }
     }
 
     /// Runs a command to its end, together with everything that it starts. Returns whether it
     /// succeeded.
-    fn succeeded(&self, command: &mut Command) -> Result<bool, Failure> {
+    fn succeeded(&self, command: &mut Command) -> Result<bool, GetError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let succeeded = command
             .stdin(Stdio::null())
@@ -278,17 +276,111 @@ impl Recipe {
             .process_group(0)
             .spawn()
             .and_then(wait_or_interrupt)
-            .map_err(|error| failed(&format!("run {program}"), &error))?;
+            .map_err(|source| GetError::Run { program, source })?;
         if interrupt::is_requested() {
-            let text = format!("interrupted: `{}` is still missing", self.need());
-            return Err(Failure::rendered(text));
+            return Err(GetError::Interrupted { need: self.need().to_owned() });
         }
         Ok(succeeded)
     }
 }
 
-fn failed(what: &str, error: &std::io::Error) -> Failure {
-    Failure::rendered(format!("cannot {what}: {error}"))
+/// Why a need was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum GetError {
+    /// There is no directory of stampede's own.
+    #[error("there is no directory of stampede's own to put it into")]
+    NoOwnDirectory,
+    /// The recipe's script does not exist.
+    #[error("`runtimes/{runtime}/{script}` is not there")]
+    NoScript {
+        /// The runtime whose directory has the recipe.
+        runtime: String,
+        /// The script, relative to the runtime's directory.
+        script: String,
+    },
+    /// A program that the script needs is not installed.
+    #[error("`{need}` is missing, and there is no `{tool}` to make it")]
+    NoTool {
+        /// Name of the need.
+        need: String,
+        /// Name of the program.
+        tool: String,
+        /// What the recipe says that the user can do.
+        note: String,
+    },
+    /// The script failed and printed why.
+    #[error("`{need}` was not made")]
+    NotMade {
+        /// Name of the need.
+        need: String,
+        /// What the recipe says that the user can do.
+        note: String,
+    },
+    /// The user interrupted.
+    #[error("interrupted: `{need}` is still missing")]
+    Interrupted {
+        /// Name of the need.
+        need: String,
+    },
+    /// The downloaded file cannot be read.
+    #[error("cannot read the release")]
+    ReadRelease {
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The downloaded file cannot be made executable.
+    #[error("cannot write a file")]
+    WriteRelease {
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The directory in which the script runs cannot be made.
+    #[error("cannot make a temporary directory")]
+    MakeTemporary {
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The script, or a file beside it, cannot be written.
+    #[error("cannot write a temporary file")]
+    WriteTemporary {
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The directory for the unfinished result cannot be made.
+    #[error("cannot make `{}`", path.display())]
+    MakeDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The finished result cannot be moved to its place.
+    #[error("cannot write `{}`", path.display())]
+    MoveResult {
+        /// The place.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A program cannot be started.
+    #[error("cannot run {program}")]
+    Run {
+        /// Name or path of the program.
+        program: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+impl CommandError for GetError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            GetError::NoOwnDirectory => Some("set HOME or XDG_DATA_HOME".to_owned()),
+            GetError::NoTool { note, .. } => Some(note.clone()),
+            GetError::NotMade { note, .. } => Some(format!("the reason stands above; {note}")),
+            _ => None,
+        }
+    }
 }
 
 /// Waits for the end. If an interrupt asks for it, the whole process group is ended.

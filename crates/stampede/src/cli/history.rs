@@ -1,8 +1,10 @@
 //! The command `stampede history`: lists the stored runs.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::args::HistoryArgs;
+use super::fail::CommandError;
 use super::report::style;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
@@ -29,16 +31,35 @@ pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
 
 /// Checks the results directory. A directory that was named must exist. The default one may be
 /// missing, because the first run creates it.
-pub fn readable(results: &Path) -> Result<(), Failure> {
+pub fn readable(results: &Path) -> Result<(), HistoryError> {
     let is_usual = results == Path::new(store::RESULTS) && !results.exists();
     match std::fs::read_dir(results) {
-        Err(error) if !is_usual => {
-            let directory = results.display();
-            Err(Failure::rendered(format!(
-                "the directory of results `{directory}` cannot be read: {error}"
-            ))
-            .hint("name the directory that holds the runs, as `--in stampede-results`"))
+        Err(source) if !is_usual => {
+            Err(HistoryError::Unreadable { directory: results.to_owned(), source })
         }
         _ => Ok(()),
+    }
+}
+
+/// Why the stored runs cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The directory of results cannot be read.
+    #[error("the directory of results `{}` cannot be read", directory.display())]
+    Unreadable {
+        /// The directory.
+        directory: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl CommandError for HistoryError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            HistoryError::Unreadable { .. } => {
+                "name the directory that holds the runs, as `--in stampede-results`".to_owned()
+            }
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! The command `stampede init`: writes a commented plan for the app in this directory.
 
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::args::InitArgs;
+use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::fact;
@@ -19,7 +20,7 @@ use crate::trial::refusal;
 pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(PLAN));
     if out.exists() {
-        return Err(exists(&out));
+        return Err(InitError::Exists { path: out }.into());
     }
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let overrides = Overrides {
@@ -27,24 +28,54 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         kind: args.kind.clone(),
         ..Overrides::default()
     };
-    let plan = plan::apps(None, &overrides).map_err(|error| Failure::from_plan(&error))?;
-    let mut apps =
-        refusal::apps(&plan, &catalogue).map_err(|refusal| Failure::from_refusal(&refusal))?;
+    let plan = plan::apps(None, &overrides)?;
+    let mut apps = refusal::apps(&plan, &catalogue)?;
     if apps.len() != 1 {
-        return Err(Failure::rendered(format!(
-            "`init` writes a plan for one app, not {}",
-            apps.len()
-        ))
-        .hint("`apps: [a, b]` in the plan measures several"));
+        return Err(InitError::NotOneApp { apps: apps.len() }.into());
     }
     let app = apps.swap_remove(0);
-    let suggestion = suggest(&catalogue, std::slice::from_ref(&app))
-        .map_err(|error| Failure::from_suggest(&error))?;
+    let suggestion = suggest(&catalogue, std::slice::from_ref(&app))?;
     let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
     let cpus = cpus();
     let text = plan_text(&app, &named(&plan, &out), &suggestion, cpus, &command);
     write(&out, &text)?;
     print(summary_text(&out, &app, &suggestion, &command).as_bytes())
+}
+
+/// Why no plan was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// The file exists.
+    #[error("`{}` is there already, and is left as it is", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several apps were named.
+    #[error("`init` writes a plan for one app, not {apps}")]
+    NotOneApp {
+        /// How many were named.
+        apps: usize,
+    },
+    /// The file cannot be written.
+    #[error("cannot write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl CommandError for InitError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            InitError::Exists { .. } | InitError::Write { .. } => {
+                "`--out` names another file".to_owned()
+            }
+            InitError::NotOneApp { .. } => "`apps: [a, b]` in the plan measures several".to_owned(),
+        })
+    }
 }
 
 /// Returns the number of CPUs that the stack gets without a plan.
@@ -53,19 +84,14 @@ fn cpus() -> u32 {
 }
 
 /// Writes the plan. Never overwrites a file, even one that has just been created.
-fn write(out: &Path, text: &str) -> Result<(), Failure> {
+fn write(out: &Path, text: &str) -> Result<(), InitError> {
+    let path = out.to_owned();
     let file = OpenOptions::new().write(true).create_new(true).open(out);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(out)),
-        Err(error) => Err(Failure::rendered(format!("cannot write `{}`: {error}", out.display()))
-            .hint("`--out` names another file")),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(InitError::Exists { path }),
+        Err(source) => Err(InitError::Write { path, source }),
     }
-}
-
-fn exists(out: &Path) -> Failure {
-    Failure::rendered(format!("`{}` is there already, and is left as it is", out.display()))
-        .hint("`--out` names another file")
 }
 
 /// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.

@@ -13,7 +13,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::args::InstallArgs;
-use super::get::{self, Recipe};
+use super::fail::CommandError;
+use super::get::{self, GetError, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::interrupt;
@@ -30,7 +31,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let runtimes: Vec<RuntimeDirectory> = args
         .runtimes
         .iter()
-        .map(|name| catalogue.runtime(name).map_err(|error| Failure::from_runtime(&error)))
+        .map(|name| catalogue.runtime(name).map_err(Failure::from))
         .collect::<Result<_, _>>()?;
     let places = &catalogue.places;
     let missing_needs = |runtime: &RuntimeDirectory| missing_needs(&catalogue, runtime, args.build);
@@ -76,10 +77,8 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
         .iter()
         .map(|runtime| runtime::describe_runtime(&catalogue, &runtime.name))
         .collect();
-    let missing = listed.iter().find(|one| !is_complete(one));
-    if let Some(one) = missing {
-        let text = format!("`{}` still lacks {}", one.name, problem_text(one));
-        return Err(Failure::rendered(text).hint(note(&incomplete, &one.name)));
+    if let Some(error) = listed.iter().find_map(|one| still_incomplete(one, &incomplete)) {
+        return Err(error.into());
     }
     if args.json {
         let all = json!({ "installed": installed, "runtimes": listed });
@@ -98,7 +97,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
 
 /// Downloads releases. Returns the needs that are in place now, and leaves the other recipes in
 /// `recipes`.
-fn take_releases(recipes: &mut Vec<Recipe>, places: &SearchPaths) -> Result<Vec<String>, Failure> {
+fn take_releases(recipes: &mut Vec<Recipe>, places: &SearchPaths) -> Result<Vec<String>, GetError> {
     let mut taken = Vec::new();
     let mut left = Vec::new();
     for recipe in recipes.drain(..) {
@@ -130,22 +129,24 @@ fn missing_needs(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool)
     }
 }
 
-fn problem_text(one: &RuntimeListing) -> String {
+/// Returns what keeps a runtime from starting after the installation; `None`: nothing does.
+fn still_incomplete(one: &RuntimeListing, runtimes: &[&RuntimeDirectory]) -> Option<InstallError> {
+    let runtime = one.name.clone();
+    let note = note(runtimes, &one.name);
     match &one.state {
-        RuntimeState::Found { .. } => String::new(),
-        RuntimeState::Missing { missing, .. } => missing.join(", "),
-        RuntimeState::Wrong { problem } => problem.clone(),
+        RuntimeState::Found { .. } => None,
+        RuntimeState::Missing { missing, .. } => {
+            Some(InstallError::StillLacks { runtime, missing: missing.clone(), note })
+        }
+        RuntimeState::Wrong { problem } => {
+            Some(InstallError::StillWrong { runtime, problem: problem.clone(), note })
+        }
     }
 }
 
-fn note(runtimes: &[&RuntimeDirectory], name: &str) -> String {
-    let install = runtimes
-        .iter()
-        .find(|runtime| runtime.name == name)
-        .and_then(|runtime| runtime.manifest.install.get(DEBIAN));
-    install.and_then(|install| install.note.clone()).unwrap_or_else(|| {
-        format!("`stampede runtimes` says what is found, STAMPEDE_… names a program elsewhere; its directory is runtimes/{name}")
-    })
+fn note(runtimes: &[&RuntimeDirectory], name: &str) -> Option<String> {
+    let runtime = runtimes.iter().find(|runtime| runtime.name == name)?;
+    runtime.manifest.install.get(DEBIAN)?.note.clone()
 }
 
 fn is_debian(catalogue: &Catalogue) -> bool {
@@ -156,20 +157,16 @@ fn is_debian(catalogue: &Catalogue) -> bool {
 fn words(
     catalogue: &Catalogue,
     runtimes: &[&RuntimeDirectory],
-) -> Result<BTreeSet<String>, Failure> {
+) -> Result<BTreeSet<String>, InstallError> {
     let mut words = BTreeSet::new();
     for runtime in runtimes {
         let install = runtime.manifest.install.get(DEBIAN).filter(|_| is_debian(catalogue));
         let Some(install) = install.filter(|install| !install.packages.is_empty()) else {
-            let text = format!("`{}` cannot be installed by stampede here", runtime.name);
-            let by_hand = catalogue.places.install(runtime);
-            let note = runtime.manifest.install.values().find_map(|one| one.note.clone());
-            let hint = by_hand.or(note).unwrap_or_else(|| {
-                "it installs packages of Debian and Ubuntu only; what the runtime needs is in \
-                 `stampede runtimes`"
-                    .to_owned()
+            return Err(InstallError::NotHere {
+                runtime: runtime.name.clone(),
+                command: catalogue.places.install(runtime),
+                note: runtime.manifest.install.values().find_map(|one| one.note.clone()),
             });
-            return Err(Failure::rendered(text).hint(hint));
         };
         words.extend(install.packages.iter().cloned());
     }
@@ -178,7 +175,7 @@ fn words(
 
 /// Returns the words, or none if the packages of the recipes are installed. Nothing has checked
 /// those packages before.
-fn missing(words: BTreeSet<String>, recipes: &[Recipe]) -> Result<Vec<String>, Failure> {
+fn missing(words: BTreeSet<String>, recipes: &[Recipe]) -> Result<Vec<String>, InstallError> {
     let words: Vec<String> = words.into_iter().collect();
     let unseen = recipes.iter().any(|recipe| !recipe.packages().is_empty());
     Ok(if unseen && commands(&words)?.is_empty() { Vec::new() } else { words })
@@ -188,7 +185,7 @@ fn all_commands(
     words: &[String],
     recipes: &[Recipe],
     places: &SearchPaths,
-) -> Result<String, Failure> {
+) -> Result<String, InstallError> {
     if words.is_empty() && recipes.is_empty() {
         return Ok("# nothing is missing\n".to_owned());
     }
@@ -196,7 +193,7 @@ fn all_commands(
     Ok(packages + &recipes.iter().map(|recipe| recipe.commands(places)).collect::<String>())
 }
 
-fn commands(words: &[String]) -> Result<String, Failure> {
+fn commands(words: &[String]) -> Result<String, InstallError> {
     let script = script()?;
     let output = Command::new("bash")
         .arg(script.path())
@@ -205,22 +202,18 @@ fn commands(words: &[String]) -> Result<String, Failure> {
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+        .map_err(|source| InstallError::NoBash { source })?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure::rendered(
-            "the install commands cannot be worked out; see the message above".to_owned(),
-        )),
+        false => Err(InstallError::NoCommands),
     }
 }
 
 /// Runs the script to its end, even after Ctrl-C, because it restores what it changed for the
 /// installation. Returns the packages that it installed.
-fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure> {
+fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, InstallError> {
     if !rustix::process::geteuid().is_root() && !has_sudo() {
-        let text = "packages are missing, and only root can install them".to_owned();
-        let hint = format!("as root: stampede install {}", runtimes.join(","));
-        return Err(Failure::rendered(text).hint(hint));
+        return Err(InstallError::OnlyRoot { runtimes: runtimes.to_vec() });
     }
     let script = script()?;
     // sudo may ask for a password.
@@ -233,17 +226,14 @@ fn install(words: &[String], runtimes: &[String]) -> Result<Vec<String>, Failure
         .stderr(Stdio::inherit())
         .spawn();
     let output = child.and_then(wait_for_script);
-    let output = output.map_err(|error| Failure::rendered(format!("cannot run bash: {error}")))?;
+    let output = output.map_err(|source| InstallError::NoBash { source })?;
     match output.status.success() {
         true => {
             let names = String::from_utf8_lossy(&output.stdout).into_owned();
             Ok(names.lines().map(str::to_owned).collect())
         }
-        false if interrupt::is_requested() => {
-            Err(Failure::rendered("interrupted: what was not installed yet is missing".to_owned()))
-        }
-        false => Err(Failure::rendered("the packages were not installed".to_owned())
-            .hint("the reason stands above; `--print` shows the commands")),
+        false if interrupt::is_requested() => Err(InstallError::Interrupted),
+        false => Err(InstallError::NotInstalled),
     }
 }
 
@@ -277,13 +267,105 @@ fn has_sudo() -> bool {
 }
 
 /// Writes the script to a file. A pipe would not do, because the script runs itself again as root.
-fn script() -> Result<tempfile::NamedTempFile, Failure> {
+fn script() -> Result<tempfile::NamedTempFile, InstallError> {
     let written =
         tempfile::Builder::new().prefix("stampede-install-").tempfile().and_then(|mut file| {
             file.write_all(SCRIPT.as_bytes())?;
             Ok(file)
         });
-    written.map_err(|error| Failure::rendered(format!("cannot write a temporary file: {error}")))
+    written.map_err(|source| InstallError::WriteScript { source })
+}
+
+/// Why runtimes were not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// A runtime still has missing needs after the installation.
+    #[error("`{runtime}` still lacks {}", missing.join(", "))]
+    StillLacks {
+        /// Name of the runtime.
+        runtime: String,
+        /// Names of the missing needs.
+        missing: Vec<String>,
+        /// What the runtime's directory says about the installation.
+        note: Option<String>,
+    },
+    /// A runtime's directory is wrong.
+    #[error("`{runtime}` still lacks {problem}")]
+    StillWrong {
+        /// Name of the runtime.
+        runtime: String,
+        /// What is wrong, as in the list of runtimes.
+        problem: String,
+        /// What the runtime's directory says about the installation.
+        note: Option<String>,
+    },
+    /// The runtime has no packages for this system.
+    #[error("`{runtime}` cannot be installed by stampede here")]
+    NotHere {
+        /// Name of the runtime.
+        runtime: String,
+        /// The system's own command that installs the packages.
+        command: Option<String>,
+        /// What the runtime's directory says about the installation.
+        note: Option<String>,
+    },
+    /// The script's shell cannot be run.
+    #[error("cannot run bash")]
+    NoBash {
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The script cannot find out the install commands.
+    #[error("the install commands cannot be worked out; see the message above")]
+    NoCommands,
+    /// The user is not root, and there is no sudo.
+    #[error("packages are missing, and only root can install them")]
+    OnlyRoot {
+        /// Names of the runtimes.
+        runtimes: Vec<String>,
+    },
+    /// The user interrupted.
+    #[error("interrupted: what was not installed yet is missing")]
+    Interrupted,
+    /// The script failed and printed why.
+    #[error("the packages were not installed")]
+    NotInstalled,
+    /// The script cannot be written to a file.
+    #[error("cannot write a temporary file")]
+    WriteScript {
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl CommandError for InstallError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            InstallError::StillLacks { runtime, note, .. }
+            | InstallError::StillWrong { runtime, note, .. } => {
+                Some(note.clone().unwrap_or_else(|| {
+                    format!(
+                        "`stampede runtimes` says what is found, STAMPEDE_… names a program \
+                         elsewhere; its directory is runtimes/{runtime}"
+                    )
+                }))
+            }
+            InstallError::NotHere { command, note, .. } => {
+                Some(command.as_ref().or(note.as_ref()).cloned().unwrap_or_else(|| {
+                    "it installs packages of Debian and Ubuntu only; what the runtime needs is in \
+                     `stampede runtimes`"
+                        .to_owned()
+                }))
+            }
+            InstallError::OnlyRoot { runtimes } => {
+                Some(format!("as root: stampede install {}", runtimes.join(",")))
+            }
+            InstallError::NotInstalled => {
+                Some("the reason stands above; `--print` shows the commands".to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Files that the script changes or keeps during an installation.

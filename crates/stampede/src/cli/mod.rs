@@ -9,6 +9,7 @@ mod capacity;
 mod check;
 mod check_again;
 mod check_database;
+mod check_error;
 mod check_file;
 mod check_flags;
 mod compare;

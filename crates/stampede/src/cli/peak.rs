@@ -12,6 +12,7 @@ use stampede_load::spec::{Model, Until};
 use stampede_load::time::Nanos;
 
 use super::Failure;
+use super::fail::CommandError;
 use crate::event::Event;
 use crate::fact::{NoPeak, Notice};
 use crate::plan::AT_A_TIME;
@@ -22,6 +23,32 @@ use crate::store::record::{PeakRate, PeakRecord, Validity};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::{interrupt, keeper, machine, progress};
 
+/// Why the rates of a plan cannot be chosen.
+#[derive(Debug, thiserror::Error)]
+enum PeakError {
+    /// The plan has more than one app.
+    #[error("a rate that is a share of the peak needs a plan with one app")]
+    SeveralApps,
+    /// The peak could not be measured, and every load needs it.
+    #[error("{notice}")]
+    NoPeak {
+        /// The loads that are left out, and the reason.
+        notice: Box<Notice>,
+    },
+}
+
+impl CommandError for PeakError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            PeakError::SeveralApps => Some(
+                "each app has a peak of its own: name rates, such as `rate: 200`, or write a plan for each app"
+                    .to_owned(),
+            ),
+            PeakError::NoPeak { .. } => None,
+        }
+    }
+}
+
 /// Sets the rate of every load that asks for a share of the peak. If the peak cannot be measured,
 /// these loads are left out, and a notice says why. If no load remains, that is a failure.
 pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
@@ -29,9 +56,7 @@ pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
         return Ok(());
     }
     if plan.apps.len() > 1 {
-        let text = "a rate that is a share of the peak needs a plan with one app".to_owned();
-        return Err(Failure::rendered(text)
-            .hint("each app has a peak of its own: name rates, such as `rate: 200`, or write a plan for each app"));
+        return Err(PeakError::SeveralApps.into());
     }
     match measured(plan)? {
         Ok(peak) => set_rates(plan, peak),
@@ -44,7 +69,7 @@ pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
             let loads = left_out.into_iter().map(|load| load.name).collect();
             let notice = Notice::NoPeak { runtime, loads, why };
             if kept.is_empty() {
-                return Err(Failure::rendered(notice.to_string()));
+                return Err(PeakError::NoPeak { notice: Box::new(notice) }.into());
             }
             plan.loads = kept;
             plan.notices.push(notice);
@@ -92,8 +117,7 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
         baseline_plan(plan),
         Catalogue::load(SearchPaths::from_env()),
         machine::facts(),
-    )
-    .map_err(|refusal| Failure::from_refusal(&refusal))?;
+    )?;
     if let Some(why) = &context.refused[0] {
         return Ok(Err(NoPeak::Refused { reason: why.clone() }));
     }
@@ -107,16 +131,13 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
         .map_err(|error| Failure::new(&error))?;
     let record = context.run_record();
     let out = directory.path().join("peak");
-    let directory =
-        RunDirectory::create(Some(&out), &record).map_err(|error| Failure::from_store(&error))?;
+    let directory = RunDirectory::create(Some(&out), &record)?;
     let mut progress = progress::for_stderr();
     let load = context.plan.loads[0].clone();
     let length = MEASURED;
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
     let mut run = SearchRun::new(record, directory, progress.as_mut());
-    let trial = context
-        .measure(&mut run, &context.plan.runtimes[0], &load, length)
-        .map_err(|error| Failure::from_store(&error))?;
+    let trial = context.measure(&mut run, &context.plan.runtimes[0], &load, length)?;
     let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
     Ok(match (throughput, trial.record.verdict.judged) {
         (Some(throughput_per_second), Validity::Valid | Validity::Suspect) => {

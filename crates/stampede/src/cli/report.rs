@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use super::args::{Format, ReportArgs};
+use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::causes::chain;
@@ -14,15 +15,13 @@ use crate::store;
 /// Prints the run in the requested format.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if args.out.is_some() && args.format != Format::Svg {
-        return Err(Failure::rendered("`--out` is the directory of `--format svg`".to_owned())
-            .hint("the other formats go to stdout: `> FILE` puts them into a file"));
+        return Err(ReportError::OutWithoutSvg.into());
     }
     // A search has its own text. In the other formats its trials are printed like those of any run.
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
         return print(text.as_bytes());
     }
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)
-        .map_err(|error| Failure::from_store(&error))?;
+    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)?;
     let summary = loaded.summary();
     let text = match args.format {
         Format::Text => {
@@ -37,7 +36,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             }
         }
         Format::Html => {
-            let page = loaded.page().map_err(|error| Failure::from_store(&error))?;
+            let page = loaded.page()?;
             report::page::html(&page)
         }
         Format::Markdown => report::markdown(summary),
@@ -49,16 +48,39 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
+/// Why a run is not reported.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A directory was named for a format that is printed.
+    #[error("`--out` is the directory of `--format svg`")]
+    OutWithoutSvg,
+    /// The run has no charts.
+    #[error("run `{run}` has nothing to draw")]
+    NothingToDraw {
+        /// Name of the run.
+        run: String,
+    },
+}
+
+impl CommandError for ReportError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ReportError::OutWithoutSvg => {
+                "the other formats go to stdout: `> FILE` puts them into a file".to_owned()
+            }
+            ReportError::NothingToDraw { .. } => "none of its trials has a load".to_owned(),
+        })
+    }
+}
+
 /// Writes the charts, and returns their paths, one per line.
 fn charts(loaded: &LoadedRuns, out: Option<&Path>) -> Result<String, Failure> {
-    let from_store = |error| Failure::from_store(&error);
-    let charts = report::svg::charts(&loaded.page().map_err(from_store)?);
+    let charts = report::svg::charts(&loaded.page()?);
     if charts.is_empty() {
-        let text = format!("run `{}` has nothing to draw", loaded.summary().run);
-        return Err(Failure::rendered(text).hint("none of its trials has a load"));
+        return Err(ReportError::NothingToDraw { run: loaded.summary().run.clone() }.into());
     }
     let directory = out.map_or_else(|| loaded.charts_path(), Path::to_owned);
-    let (paths, before) = store::write_files(&directory, &charts).map_err(from_store)?;
+    let (paths, before) = store::write_files(&directory, &charts)?;
     if before > 0 {
         let files = if before == 1 { "one file".to_owned() } else { format!("{before} files") };
         print_message(&format!("note: {files} of `{}` overwritten", directory.display()));

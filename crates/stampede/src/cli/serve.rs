@@ -1,9 +1,10 @@
 //! The command `stampede serve`: shows the runs in a browser.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use super::args::ServeArgs;
+use super::fail::CommandError;
 use super::history::readable;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
@@ -17,11 +18,9 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     // A measurement may run on the same machine.
     let _ = rustix::process::nice(STEP_BACK);
-    let server = Server::bind(results, args.port).map_err(|error| {
-        let port = args.port;
-        Failure::rendered(format!("port {port} of 127.0.0.1 cannot be taken: {error}"))
-            .hint("name another with `--port`, or none for a free one")
-    })?;
+    let port = args.port;
+    let server =
+        Server::bind(results, port).map_err(|source| ServeError::PortTaken { port, source })?;
     let address = server.address().map_err(|error| Failure::new(&error))?;
     print(format!("{address}\n").as_bytes())?;
     print_message("Ctrl-C ends it");
@@ -30,6 +29,29 @@ pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     drop(redirect_file);
     ended.map_err(|error| Failure::new(&error))?;
     Ok(Outcome::Fine)
+}
+
+/// Why the runs are not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port is in use, or this user may not bind it.
+    #[error("port {port} of 127.0.0.1 cannot be taken")]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl CommandError for ServeError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            ServeError::PortTaken { .. } => {
+                "name another with `--port`, or none for a free one".to_owned()
+            }
+        })
+    }
 }
 
 /// Opens the browser on a file that redirects to the address and that only its owner can read.
@@ -50,7 +72,7 @@ fn can_open() -> bool {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    has_screen && std::io::stdout().is_terminal()
+    has_screen && io::stdout().is_terminal()
 }
 
 /// Niceness, as of `nice -n 10`.

@@ -6,6 +6,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::args::SchemaName;
+use super::fail::CommandError;
 use super::{Cli, Failure, Outcome};
 use crate::mask::{mask_printed, mask_secrets};
 
@@ -59,9 +60,22 @@ pub fn print_message(text: &str) {
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
     let text = String::from_utf8_lossy(bytes);
     match std::io::stdout().write_all(mask_printed(&text).as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::rendered(format!("standard output: {error}")))
+        Err(source) if source.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(ShellError::StandardOutput { source }.into())
         }
         _ => Ok(Outcome::Fine),
     }
 }
+
+/// Why results were not printed.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// Standard output cannot be written to.
+    #[error("standard output")]
+    StandardOutput {
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+impl CommandError for ShellError {}

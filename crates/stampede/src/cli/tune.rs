@@ -1,15 +1,18 @@
 //! The command `stampede tune`: finds the best settings of a runtime.
 
+use std::error::Error;
+use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
-use stampede_load::schedule::parse_rate;
+use stampede_load::schedule::{RateError, parse_rate};
 use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::TuneArgs;
 use super::capacity::{SearchLimits, begin, context, overrides, page};
+use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
@@ -25,10 +28,82 @@ use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::lines::Configuration;
 use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
-use crate::tune::settings::{Setting, variant};
+use crate::tune::settings::{Setting, SettingError, variant};
 use crate::tune::text::text;
 use crate::tune::tuning_search::{Objective, TuningSearch};
 use crate::{interrupt, store};
+
+/// Flags or a runtime that `stampede tune` cannot use.
+#[derive(Debug, thiserror::Error)]
+enum TuneError {
+    /// Several runtimes are named.
+    #[error("`tune` is about one runtime, not {runtimes}")]
+    SeveralRuntimes {
+        /// Number of runtimes.
+        runtimes: usize,
+    },
+    /// The runtime is not one that stampede starts.
+    #[error("`{runtime}` already runs: nothing of it can be set")]
+    AlreadyRunning {
+        /// The runtime's name.
+        runtime: String,
+    },
+    /// The value of `--rate` is not a rate.
+    #[error(transparent)]
+    UnusableRate(RateError),
+    /// `--set` names a setting twice.
+    #[error("`--set {name}` is given twice")]
+    SettingTwice {
+        /// The setting's name.
+        name: String,
+    },
+}
+
+impl CommandError for TuneError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            TuneError::SeveralRuntimes { .. } => "`stampede capacity` searches several",
+            TuneError::AlreadyRunning { .. } => "`stampede capacity` searches its limit as it is",
+            TuneError::UnusableRate(_) => "requests per second, such as `--rate 200`",
+            TuneError::SettingTwice { .. } => "name all of its values at once",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl CommandError for SettingError {
+    fn hint(&self) -> Option<String> {
+        Some("`--set workers=2..64` or `--set pm=static,ondemand`".to_owned())
+    }
+}
+
+/// A runtime that cannot be used with a value of `--set`. The text is that of the runtime's error,
+/// but the hint names the flag.
+#[derive(Debug)]
+struct RefusedSetting {
+    /// The text of `--set`.
+    text: String,
+    /// The runtime's error.
+    error: RuntimeError,
+}
+
+impl fmt::Display for RefusedSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for RefusedSetting {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl CommandError for RefusedSetting {
+    fn hint(&self) -> Option<String> {
+        Some(format!("`--set {}` asks for it", self.text))
+    }
+}
 
 /// Tunes a runtime, and prints which settings to choose.
 pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
@@ -37,12 +112,10 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let settings = read_settings(&args.set)?;
     let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
     let [choice] = context.plan.runtimes.as_slice() else {
-        let text = format!("`tune` is about one runtime, not {}", context.plan.runtimes.len());
-        return Err(Failure::rendered(text).hint("`stampede capacity` searches several"));
+        return Err(TuneError::SeveralRuntimes { runtimes: context.plan.runtimes.len() }.into());
     };
     if choice.is_external() {
-        let text = format!("`{}` already runs: nothing of it can be set", choice.name);
-        return Err(Failure::rendered(text).hint("`stampede capacity` searches its limit as it is"));
+        return Err(TuneError::AlreadyRunning { runtime: choice.name.clone() }.into());
     }
     check(&context, &settings)?;
     let max_time_s = numbers.max_time_s;
@@ -56,9 +129,9 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let tuned = tune(&context, run, TuningSearch::new(objective, settings), |tuned| {
         write(&path, &report(&context, &record, tuned))
     });
-    let (tuned, _) = tuned.map_err(|error| Failure::from_store(&error))?;
+    let (tuned, _) = tuned?;
     let report = report(&context, &record, &tuned);
-    write(&path, &report).map_err(|error| Failure::from_store(&error))?;
+    write(&path, &report)?;
     match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}\n{}", text(&report), next(&path)).as_bytes())?,
@@ -101,10 +174,8 @@ pub fn tune(
     Ok((tuned, run.directory))
 }
 
-fn read_rate(typed: &str) -> Result<f64, Failure> {
-    parse_rate(typed)
-        .map(|rate| rate.0 as f64 / 1e6)
-        .map_err(|error| Failure::new(&error).hint("requests per second, such as `--rate 200`"))
+fn read_rate(typed: &str) -> Result<f64, TuneError> {
+    parse_rate(typed).map(|rate| rate.0 as f64 / 1e6).map_err(TuneError::UnusableRate)
 }
 
 /// Parses the settings; `workers` if none is given.
@@ -112,12 +183,9 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
     let texts = if typed.is_empty() { vec![WORKERS.to_owned()] } else { typed.to_vec() };
     let mut settings: Vec<Setting> = Vec::new();
     for text in texts {
-        let setting = Setting::read(&text).map_err(|error| {
-            Failure::new(&error).hint("`--set workers=2..64` or `--set pm=static,ondemand`")
-        })?;
+        let setting = Setting::read(&text)?;
         if settings.iter().any(|known| known.name == setting.name) {
-            let text = format!("`--set {}` is given twice", setting.name);
-            return Err(Failure::rendered(text).hint("name all of its values at once"));
+            return Err(TuneError::SettingTwice { name: setting.name }.into());
         }
         settings.push(setting);
     }
@@ -134,16 +202,14 @@ fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
             at[index] = value;
             context.check(&variant(choice, settings, &at)).map_err(|refusal| match refusal {
                 // The plan does not contain the value, so the error names the flag.
-                Refusal::Runtime(error) => from_runtime(setting, &error),
-                Refusal::Plan(error) => Failure::from_plan(&error),
+                Refusal::Runtime(error) => {
+                    Failure::from(RefusedSetting { text: setting.text.clone(), error })
+                }
+                Refusal::Plan(error) => Failure::from(error),
             })?;
         }
     }
     Ok(())
-}
-
-fn from_runtime(setting: &Setting, error: &RuntimeError) -> Failure {
-    Failure::from_runtime(error).hint(format!("`--set {}` asks for it", setting.text))
 }
 
 /// Returns the report on what is known so far.

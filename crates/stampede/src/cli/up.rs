@@ -5,6 +5,7 @@ use std::time::Duration;
 use stampede_load::time::Nanos;
 
 use super::args::UpArgs;
+use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::fact;
@@ -18,20 +19,15 @@ use crate::{interrupt, keeper, machine};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
-    let mut plan =
-        plan::stack_from_flags(&overrides(&args)).map_err(|error| Failure::from_plan(&error))?;
+    let mut plan = plan::stack_from_flags(&overrides(&args))?;
     let facts = machine::facts();
-    let notices = budget::fit(&mut plan, &facts).map_err(|error| Failure::from_refusal(&error))?;
+    let notices = budget::fit(&mut plan, &facts)?;
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let [choice] = plan.runtimes.as_slice() else {
-        let asked = plan.runtimes.len();
-        return Err(Failure::rendered(format!("`up` starts one runtime alone, not {asked}"))
-            .hint("`stampede compare` starts several, one after another"));
+        return Err(UpError::NotOne { runtimes: plan.runtimes.len() }.into());
     };
-    let app = refusal::apps(&plan, &catalogue)
-        .map_err(|refusal| Failure::from_refusal(&refusal))?
-        .swap_remove(0);
-    let traits = catalogue.check(choice, &app).map_err(|error| Failure::from_runtime(&error))?;
+    let app = refusal::apps(&plan, &catalogue)?.swap_remove(0);
+    let traits = catalogue.check(choice, &app)?;
     for notice in app.notice().into_iter().chain(notices).chain(budget::memory_notices(
         &plan,
         &facts,
@@ -46,7 +42,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let mut running = match runtime::start_with_any_answer(&catalogue, choice, &app, &placement) {
         Ok(running) => running,
         Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
-        Err(error) => return Err(Failure::from_runtime_alone(&error)),
+        Err(error) => return Err(Failure::from_runtime_alone(error)),
     };
     if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
         print_message(&format!("note: the app does not answer correctly: {wrong}"));
@@ -58,7 +54,47 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     running.stop().map_err(|error| Failure::new(&error))?;
     match ended {
         None => Ok(Outcome::Fine),
-        Some(what) => Err(Failure::rendered(what).hint("its log lines above say why")),
+        Some(error) => Err(error.into()),
+    }
+}
+
+/// Why a runtime was not started, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum UpError {
+    /// Several runtimes were named.
+    #[error("`up` starts one runtime alone, not {runtimes}")]
+    NotOne {
+        /// How many were named.
+        runtimes: usize,
+    },
+    /// A signal ended a process.
+    #[error("`{role}` ended by itself, by signal {signal}")]
+    EndedBySignal {
+        /// The process's role.
+        role: String,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// A process ended.
+    #[error("`{role}` ended by itself, with code {code}")]
+    EndedWithCode {
+        /// The process's role.
+        role: String,
+        /// Its exit code.
+        code: i32,
+    },
+}
+
+impl CommandError for UpError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            UpError::NotOne { .. } => {
+                "`stampede compare` starts several, one after another".to_owned()
+            }
+            UpError::EndedBySignal { .. } | UpError::EndedWithCode { .. } => {
+                "its log lines above say why".to_owned()
+            }
+        })
     }
 }
 
@@ -74,17 +110,16 @@ fn overrides(args: &UpArgs) -> Overrides {
     }
 }
 
-/// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns a sentence
-/// about it.
-fn wait(running: &mut RunningStack) -> Option<String> {
+/// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns which and how.
+fn wait(running: &mut RunningStack) -> Option<UpError> {
     while !interrupt::is_requested() {
-        if let Some(exit) = running.exited().first() {
-            let how = match (exit.signal, exit.code) {
-                (Some(signal), _) => format!("by signal {signal}"),
-                (None, code) => format!("with code {}", code.unwrap_or(0)),
-            };
+        if let Some(exit) = running.exited().into_iter().next() {
             print_message(running.last_lines().trim_end());
-            return Some(format!("`{}` ended by itself, {how}", exit.role));
+            let role = exit.role;
+            return Some(match (exit.signal, exit.code) {
+                (Some(signal), _) => UpError::EndedBySignal { role, signal },
+                (None, code) => UpError::EndedWithCode { role, code: code.unwrap_or(0) },
+            });
         }
         std::thread::sleep(LOOK);
     }

@@ -13,6 +13,7 @@ mod change;
 pub mod external;
 pub mod figure;
 mod generator;
+pub mod limit_found;
 mod look;
 mod machine;
 mod mismatch;
@@ -41,6 +42,7 @@ pub use cause::Cause;
 pub use change::{ChangeFound, ChangeUnit, NoChange};
 pub use figure::{FigureUnit, Found};
 pub use generator::Generator;
+pub use limit_found::LimitFound;
 pub use look::{IntervalOf, Look, Widest};
 pub use machine::Machine;
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
@@ -200,7 +202,10 @@ impl<'de, T: Kind> Deserialize<'de> for Fact<T> {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
-        let (code, text) = (take(CODE), take(TEXT));
+        let (mut code, text) = (take(CODE), take(TEXT));
+        if code.is_empty() {
+            BARE.clone_into(&mut code);
+        }
         Ok(Fact::Other(Other { code, text, fields }))
     }
 }
@@ -256,6 +261,8 @@ pub fn schema() -> Value {
         notices: Vec<Fact<Notice>>,
         /// Reasons why a row may not be compared with the others.
         not_comparable: Vec<Fact<Mismatch>>,
+        /// What limited a row: `why`, and `held_back` of a rate.
+        limits: Vec<Fact<LimitFound>>,
         /// The reason why a row is not compared with the baseline: `why_not`.
         not_compared: Vec<Fact<NotCompared>>,
         /// The reason why `check` does not send a request: `skipped[].why`.

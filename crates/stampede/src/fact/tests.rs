@@ -121,6 +121,7 @@ fn schemas_list_every_code_once() {
     assert_well_formed(&codes::<Mismatch>(), 15);
     assert_well_formed(&codes::<Observation>(), 4);
     assert_well_formed(&codes::<Php>(), 4);
+    assert_well_formed(&codes::<LimitFound>(), 25);
 }
 
 #[test]
@@ -209,6 +210,7 @@ fn codes_are_never_renamed() {
         codes::<Mismatch>(),
         codes::<Observation>(),
         codes::<Php>(),
+        codes::<LimitFound>(),
     ];
     insta::assert_snapshot!(all.map(|codes| codes.join("\n")).join("\n\n"));
 }

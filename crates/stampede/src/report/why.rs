@@ -41,8 +41,8 @@ fn cause_text(case: &CaseSummary, why: &LimitingCause) -> String {
     let trials = (of < all).then(|| format!("in {of} of {all} trials"));
     let brackets: Vec<String> = proof.into_iter().chain(trials).collect();
     match brackets.as_slice() {
-        [] => why.text.clone(),
-        some => format!("{} ({})", why.text, some.join("; ")),
+        [] => why.found.to_string(),
+        some => format!("{} ({})", why.found, some.join("; ")),
     }
 }
 

@@ -64,7 +64,7 @@ fn remarks(report: &TuneReport) -> Vec<String> {
     // With a given rate, `low` is a time, not a rate; the trials that missed ran at the given rate.
     let sustained = |best: &TunePoint| best.low.filter(|_| report.rate_per_second.is_none());
     if let Some(why) = best.and_then(|best| held_back(&best.trials, sustained(best))) {
-        remarks.push(format!("limited by: {}", why.text));
+        remarks.push(format!("limited by: {}", why.found));
     }
     remarks
 }

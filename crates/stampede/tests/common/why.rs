@@ -51,7 +51,7 @@ impl WhyRun {
     }
 
     /// The text of one cause, and its evidence.
-    pub fn found(&self, runtime: &str, cause: &str) -> (String, String) {
+    pub fn found(&self, runtime: &str, cause: &str) -> (Value, String) {
         let all = self.all(runtime);
         let why = all.iter().find(|why| why["cause"] == cause);
         let why =
@@ -62,7 +62,7 @@ impl WhyRun {
             "not in the table: {text}\n{}",
             self.text
         );
-        (plain(&text), plain(&why["evidence"].to_string()))
+        (Value::clone(why), plain(&why["evidence"].to_string()))
     }
 
     pub fn silent(&self, runtime: &str, cause: &str) {
@@ -97,4 +97,9 @@ impl WhyRun {
 /// The text without line breaks and with ordinary spaces.
 fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\u{202f}', '\u{a0}'], " ")
+}
+
+/// Whether the log line of a cause contains `words`.
+pub fn says(why: &Value, words: &str) -> bool {
+    why["line"].as_str().is_some_and(|line| line.contains(words))
 }

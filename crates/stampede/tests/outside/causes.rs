@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::common::why::WhyRun;
+use crate::common::why::{WhyRun, says};
 use crate::common::{Sandbox, skipped};
 
 /// An app that waits. Under load it answers `/nope` with this status; to single requests it answers
@@ -47,11 +47,9 @@ fn is_the_apps(run_result: &WhyRun, runtime: &str, status: u16) {
         run_result.silent(runtime, limit);
     }
     if ![502, 503, 504].contains(&status) {
-        let (text, _) = run_result.found(runtime, "app");
-        assert!(
-            text.starts_with(&format!("the app itself answered with status {status} (")),
-            "{text}"
-        );
+        let (why, _) = run_result.found(runtime, "app");
+        assert_eq!(why["code"], "app_failed", "{why}");
+        assert_eq!(why["statuses"][0]["status"], status, "{why}");
     }
 }
 
@@ -86,8 +84,8 @@ fn a_limit_that_was_reached_is_named() {
         return;
     }
     let run_result = run(404, 24, "apache-modphp");
-    let (text, _) = run_result.found("apache-modphp", "web-server");
-    assert!(text.contains("server reached MaxRequestWorkers"), "{text}");
+    let (why, _) = run_result.found("apache-modphp", "web-server");
+    assert!(says(&why, "server reached MaxRequestWorkers"), "{why}");
     let why: &Value = &run_result.case("apache-modphp")["why"];
     assert!(why.to_string().contains("\"app\""), "{why:#}");
 }

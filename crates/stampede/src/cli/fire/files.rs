@@ -20,11 +20,55 @@ use stampede_stats::percentile::{Ranked, rank};
 use super::phout::Row;
 use super::prometheus;
 use super::report::Report;
-use crate::cli::Failure;
 use crate::cli::args_fire::FileFlags;
+use crate::cli::fail::CommandError;
 use crate::mask::mask_known;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
+
+/// Why one of the files cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A file is to be written to stdout.
+    #[error("`-` cannot be used here: stdout already has the summary")]
+    StdoutTaken,
+    /// Two files have the same path.
+    #[error("two files would be written to `{}`", path.display())]
+    SamePath {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file cannot be created.
+    #[error("cannot write `{}`", path.display())]
+    NotCreated {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the system.
+        source: std::io::Error,
+    },
+    /// A part of the file cannot be written.
+    #[error("cannot write `{}`", path.display())]
+    CutShort {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the system.
+        source: std::io::Error,
+    },
+}
+
+impl CommandError for OutputError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            OutputError::StdoutTaken => "name a file, such as `seconds.csv`",
+            OutputError::SamePath { .. } => "give each a name of its own",
+            OutputError::NotCreated { .. } => {
+                "name a file in a directory that exists and that you may write to"
+            }
+            OutputError::CutShort { .. } => "the summary is whole; that file ends where it failed",
+        };
+        Some(hint.to_owned())
+    }
+}
 
 /// All files of a load. Files that were not requested are `None`.
 pub struct Files {
@@ -54,16 +98,12 @@ pub(super) struct OutputFile {
 }
 
 impl OutputFile {
-    fn create(path: &Path) -> Result<OutputFile, Failure> {
+    fn create(path: &Path) -> Result<OutputFile, OutputError> {
         if path == Path::new("-") {
-            let text = "`-` cannot be used here: stdout already has the summary".to_owned();
-            return Err(Failure::rendered(text).hint("name a file, such as `seconds.csv`"));
+            return Err(OutputError::StdoutTaken);
         }
-        let file = File::create(path).map_err(|error| {
-            let text = format!("cannot write `{}`: {error}", path.display());
-            Failure::rendered(text)
-                .hint("name a file in a directory that exists and that you may write to")
-        })?;
+        let file = File::create(path)
+            .map_err(|source| OutputError::NotCreated { path: path.to_owned(), source })?;
         Ok(OutputFile { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }
 
@@ -80,28 +120,28 @@ impl OutputFile {
         self.write(mask_known(text).as_bytes());
     }
 
-    fn close(mut self) -> Option<Failure> {
+    fn close(mut self) -> Option<OutputError> {
         let flushed = self.file.flush().err();
-        let error = self.failed.or(flushed)?;
-        let text = format!("cannot write `{}`: {error}", self.path.display());
-        Some(Failure::rendered(text).hint("the summary is whole; that file ends where it failed"))
+        let source = self.failed.or(flushed)?;
+        Some(OutputError::CutShort { path: self.path, source })
     }
 }
 
-fn each_has_its_own(flags: &FileFlags) -> Result<(), Failure> {
+fn each_has_its_own(flags: &FileFlags) -> Result<(), OutputError> {
     let all = [&flags.csv, &flags.hlog, &flags.prometheus, &flags.phout];
     // Several outputs may share /dev/null.
     let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |about| about.is_file());
     let mut paths: Vec<&PathBuf> = all.into_iter().flatten().filter(is_file).collect();
     paths.sort();
-    let Some(twice) = paths.windows(2).find(|two| two[0] == two[1]) else { return Ok(()) };
-    let text = format!("two files would be written to `{}`", twice[0].display());
-    Err(Failure::rendered(text).hint("give each a name of its own"))
+    match paths.windows(2).find(|two| two[0] == two[1]) {
+        Some(twice) => Err(OutputError::SamePath { path: twice[0].clone() }),
+        None => Ok(()),
+    }
 }
 
 impl Files {
     /// Creates the files, still empty. Refuses two files with the same path.
-    pub fn create(flags: &FileFlags) -> Result<Files, Failure> {
+    pub fn create(flags: &FileFlags) -> Result<Files, OutputError> {
         each_has_its_own(flags)?;
         let output = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
         Ok(Files {
@@ -167,8 +207,8 @@ impl Files {
         }
     }
 
-    /// Closes the files. Returns a failure for each that could not be written.
-    pub fn written(self) -> Vec<Failure> {
+    /// Closes the files. Returns an error for each that could not be written.
+    pub fn written(self) -> Vec<OutputError> {
         let all = [self.csv, self.hlog, self.prometheus, self.phout];
         all.into_iter().flatten().filter_map(OutputFile::close).collect()
     }

@@ -1,5 +1,6 @@
 //! The command `stampede fire`: sends load to one URL and prints a summary.
 
+mod error;
 mod files;
 mod found;
 mod limits;
@@ -23,6 +24,7 @@ use stampede_load::spec::{Load, Model};
 use stampede_load::{Listener, LoadError};
 
 use self::files::Files;
+use self::nothing::NothingError;
 use self::ready::PreparedLoad;
 use self::report::{Report, ReportParts, TagReport};
 use self::screen::LoadDisplay;
@@ -70,28 +72,18 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // The load was sent. If a part of its result cannot be written, that is reported, and the rest
     // goes on.
     let printed = print(text.as_bytes()).err();
-    let lost: Vec<Failure> = printed.into_iter().chain(files.written()).collect();
-    let nothing = result.nothing.as_ref().map(|one| nothing::failure(one, &report, &ready));
+    let unwritten = files.written().into_iter().map(Failure::from);
+    let lost: Vec<Failure> = printed.into_iter().chain(unwritten).collect();
+    let nothing = result.nothing.as_ref();
+    let nothing = nothing.map(|one| Failure::from(NothingError::of(one, &report, &ready)));
     lost.iter().chain(&nothing).for_each(|failure| {
         failure.print();
     });
     Ok(if lost.is_empty() { result.outcome(&report) } else { Outcome::Incomplete })
 }
 
-fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, Failure> {
+fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, LoadError> {
     stampede_load::run_load(load, &interrupt::stop_for_load(), listener)
-        .map_err(|error| cannot_run(&error))
-}
-
-fn cannot_run(error: &LoadError) -> Failure {
-    let hint = error.hint().map(str::to_owned);
-    let of_engine = || "`--engine epoll` works everywhere".to_owned();
-    let hint = hint.or(matches!(error, LoadError::Engine(_)).then(of_engine));
-    let failure = Failure::new(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }
 
 /// The results of a measured load.
@@ -112,7 +104,7 @@ fn measure(
     ready: &PreparedLoad,
     display: &mut LoadDisplay,
     files: &mut Files,
-) -> Result<FireResult, Failure> {
+) -> Result<FireResult, LoadError> {
     let mut watch = LoadListener { display, files, usage: GeneratorUsage::default() };
     let aside = InterferenceMeter::begin();
     let (result, autostop, is_limit) = match ready.autostop.clone() {
@@ -120,8 +112,7 @@ fn measure(
         Some(judge) => {
             let stop = interrupt::stop_for_load();
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
-            let result = stampede_load::run_load(&ready.load, &stop, &mut guard)
-                .map_err(|error| cannot_run(&error))?;
+            let result = stampede_load::run_load(&ready.load, &stop, &mut guard)?;
             // A criterion that is met only in the last second stopped nothing.
             let reason = guard.reason().filter(|_| result.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));

@@ -2,6 +2,7 @@
 //! failures. So a script that checks only the exit code must notice it.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use stampede_load::outcome::{FailureKind, Net};
 use stampede_load::report::{End, LoadResult};
@@ -10,9 +11,8 @@ use stampede_load::spec::{Address, Load, Wire};
 use super::ready::PreparedLoad;
 use super::report::Report;
 use crate::addresses::{self, shown};
-use crate::cli::Failure;
+use crate::cli::fail::CommandError;
 use crate::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
-use crate::fact::{Fact, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
@@ -51,24 +51,109 @@ pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<
     })
 }
 
-/// Formats the reason as an error, with a hint.
-pub fn failure(nothing: &Nothing, report: &Report, ready: &PreparedLoad) -> Failure {
-    let failure =
-        Failure::rendered(Fact::from(Traffic::NothingCorrect(nothing.clone())).to_string());
-    let first = by_frequency(&report.errors).into_iter().next();
-    let hint = match (nothing.kind, first) {
-        (Kind::Unsent, _) => return failure,
-        (_, None) => "look at what the summary says of dropped requests".to_owned(),
-        (_, Some((kind, _))) => match FailureKind::of(kind) {
-            FailureKind::Net(net) => of_network(net, ready),
-            FailureKind::Http(status) => of_status(status, report, ready),
-            FailureKind::Check | FailureKind::Unknown => {
+/// A load without a correct answer, as an error.
+#[derive(Debug, thiserror::Error)]
+pub enum NothingError {
+    /// No request was answered correctly.
+    #[error("{nothing}")]
+    NothingCorrect {
+        /// How far the load got, and why.
+        nothing: Nothing,
+        /// What happened most often; `None`: no request was to be sent.
+        symptom: Option<Symptom>,
+    },
+}
+
+/// What happened most often in a load without a correct answer.
+#[derive(Debug)]
+pub enum Symptom {
+    /// Requests were dropped before they were sent.
+    Dropped,
+    /// Nothing listens on the address, and something listens on another one of this machine.
+    ListensElsewhere {
+        /// The address in the URL.
+        address: SocketAddr,
+        /// The address on which something listens.
+        other: SocketAddr,
+    },
+    /// There was no whole answer.
+    Network {
+        /// The reason.
+        why: Net,
+        /// Whether the target is a Unix socket.
+        is_unix: bool,
+    },
+    /// The answers redirected to the URL that was requested.
+    RedirectedBack {
+        /// Status of the answers.
+        status: u16,
+    },
+    /// The answers redirected to another URL.
+    Redirected {
+        /// Status of the answers.
+        status: u16,
+        /// The other URL.
+        url: String,
+    },
+    /// The answers had another status than the correct ones.
+    Status {
+        /// Status of the answers.
+        status: u16,
+    },
+    /// The answers broke the check, or failed in a way that is not known.
+    Check,
+}
+
+impl NothingError {
+    /// Looks for what happened most often.
+    pub fn of(nothing: &Nothing, report: &Report, ready: &PreparedLoad) -> NothingError {
+        let first = by_frequency(&report.errors).into_iter().next();
+        let symptom = match (nothing.kind, first) {
+            (Kind::Unsent, _) => None,
+            (_, None) => Some(Symptom::Dropped),
+            (_, Some((kind, _))) => Some(match FailureKind::of(kind) {
+                FailureKind::Net(why) => of_network(why, ready),
+                FailureKind::Http(status) => of_status(status, report, ready),
+                FailureKind::Check | FailureKind::Unknown => Symptom::Check,
+            }),
+        };
+        NothingError::NothingCorrect { nothing: nothing.clone(), symptom }
+    }
+}
+
+impl CommandError for NothingError {
+    fn hint(&self) -> Option<String> {
+        let NothingError::NothingCorrect { symptom, .. } = self;
+        symptom.as_ref().map(Symptom::remedy)
+    }
+}
+
+impl Symptom {
+    /// Returns what may help.
+    fn remedy(&self) -> String {
+        match self {
+            Symptom::Dropped => "look at what the summary says of dropped requests".to_owned(),
+            Symptom::ListensElsewhere { address, other } => format!(
+                "nothing listens on {address}; something listens on {other}: write that address in the URL"
+            ),
+            Symptom::Network { why, is_unix } => against_network(*why, *is_unix).to_owned(),
+            Symptom::RedirectedBack { status } => format!(
+                "it leads back to the same URL: the server may want a cookie (`--cookie`) or another name \
+                 (`-H 'Host: …'`); or {}",
+                accept(*status)
+            ),
+            Symptom::Redirected { status, url } => {
+                format!("send the requests to `{url}`, or {}", accept(*status))
+            }
+            Symptom::Status { status } => {
+                format!("{}, or {}", against_status(*status), accept(*status))
+            }
+            Symptom::Check => {
                 "look at such an answer (`examples` of `--json`), then correct the check or the app"
                     .to_owned()
             }
-        },
-    };
-    failure.hint(hint)
+        }
+    }
 }
 
 fn by_frequency(failed: &BTreeMap<String, u64>) -> Vec<(&String, u64)> {
@@ -98,69 +183,82 @@ fn location(head: &str) -> Option<String> {
     (!to.is_empty()).then(|| words::cut(&mask_foreign(&to), LOCATION_MAX))
 }
 
-fn of_network(why: Net, ready: &PreparedLoad) -> String {
-    let elsewhere = match &ready.load.target {
+fn of_network(why: Net, ready: &PreparedLoad) -> Symptom {
+    let elsewhere = match ready.load.target {
         Address::Tcp(address) if why == Net::Refused => {
-            let other = addresses::elsewhere(*address);
-            other.map(|other| (address, other))
+            addresses::elsewhere(address).map(|other| (address, other))
         }
         _ => None,
     };
-    if let Some((address, other)) = elsewhere {
-        return format!(
-            "nothing listens on {address}; something listens on {other}: write that address in the URL"
-        );
+    match elsewhere {
+        Some((address, other)) => Symptom::ListensElsewhere { address, other },
+        None => {
+            let is_unix = matches!(ready.load.target, Address::Unix(_));
+            Symptom::Network { why, is_unix }
+        }
     }
-    let is_unix = matches!(ready.load.target, Address::Unix(_));
+}
+
+fn of_status(status: u16, report: &Report, ready: &PreparedLoad) -> Symptom {
+    let is_it = |kind: &str| FailureKind::of(kind) == FailureKind::Http(status);
+    let example = report.examples.iter().find(|example| is_it(&example.kind));
+    match example.and_then(|example| location(&example.head)) {
+        Some(to) if (300..400).contains(&status) => {
+            let url = absolute(&to, &ready.url);
+            let asked = mask_secrets(&ready.url);
+            match url.trim_end_matches('/') == asked.trim_end_matches('/') {
+                true => Symptom::RedirectedBack { status },
+                false => Symptom::Redirected { status, url },
+            }
+        }
+        _ => Symptom::Status { status },
+    }
+}
+
+fn against_network(why: Net, is_unix: bool) -> &'static str {
     match why {
-        Net::Refused if is_unix => "start the server: the socket file exists, but nothing listens on it",
+        Net::Refused if is_unix => {
+            "start the server: the socket file exists, but nothing listens on it"
+        }
         Net::Errno(libc::ENOENT) if is_unix => "start the server, or correct the socket's path",
         Net::Errno(libc::EACCES) => "run it as a user who may write to the socket",
-        Net::Refused => "start the server, or correct host and port; `ss -ltn` lists what listens on a machine",
-        Net::Timeout => "try one request with `curl -v`; give slow answers more time with `--timeout`",
+        Net::Refused => {
+            "start the server, or correct host and port; `ss -ltn` lists what listens on a machine"
+        }
+        Net::Timeout => {
+            "try one request with `curl -v`; give slow answers more time with `--timeout`"
+        }
         Net::Tls => "check that the server speaks HTTPS and knows the host name in the URL (SNI)",
         Net::Malformed | Net::CutShort | Net::Reset => {
             "look at the server's log, and at the URL's protocol: https:// for TLS, fcgi:// for PHP-FPM itself"
         }
-        Net::NoPort | Net::NoFile => "ask for fewer connections at once, or raise this machine's limit",
+        Net::NoPort | Net::NoFile => {
+            "ask for fewer connections at once, or raise this machine's limit"
+        }
         Net::HeadTooLarge | Net::Rejected | Net::QueueFull | Net::Errno(_) => {
             "try one request with `curl -v`, and look at the server's log"
         }
     }
-    .to_owned()
 }
 
-fn of_status(status: u16, report: &Report, ready: &PreparedLoad) -> String {
-    let accept = format!("accept it with `--status {status}` if that is what you want");
-    let is_it = |kind: &str| FailureKind::of(kind) == FailureKind::Http(status);
-    let example = report.examples.iter().find(|example| is_it(&example.kind));
-    let to = example.and_then(|example| location(&example.head));
-    let next = match (status, to) {
-        (_, Some(to)) if (300..400).contains(&status) => return redirected(&to, &accept, ready),
-        (304, _) => {
+fn against_status(status: u16) -> &'static str {
+    match status {
+        304 => {
             "leave out the headers that ask for what is new only (If-None-Match, If-Modified-Since)"
         }
-        (401 | 403, _) => "log in with `--basic-auth`, `--cookie` or `-H 'Authorization: …'`",
-        (404 | 410, _) => "correct the path",
-        (405, _) => "choose the method with `-X`",
-        (421, _) => "write the site's name in the URL, so that TLS and `Host` name it",
-        (429, _) => "lower the rate, or switch off the server's limit for it",
-        (413, _) => "send a smaller body, or raise the server's limit",
-        (400..=499, _) => "correct the request: path, headers, body",
+        401 | 403 => "log in with `--basic-auth`, `--cookie` or `-H 'Authorization: …'`",
+        404 | 410 => "correct the path",
+        405 => "choose the method with `-X`",
+        421 => "write the site's name in the URL, so that TLS and `Host` name it",
+        429 => "lower the rate, or switch off the server's limit for it",
+        413 => "send a smaller body, or raise the server's limit",
+        400..=499 => "correct the request: path, headers, body",
         _ => "look at the server's log",
-    };
-    format!("{next}, or {accept}")
+    }
 }
 
-fn redirected(to: &str, accept: &str, ready: &PreparedLoad) -> String {
-    let url = absolute(to, &ready.url);
-    if url.trim_end_matches('/') == mask_secrets(&ready.url).trim_end_matches('/') {
-        return format!(
-            "it leads back to the same URL: the server may want a cookie (`--cookie`) or another name \
-             (`-H 'Host: …'`); or {accept}"
-        );
-    }
-    format!("send the requests to `{url}`, or {accept}")
+fn accept(status: u16) -> String {
+    format!("accept it with `--status {status}` if that is what you want")
 }
 
 /// Resolves a `Location` against the requested URL (RFC 9110, 10.2.2), for its usual forms.

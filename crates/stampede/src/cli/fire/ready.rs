@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use stampede_load::autostop::{Autostop, AutostopError, Judge};
+use stampede_load::autostop::{Autostop, Judge};
 use stampede_load::spec::{
     Address, ConnectionHabit, CpuSharing, EngineChoice, HttpVersion, Load, Model, Until,
 };
 use stampede_load::time::Nanos;
 
+use super::error::FireError;
 use super::limits::{LimitSource, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
@@ -46,15 +47,14 @@ impl PreparedLoad {
 
     /// Reads the flags, and checks the limits of the machine.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<PreparedLoad, Failure> {
-        let tank = args.traffic.tank.as_deref().map(tank::read).transpose();
-        let tank = tank.map_err(|error| Failure::from_plan(&error))?;
+        let tank = args.traffic.tank.as_deref().map(tank::read).transpose()?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
         let url = args.url.clone().or(of_tank).unwrap_or_default();
         is_no_file(&url)?;
         does_something(args)?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
-        let mut target = Target::parse(&url).map_err(|error| Failure::from_target(&error))?;
+        let mut target = Target::parse(&url)?;
         // An address that may be somebody else's is not even connected to.
         let taken = target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near);
         may_be_loaded(args, &url, &target)?;
@@ -62,9 +62,7 @@ impl PreparedLoad {
             target.set_server_name(host);
         }
         if tank.is_some() && target.script().is_some() {
-            let text = "`--tank` sends HTTP, and this URL is straight to FastCGI";
-            return Err(Failure::rendered(text.to_owned())
-                .hint("name the load with --schedule and the requests with --traffic"));
+            return Err(FireError::TankToFastCgi.into());
         }
         target.settle(&mut choice.client);
         let load = load(args, tank.as_ref(), &choice, &target)?;
@@ -87,11 +85,7 @@ impl PreparedLoad {
         }));
         notes.extend(idle_path(args, &target));
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
-            let text =
-                format!("`{}` can be read once, and the warm-up would read it", pipe.display());
-            return Err(
-                Failure::rendered(text).hint("write it to a file first, or leave `--warm-up` out")
-            );
+            return Err(FireError::PipeReadTwice { path: pipe.to_owned() }.into());
         }
         let warm_up = (warm_up > Nanos(0))
             .then(|| Load { model: trial::traffic::warm_up(&load.model, warm_up), ..load.clone() });
@@ -107,23 +101,17 @@ fn host_header(args: &FireArgs) -> Option<&str> {
     headers.find(|(name, _)| name.trim().eq_ignore_ascii_case("host")).map(|(_, host)| host.trim())
 }
 
-/// Refuses a file in place of the URL, as in `stampede fire load.yaml`. The hint names the right
-/// flag.
-fn is_no_file(url: &str) -> Result<(), Failure> {
-    let path = Path::new(url);
-    if !path.is_file() {
-        return Ok(());
+/// Refuses a file in place of the URL.
+fn is_no_file(url: &str) -> Result<(), FireError> {
+    match Path::new(url).is_file() {
+        true => Err(FireError::FileNotUrl { path: url.to_owned() }),
+        false => Ok(()),
     }
-    let hint = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("yaml" | "yml") => format!("for a `load.yaml`: `stampede fire --tank {url}`"),
-        _ => format!("for the requests of a file: `stampede fire URL --traffic {url}`"),
-    };
-    Err(Failure::rendered(format!("`{url}` is a file, not a URL")).hint(hint))
 }
 
 /// Refuses flags that would have no effect: flags for schedules in the closed model, and a seed
 /// without anything random.
-fn does_something(args: &FireArgs) -> Result<(), Failure> {
+fn does_something(args: &FireArgs) -> Result<(), FireError> {
     let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
         || args.traffic.traffic.is_some() && args.traffic.traffic_order == TrafficOrder::Random;
@@ -132,15 +120,11 @@ fn does_something(args: &FireArgs) -> Result<(), Failure> {
         ("--arrivals", args.load.arrivals.is_some() && !by_schedule),
     ];
     let idle = given.iter().find(|(_, is_idle)| *is_idle && args.traffic.tank.is_none());
-    if let Some((flag, _)) = idle {
-        let text = format!("`{flag}` has no effect here: it is for `--rate` and `--schedule`");
-        let hint = "leave it out: with `--concurrency` the next request waits for an answer";
-        return Err(Failure::rendered(text).hint(hint));
+    if let Some(&(flag, _)) = idle {
+        return Err(FireError::FlagWithoutSchedule { flag });
     }
     if args.seed.is_some() && !is_random {
-        let text = "`--seed` has no effect: nothing in this load is random";
-        let hint = "leave it out, or use `--arrivals poisson` or `--traffic-order random`";
-        return Err(Failure::rendered(text.to_owned()).hint(hint));
+        return Err(FireError::NothingRandom);
     }
     Ok(())
 }
@@ -165,11 +149,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     let by_schedule = given.rate.is_some() || given.schedule.is_some();
     let is_said = by_schedule || given.concurrency.is_some() || args.connections.is_some();
     if !is_said && tank.is_none() {
-        let hint = match given.requests {
-            Some(_) => "who sends them? `--concurrency 4` beside `--requests`",
-            None => LOAD_HINT,
-        };
-        return Err(Failure::rendered("no load to send".to_owned()).hint(hint));
+        return Err(FireError::NoLoad { has_requests: given.requests.is_some() }.into());
     }
     let flags = plan_flags::load(given);
     // A connection carries one request at a time. So the number of connections is the concurrency,
@@ -205,7 +185,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         expect: args.expect.clone(),
         ..flags
     };
-    let read = plan::load_from_flags(&flags).map_err(|error| Failure::from_plan(&error))?;
+    let read = plan::load_from_flags(&flags)?;
     let mut choice = read.load;
     if let Some(tank) = tank {
         take_over(tank, &mut choice);
@@ -216,10 +196,8 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         *until = Until::Requests(u64::MAX);
     }
     if let Some(name) = &args.http {
-        choice.client.http = HttpVersion::named(name).ok_or_else(|| {
-            let hint = "HTTP/2 and HTTP/3 are not spoken here: send to the same app by HTTP/1.1";
-            Failure::rendered(format!("`--http` is 1.0 or 1.1, not `{name}`")).hint(hint)
-        })?;
+        let unknown = || FireError::UnknownHttpVersion { version: name.clone() };
+        choice.client.http = HttpVersion::named(name).ok_or_else(unknown)?;
     }
     Ok((choice, read.warm_up))
 }
@@ -236,29 +214,26 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
 }
 
 /// Refuses expectations about CPU and memory of the server, which only `compare` measures.
-fn is_measured(expectation: &Expectation) -> Result<(), Failure> {
-    let why = match expectation.bound.figure {
-        _ if expectation.bound.worse => "compares with another run",
-        Figure::CpuCost | Figure::Memory => "is about what the server spends",
-        Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::Ok | Figure::Throughput => {
-            return Ok(());
+fn is_measured(expectation: &Expectation) -> Result<(), FireError> {
+    let text = || expectation.text.clone();
+    match expectation.bound.figure {
+        _ if expectation.bound.worse => Err(FireError::ExpectsOtherRun { expectation: text() }),
+        Figure::CpuCost | Figure::Memory => {
+            Err(FireError::ExpectsServerCost { expectation: text() })
         }
-    };
-    let text = format!("`--expect '{}'` {why}, which `fire` does not see", expectation.text);
-    Err(Failure::rendered(text).hint("`stampede compare` does, for a server on this machine"))
+        Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::Ok | Figure::Throughput => {
+            Ok(())
+        }
+    }
 }
 
 /// Refuses a target that is neither loopback nor private, unless the flag for it is given.
-fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), Failure> {
+fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), FireError> {
     let Address::Tcp(address) = &target.address else { return Ok(()) };
     if args.i_may_load_this_host || Reach::of(address.ip()) == Reach::Near {
         return Ok(());
     }
-    let text = format!("{} of `{url}` is neither this machine's nor private", address.ip());
-    Err(Failure::rendered(text).hint(
-        "load only what you are allowed to load; if you may load this host, add \
-         `--i-may-load-this-host`",
-    ))
+    Err(FireError::ForeignAddress { ip: address.ip(), url: url.to_owned() })
 }
 
 /// Combines the criteria of the file, which was parsed before, with those of the flags.
@@ -268,39 +243,24 @@ fn autostop(
     load: &Load,
 ) -> Result<Option<Judge>, Failure> {
     if !flags.is_empty() {
-        let text = flags.join(" ");
-        Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
+        criteria(flags.join(" "))?;
     }
     let of_file = of_tank.iter().map(|criterion| criterion.text.as_str());
     let all: Vec<&str> = of_file.chain(flags.iter().map(String::as_str)).collect();
     if all.is_empty() {
         return Ok(None);
     }
-    let text = all.join(" ");
-    let autostop = Autostop::parse(&text).map_err(|error| mistake(&text, &error))?;
+    let autostop = criteria(all.join(" "))?;
     Judge::new(&autostop, load).map(Some).map_err(|unfit| {
         match of_tank.iter().find_map(|criterion| criterion.misfit(&unfit)) {
-            Some(error) => Failure::from_plan(&error),
-            None => Failure::new(&unfit).hint(unfit.hint()),
+            Some(error) => Failure::from(error),
+            None => Failure::from(unfit),
         }
     })
 }
 
-fn mistake(text: &str, error: &AutostopError) -> Failure {
-    let text = format!("--autostop: {error}\n{}", marked(text, error.offset, error.length));
-    // If one form is close to what was typed, a list of all forms would be no help.
-    let hint = match error.nearest() {
-        Some(nearest) => format!("did you mean `{nearest}`? docs/fire.md has them all"),
-        None => format!("expected {}", error.expected()),
-    };
-    Failure::rendered(text).hint(hint)
-}
-
-/// Returns the text with the place marked below it. Offset and length are in bytes.
-pub fn marked(text: &str, offset: usize, length: usize) -> String {
-    let column = text[..offset].chars().count();
-    let width = text[offset..offset + length].chars().count().max(1);
-    format!("  {text}\n  {}{}", " ".repeat(column), "^".repeat(width))
+fn criteria(text: String) -> Result<Autostop, FireError> {
+    Autostop::parse(&text).map_err(|error| FireError::WrongAutostop { text, error })
 }
 
 fn load(
@@ -312,10 +272,9 @@ fn load(
     let habits = trial::traffic::habits(&choice.client);
     let check = traffic::check(args)?;
     let seed = match args.seed.as_deref() {
-        Some(seed) => seed.parse().map_err(|_| {
-            let text = format!("`--seed {seed}` is not a whole number");
-            Failure::rendered(text).hint("use a number from 0 on, as the summary prints it")
-        })?,
+        Some(seed) => {
+            seed.parse().map_err(|_| FireError::SeedNotANumber { seed: seed.to_owned() })?
+        }
         None => fastrand::u64(..),
     };
     let traffic = traffic::of(args, tank, target, habits, seed)?;
@@ -337,26 +296,19 @@ fn load(
 }
 
 /// Returns the CPUs of `--load-cpus`. Each must be named once and be online.
-fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, Failure> {
+fn cpus(args: &FireArgs, machine: &MachineFacts) -> Result<Vec<usize>, FireError> {
     let mut seen = HashSet::new();
     if let Some(twice) = args.load_cpus.iter().find(|cpu| !seen.insert(**cpu)) {
-        let text = format!("`--load-cpus` names CPU {twice} twice");
-        return Err(Failure::rendered(text).hint("each load thread has a CPU of its own"));
+        return Err(FireError::CpuTwice { cpu: *twice });
     }
     // The kernel decides whether a thread may run on an existing CPU.
     let online = &machine.cpus_online;
     let absent = |cpu: &&usize| !online.is_empty() && !online.contains(cpu);
     match args.load_cpus.iter().find(absent) {
-        Some(absent) => {
-            let text =
-                format!("`--load-cpus` names CPU {absent}, which this machine does not have");
-            let online: Vec<String> = online.iter().map(ToString::to_string).collect();
-            Err(Failure::rendered(text).hint(format!("it has {}", online.join(","))))
-        }
+        Some(absent) => Err(FireError::NoSuchCpu { cpu: *absent, online: online.clone() }),
         None => Ok(args.load_cpus.clone()),
     }
 }
 
-const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";
 /// Open files besides the connections. The load library reserves the same number.
 const SPARE_FILES: u64 = 128;

@@ -3,6 +3,8 @@
 
 use super::facts::Facts;
 use super::{Cause, Diagnosis, Novelty};
+use crate::fact::LimitFound;
+use crate::fact::limit_found::{InUse, times_text};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::model::LoadModel;
@@ -14,24 +16,18 @@ pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
     let percent = load.busy_share_max * 100.0;
     let allowed =
         SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
-    let (text, says) = match facts.model {
-        LoadModel::Closed if load.is_generators_limit() => (
-            format!(
-                "the generator: a load thread was {percent:.0} % busy, so the runtime may serve more"
-            ),
-            Novelty::TheSame,
-        ),
-        LoadModel::Open if load.schedule_lag_ns_sure > allowed => (
-            format!(
-                "the generator: it was late itself, by {} at p99",
-                words::time(load.schedule_lag_ns_p99 as f64)
-            ),
-            Novelty::More,
-        ),
+    let (found, says) = match facts.model {
+        LoadModel::Closed if load.is_generators_limit() => {
+            (LimitFound::LoadThreadBusy { busy_share: load.busy_share_max }, Novelty::TheSame)
+        }
+        LoadModel::Open if load.schedule_lag_ns_sure > allowed => {
+            let schedule_lag_ns_p99 = load.schedule_lag_ns_p99;
+            (LimitFound::GeneratorLate { schedule_lag_ns_p99 }, Novelty::More)
+        }
         _ => return None,
     };
     let busy = format!("busiest load thread: {percent:.0} % of its CPU");
-    Some(Diagnosis::new(Cause::Generator, text).with_all([(says, busy)]))
+    Some(Diagnosis::new(Cause::Generator, found).with_all([(says, busy)]))
 }
 
 pub fn memory(facts: &Facts<'_>) -> Option<Diagnosis> {
@@ -43,39 +39,22 @@ pub fn memory(facts: &Facts<'_>) -> Option<Diagnosis> {
     let stalled = facts.rows.iter().filter_map(stalled_ns).sum::<u64>() as f64
         / facts.watched_ns().max(1) as f64;
     let has = words::bytes(limit as f64);
-    let of_limit = match limit {
-        0 => String::new(),
-        _ => format!(": the stack reached its limit of {has}"),
-    };
     let php = facts.log_entries(LogSignal::PhpMemory).next();
     let is_full = kills == 0 && limit > 0 && share >= FULL_SHARE;
-    let text = if kills > 0 {
-        let (processes, their) =
-            if kills == 1 { ("process", "its") } else { ("processes", "their") };
-        format!(
-            "memory: the kernel killed {} {processes}{of_limit}; {their} requests were lost",
-            words::count(kills)
-        )
+    let found = if kills > 0 {
+        LimitFound::KilledForMemory { kills, limit_bytes: limit }
     } else if is_full {
-        let so = match hits {
-            0 => "almost nothing is left",
-            _ => "so the kernel takes pages back",
-        };
-        format!("memory: {} of {has} in use, {so}", words::bytes(most as f64))
+        LimitFound::StackMemoryFull { used_bytes: most, limit_bytes: limit, limit_hits: hits }
     } else if hits > 0 && stalled >= STALLED_SHARE {
-        format!(
-            "memory: processes waited for the kernel to take pages back{of_limit}, {:.0} % of the time",
-            stalled * 100.0
-        )
+        LimitFound::WaitedForMemory { share: stalled, limit_bytes: limit }
     } else {
-        let entry = php?;
-        format!("memory: PHP's `memory_limit` was reached {}", times(entry.lines))
+        LimitFound::PhpMemoryLimit { times: php?.lines }
     };
     let used =
         (limit > 0).then(|| format!("{} of {has} in use at most", words::bytes(most as f64)));
-    let met = (hits > 0).then(|| format!("the memory limit was reached {}", times(hits)));
+    let met = (hits > 0).then(|| format!("the memory limit was reached {}", times_text(hits)));
     let used = used.map(|used| (Novelty::more_if(!is_full), used));
-    let found = Diagnosis::new(Cause::Memory, text).with_all(used);
+    let found = Diagnosis::new(Cause::Memory, found).with_all(used);
     Some(found.with(met.into_iter().chain(php.map(line))))
 }
 
@@ -86,14 +65,9 @@ fn stalled_ns(row: &ResourceSample) -> Option<u64> {
 }
 
 pub fn throttled(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let throttled = facts.throttled_ns();
-    (throttled as f64 >= facts.watched_ns().max(1) as f64 * THROTTLED_SHARE).then(|| {
-        let text = format!(
-            "throttled: a CPU quota held the stack back for {} in {}",
-            words::time(throttled as f64),
-            words::time(facts.watched_ns() as f64)
-        );
-        Diagnosis::new(Cause::Throttled, text)
+    let (throttled_ns, watched_ns) = (facts.throttled_ns(), facts.watched_ns());
+    (throttled_ns as f64 >= watched_ns.max(1) as f64 * THROTTLED_SHARE).then(|| {
+        Diagnosis::new(Cause::Throttled, LimitFound::Throttled { throttled_ns, watched_ns })
     })
 }
 
@@ -109,16 +83,7 @@ pub fn workers(facts: &Facts<'_>) -> Option<Diagnosis> {
     if share < ALL_BUSY_SHARE {
         return None;
     }
-    let cpu = match facts.cpu_share() {
-        Some(share) => format!(", but the CPU only {:.0} %: try more workers", share * 100.0),
-        None => String::new(),
-    };
-    let who = if workers == 1 {
-        "its only worker was".to_owned()
-    } else {
-        format!("all {} workers were", words::count(workers.into()))
-    };
-    let text = format!("worker-bound: {who} busy{cpu}");
+    let found = LimitFound::AllWorkersBusy { workers, cpu_share: facts.cpu_share() };
     let mut evidence = Vec::new();
     if !worker_samples.is_empty() {
         let running = worker_samples.iter().map(|(_, running)| f64::from(*running)).sum::<f64>();
@@ -145,28 +110,22 @@ pub fn workers(facts: &Facts<'_>) -> Option<Diagnosis> {
     }
     let reached = pools.iter().map(|pool| pool.max_children_reached).max().unwrap_or(0);
     if reached > 0 {
-        evidence.push(format!("`pm.max_children` was reached {}", times(reached)));
+        evidence.push(format!("`pm.max_children` was reached {}", times_text(reached)));
     }
     evidence.extend(facts.log_entries(LogSignal::WorkerLimit).map(line));
     for (name, one) in facts.listeners.iter().filter(|(_, one)| one.queued_max > 1) {
         evidence.push(format!("up to {} connections waited at {name}", one.queued_max));
     }
-    Some(Diagnosis::new(Cause::Workers, text).with(evidence))
+    Some(Diagnosis::new(Cause::Workers, found).with(evidence))
 }
 
 pub fn cpu(facts: &Facts<'_>) -> Option<Diagnosis> {
     let share = facts.cpu_share().filter(|_| is_cpu_bound(facts))?;
     let percent = share * 100.0;
-    let cpus = match facts.record.budget_cpus {
-        1 => "its CPU".to_owned(),
-        cpus => format!("its {cpus} CPUs"),
-    };
-    let text = match share >= CPU_FULL {
-        true => format!("CPU-bound: the stack used {percent:.0} % of {cpus}"),
-        false => format!(
-            "CPU-bound: its workers always waited for a CPU and got only {percent:.0} % of {cpus}; \
-             other programs used the rest: stop them and measure again"
-        ),
+    let cpus = facts.record.budget_cpus;
+    let found = match share >= CPU_FULL {
+        true => LimitFound::CpuFull { cpu_share: share, cpus },
+        false => LimitFound::CpuTaken { cpu_share: share, cpus },
     };
     let by_role = facts.roles().into_iter().filter_map(|role| {
         let of_role = facts.cpu_share_of(|name| name == role)? * 100.0;
@@ -174,7 +133,7 @@ pub fn cpu(facts: &Facts<'_>) -> Option<Diagnosis> {
         let says = Novelty::more_if(of_role.round() != percent.round());
         Some((says, format!("{role}: {of_role:.0} % of the budget")))
     });
-    Some(Diagnosis::new(Cause::Cpu, text).with_all(by_role))
+    Some(Diagnosis::new(Cause::Cpu, found).with_all(by_role))
 }
 
 /// None of the limits was reached.
@@ -186,26 +145,18 @@ pub fn none(facts: &Facts<'_>) -> Option<Diagnosis> {
     }
     let busy = worker_samples.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>()
         / worker_samples.len() as f64;
-    let room = format!("CPU {:.0} %, {busy:.1} of {workers} workers busy on average", cpu * 100.0);
-    let under_way = facts.load.in_flight_max;
-    let text = match facts.model {
+    let in_use = InUse { cpu_share: cpu, workers_busy: busy, workers };
+    let in_flight_max = facts.load.in_flight_max;
+    let found = match facts.model {
         LoadModel::Open if cpu < CPU_ROOM && busy < f64::from(workers) * WORKERS_ROOM => {
-            format!("no limit was reached: {room}")
+            LimitFound::NoLimitReached { in_use }
         }
-        LoadModel::Closed if under_way <= workers => {
-            let requests = if under_way == 1 {
-                "1 request at a time does".to_owned()
-            } else {
-                format!("{} requests at a time do", words::count(under_way.into()))
-            };
-            format!(
-                "the load was too small: {requests} not keep the workers busy ({room}); use a higher \
-                 `--concurrency`"
-            )
+        LoadModel::Closed if in_flight_max <= workers => {
+            LimitFound::LoadTooSmall { in_flight_max, in_use }
         }
         _ => return None,
     };
-    Some(Diagnosis::new(Cause::BelowLimits, text))
+    Some(Diagnosis::new(Cause::BelowLimits, found))
 }
 
 /// Whether the stack used its CPUs, or its workers wanted a CPU all the time and other programs had
@@ -222,11 +173,7 @@ pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
 
 /// A log line with its program and the number of lines that mean the same.
 pub fn line(entry: &LogEvidence) -> String {
-    format!("{}'s log, {}: {}", entry.program, times(entry.lines), entry.first)
-}
-
-pub fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{} times", words::count(count)) }
+    format!("{}'s log, {}: {}", entry.program, times_text(entry.lines), entry.first)
 }
 
 /// The share of the stack's CPUs that counts as full. The rest is lost to the scheduler.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::input::TrialData;
 use super::model::LoadModel;
+use crate::fact::{Fact, LimitFound};
 use facts::Facts;
 
 /// What limited a case, ordered by how directly it explains the figures.
@@ -56,14 +57,15 @@ pub enum Cause {
 }
 
 /// One cause that limited a trial or a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitingCause {
     /// The cause.
     pub cause: Cause,
     /// The numbers of the trials in which it was found.
     pub trials: Vec<u32>,
-    /// The cause in words, with figures.
-    pub text: String,
+    /// What was found, with figures.
+    #[serde(flatten)]
+    pub found: Fact<LimitFound>,
     /// The evidence: figures and log lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
@@ -81,10 +83,10 @@ pub fn of_trial(trial: &TrialData, model: LoadModel) -> Vec<LimitingCause> {
     }
     let mut why: Vec<LimitingCause> = found
         .into_iter()
-        .map(|Diagnosis { cause, text, evidence, proof }| LimitingCause {
+        .map(|Diagnosis { cause, found, evidence, proof }| LimitingCause {
             cause,
             trials: vec![trial.record.number],
-            text,
+            found: found.into(),
             evidence,
             proof,
         })
@@ -116,14 +118,14 @@ pub fn of_case<'a>(trials: impl Iterator<Item = &'a Vec<LimitingCause>>) -> Vec<
 /// One cause that was found.
 pub(super) struct Diagnosis {
     cause: Cause,
-    text: String,
+    found: LimitFound,
     evidence: Vec<String>,
     proof: Option<String>,
 }
 
 impl Diagnosis {
-    fn new(cause: Cause, text: String) -> Diagnosis {
-        Diagnosis { cause, text, evidence: Vec::new(), proof: None }
+    fn new(cause: Cause, found: LimitFound) -> Diagnosis {
+        Diagnosis { cause, found, evidence: Vec::new(), proof: None }
     }
 
     /// Adds evidence that says more than the text.

@@ -2,8 +2,8 @@
 
 use super::facts::Facts;
 use super::{Cause, Diagnosis, Novelty};
+use crate::fact::LimitFound;
 use crate::store::record::ObservedState;
-use crate::summary::words;
 
 pub fn xdebug(facts: &Facts<'_>) -> Option<Diagnosis> {
     let shown = facts.runtime().before.as_ref()?;
@@ -14,14 +14,11 @@ pub fn xdebug(facts: &Facts<'_>) -> Option<Diagnosis> {
         // With `off`, Xdebug hooks into nothing. Without quotes, php.ini reads `off` as an empty
         // text.
         Some("off" | "") => return None,
-        Some(mode) => format!(" (`xdebug.mode={mode}`)"),
+        Some(mode) => Some(mode.to_owned()),
         // Xdebug 2.
-        None => String::new(),
+        None => None,
     };
-    let text = format!(
-        "Xdebug is loaded{mode} and slows every call down: unload it, or set `xdebug.mode=off`"
-    );
-    Some(Diagnosis::new(Cause::Xdebug, text))
+    Some(Diagnosis::new(Cause::Xdebug, LimitFound::XdebugLoaded { mode }))
 }
 
 /// OPcache as a cause. A runtime that keeps the app in memory compiles it only once, so OPcache
@@ -32,21 +29,15 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Diagnosis> {
         return None;
     }
     // The directive whose value the text does not give is evidence.
-    let (text, adds) = match () {
-        () if is_off(shown) => (
-            "OPcache is off: every request compiles its files anew; set `opcache.enable=1`"
-                .to_owned(),
-            Some(ENABLE),
-        ),
+    let (found, adds) = match () {
+        () if is_off(shown) => (LimitFound::OpcacheOff, Some(ENABLE)),
         () => match full(facts, shown) {
-            Some(text) => (text, Some(MEMORY)),
+            Some(found) => (found, Some(MEMORY)),
             None if is_on(shown, "opcache.validate_timestamps")
                 && shown.opcache
                 && shown.ini.get("opcache.revalidate_freq").is_some_and(|value| value == "0") =>
             {
-                let text = "OPcache looks at every file again for every request: \
-                    opcache.validate_timestamps=1, opcache.revalidate_freq=0";
-                (text.to_owned(), None)
+                (LimitFound::OpcacheChecksFiles, None)
             }
             None => return None,
         },
@@ -55,7 +46,7 @@ pub fn opcache(facts: &Facts<'_>) -> Option<Diagnosis> {
         let value = shown.ini.get(key)?;
         Some((Novelty::more_if(adds == Some(key)), format!("{key}={value}")))
     });
-    Some(Diagnosis::new(Cause::Opcache, text).with_all(ini))
+    Some(Diagnosis::new(Cause::Opcache, found).with_all(ini))
 }
 
 const ENABLE: &str = "opcache.enable";
@@ -70,26 +61,21 @@ fn is_off(shown: &ObservedState) -> bool {
     !asked && !shown.opcache && !switched_on
 }
 
-fn full(facts: &Facts<'_>, before: &ObservedState) -> Option<String> {
+fn full(facts: &Facts<'_>, before: &ObservedState) -> Option<LimitFound> {
     let now = facts.runtime().after.as_ref().unwrap_or(before).opcache_state.as_ref()?;
     let was = before.opcache_state.as_ref().unwrap_or(now);
     let restarts = now.restarts.saturating_sub(was.restarts);
     if !now.full && restarts == 0 {
         return None;
     }
-    let misses = now.misses.saturating_sub(was.misses);
-    let emptied = match restarts {
-        0 => String::new(),
-        _ => format!(", emptied {} under load", super::limits::times(restarts)),
-    };
-    Some(format!(
-        "OPcache is full: {} of {}, {} of {} files{emptied}, {} files compiled anew under load",
-        words::bytes(now.used_bytes as f64),
-        words::bytes(now.memory_bytes as f64),
-        words::count(now.files),
-        words::count(now.files_max),
-        words::count(misses)
-    ))
+    Some(LimitFound::OpcacheFull {
+        used_bytes: now.used_bytes,
+        memory_bytes: now.memory_bytes,
+        files: now.files,
+        files_max: now.files_max,
+        restarts,
+        misses: now.misses.saturating_sub(was.misses),
+    })
 }
 
 fn is_on(shown: &ObservedState, key: &str) -> bool {

@@ -1,11 +1,15 @@
 //! Judges causes around the web server: its limits, what it logged about PHP behind it, full
 //! queues, and a delay that TCP causes.
 
+use std::cmp::Reverse;
+
 use stampede_load::outcome::{FailureKind, Net};
 
 use super::facts::Facts;
-use super::limits::{line, times};
+use super::limits::line;
 use super::{Cause, Diagnosis, Novelty};
+use crate::fact::LimitFound;
+use crate::fact::limit_found::{StatusCount, times_text};
 use crate::monitor::sample::ListenerSample;
 use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::words;
@@ -22,13 +26,12 @@ pub fn limit(facts: &Facts<'_>) -> Option<Diagnosis> {
     let full = is_full.then(|| facts.log_entries(LogSignal::WebServerFull));
     let mut all = met.into_iter().flatten().chain(full.into_iter().flatten());
     let entry = all.next()?;
-    let text = format!(
-        "web server's limit: {} said {}: {}",
-        entry.program,
-        times(entry.lines),
-        entry.first
-    );
-    Some(Diagnosis::new(Cause::WebServer, text).with_all(all.map(beside(entry))))
+    let found = LimitFound::WebServerLimit {
+        program: entry.program.clone(),
+        times: entry.lines,
+        line: entry.first.clone(),
+    };
+    Some(Diagnosis::new(Cause::WebServer, found).with_all(all.map(beside(entry))))
 }
 
 /// A log line, marked by whether it says more than the one that the text quotes.
@@ -50,22 +53,16 @@ pub fn app(facts: &Facts<'_>) -> Option<Diagnosis> {
     };
     let statuses = facts.load.counts.failed.iter().filter_map(|(kind, count)| {
         let FailureKind::Http(status) = FailureKind::of(kind) else { return None };
-        (!is_explained(status)).then_some((*count, status))
+        (!is_explained(status)).then_some(StatusCount { status, times: *count })
     });
     let mut statuses: Vec<_> = statuses.collect();
-    statuses.sort_unstable_by(|one, other| other.cmp(one));
-    let status_text = |(count, status): &(u64, u16)| format!("{status} ({})", times(*count));
-    let (named, others) = statuses.split_at(statuses.len().min(APP_STATUSES));
-    let named = match named {
-        [] => return None,
-        [one] => status_text(one),
-        [rest @ .., last] => {
-            let rest: Vec<String> = rest.iter().map(status_text).collect();
-            format!("{} and {}", rest.join(", "), status_text(last))
-        }
-    };
-    let text = format!("the app itself answered with status {named}");
-    Some(Diagnosis::new(Cause::App, text).with(others.iter().map(status_text)))
+    if statuses.is_empty() {
+        return None;
+    }
+    statuses.sort_unstable_by_key(|one| Reverse((one.times, one.status)));
+    let others = statuses.split_off(statuses.len().min(APP_STATUSES));
+    let found = LimitFound::AppFailed { statuses };
+    Some(Diagnosis::new(Cause::App, found).with(others.iter().map(StatusCount::to_string)))
 }
 
 /// Status 502, 503 or 504 with the log line that explains it. Status 500, which an app may give
@@ -91,11 +88,12 @@ pub fn upstream(facts: &Facts<'_>) -> Option<Diagnosis> {
     if logged * LOGGED_SHARE < count {
         return None;
     }
-    let text = format!("{status} {}: {} said: {}", times(count), first.program, first.first);
+    let (program, line) = (first.program.clone(), first.first.clone());
+    let found = LimitFound::UpstreamFailed { status, times: count, program, line };
     let others = failed.into_iter().filter(|(count, other)| *count > 0 && *other != status);
-    let others = others.map(|(count, status)| format!("{status} {}", times(count)));
+    let others = others.map(|(count, status)| format!("{status} {}", times_text(count)));
     let evidence = lines.iter().map(|entry| beside(first)(entry));
-    Some(Diagnosis::new(Cause::Upstream, text).with(others).with_all(evidence))
+    Some(Diagnosis::new(Cause::Upstream, found).with(others).with_all(evidence))
 }
 
 /// Connections were refused or dropped because a queue was full.
@@ -108,33 +106,27 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Diagnosis> {
     // If the stack's own sockets were not read, the machine's counters are the only evidence.
     let unseen = facts.listeners.is_empty();
     let dropped: u64 = facts.rows.iter().map(|row| row.host.listen_overflows).sum();
-    let text = match (full, entry) {
-        (Some((name, one)), _) if one.drops > 0 => format!(
-            "backlog: the queue of {name} ({}) was full, {} connections were dropped",
-            backlog_text(one.backlog),
-            words::count(one.drops)
-        ),
-        (Some((name, one)), entry) => {
-            let entry = entry.map_or(String::new(), |entry| {
-                format!(", and {} was refused {}", entry.program, times(entry.lines))
-            });
-            format!("backlog: the queue of {name} ({}) was full{entry}", backlog_text(one.backlog))
+    let found = match (full, entry) {
+        (Some((name, one)), _) if one.drops > 0 => LimitFound::QueueDropped {
+            listener: name.to_owned(),
+            backlog: one.backlog,
+            drops: one.drops,
+        },
+        (Some((name, one)), entry) => LimitFound::QueueFull {
+            listener: name.to_owned(),
+            backlog: one.backlog,
+            program: entry.map(|entry| entry.program.clone()),
+            times: entry.map_or(0, |entry| entry.lines),
+        },
+        (None, Some(entry)) => LimitFound::QueueRefused {
+            program: entry.program.clone(),
+            times: entry.lines,
+            line: entry.first.clone(),
+        },
+        (None, None) if refused > 0 => LimitFound::QueueMet { requests: refused },
+        (None, None) if unseen && dropped > 0 && is_felt => {
+            LimitFound::MachineQueueFull { times: dropped }
         }
-        (None, Some(entry)) => {
-            format!(
-                "backlog: {} was refused {}: {}",
-                entry.program,
-                times(entry.lines),
-                entry.first
-            )
-        }
-        (None, None) if refused > 0 => {
-            format!("backlog: {} requests met a full queue", words::count(refused))
-        }
-        (None, None) if unseen && dropped > 0 && is_felt => format!(
-            "backlog: a listen queue of this machine overflowed {}; whose is not known",
-            times(dropped)
-        ),
         (None, None) => return None,
     };
     let waited = full
@@ -142,7 +134,7 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Diagnosis> {
         .map(|(name, one)| format!("up to {} connections waited at {name}", one.queued_max));
     // If no queue is known to be full, the text already quotes this line.
     let evidence = entry.map(|entry| (Novelty::more_if(full.is_some()), line(entry)));
-    Some(Diagnosis::new(Cause::Backlog, text).with(waited).with_all(evidence))
+    Some(Diagnosis::new(Cause::Backlog, found).with(waited).with_all(evidence))
 }
 
 /// The stack's own queue that was full. If several were, the worst one.
@@ -151,10 +143,6 @@ pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSamp
         facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
     let worst = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
     worst.map(|(name, one)| (*name, one))
-}
-
-fn backlog_text(backlog: u32) -> String {
-    format!("listen backlog {}", words::count(backlog.into()))
 }
 
 /// One side holds back the rest of its answer until an acknowledgement arrives (RFC 896). The other
@@ -183,20 +171,13 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Diagnosis> {
     {
         return None;
     }
-    let cpu = facts
-        .cpu_share()
-        .map_or(String::new(), |share| format!(" while the CPU was {:.0} % busy", share * 100.0));
-    let text = format!(
-        "TCP delay (Nagle against delayed ACK): {:.0} % of the answers took 40 to 60 ms{cpu}: one side \
-         sends an answer in pieces; enable TCP_NODELAY in the web server or the worker",
-        share * 100.0
-    );
+    let found = LimitFound::TcpDelay { share, cpu_share: facts.cpu_share() };
     let acks = format!(
         "{} acknowledgements were sent late, for {} answers",
         words::count(delayed),
         words::count(answered)
     );
-    Some(Diagnosis::new(Cause::Nagle, text).with([acks]))
+    Some(Diagnosis::new(Cause::Nagle, found).with([acks]))
 }
 
 /// The statuses that a web server gives when PHP does not answer.

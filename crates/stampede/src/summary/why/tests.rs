@@ -7,6 +7,7 @@ use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;
 use super::{Cause, LimitingCause, of_case, of_trial};
+use crate::fact::LimitFound;
 use crate::keeper::spec::IsolationRecord;
 use crate::monitor::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
@@ -126,7 +127,7 @@ fn every(trial: &mut TrialData, change: impl Fn(&mut ResourceSample)) {
 /// The text of the only cause, with ordinary spaces.
 fn line(why: &[LimitingCause]) -> String {
     assert_eq!(why.len(), 1, "{why:#?}");
-    why[0].text.replace(['\u{202f}', '\u{a0}'], " ")
+    why[0].found.sentence().replace(['\u{202f}', '\u{a0}'], " ")
 }
 
 #[test]
@@ -591,7 +592,7 @@ fn causes_of_most_trials_come_first() {
     let one = |cause, number| LimitingCause {
         cause,
         trials: vec![number],
-        text: format!("{number}"),
+        found: LimitFound::QueueMet { requests: number.into() }.into(),
         evidence: vec![],
         proof: None,
     };
@@ -602,8 +603,9 @@ fn causes_of_most_trials_come_first() {
     ];
     let case = of_case(trials.iter());
     let shown: Vec<_> =
-        case.iter().map(|one| (one.cause, &one.trials[..], &one.text[..])).collect();
-    assert_eq!(shown, [(Cause::Cpu, &[1, 2, 3][..], "1"), (Cause::Backlog, &[2], "2")]);
+        case.iter().map(|one| (one.cause, &one.trials[..], one.found.clone())).collect();
+    let of = |number: u32| one(Cause::Cpu, number).found;
+    assert_eq!(shown, [(Cause::Cpu, &[1, 2, 3][..], of(1)), (Cause::Backlog, &[2], of(2))]);
     let below = [vec![one(Cause::BelowLimits, 1)], vec![one(Cause::Cpu, 2)]];
     assert_eq!(of_case(below.iter()).len(), 1);
     assert_eq!(of_case([vec![], vec![]].iter()), []);
