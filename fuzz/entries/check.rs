@@ -4,9 +4,10 @@
 
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, RequestId};
-use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::Request;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::time::Nanos;
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

@@ -3,8 +3,9 @@
 
 use stampede_load::protocol::AnswerEnd;
 use stampede_load::protocol::http1::Http1;
-use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion};
+use stampede_load::spec::Check;
 use stampede_load::traffic::AnswerShape;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 use super::torn;
 

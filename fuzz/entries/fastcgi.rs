@@ -4,8 +4,9 @@
 use std::sync::LazyLock;
 
 use stampede_load::protocol::fastcgi::FastCgi;
-use stampede_load::spec::{Check, ConnectionHabit, Rule};
+use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::AnswerShape;
+use stampede_model::load::ConnectionHabit;
 
 use super::torn;
 

@@ -4,8 +4,9 @@
 use std::sync::LazyLock;
 
 use stampede_load::protocol::http1::Http1;
-use stampede_load::spec::{Check, ConnectionHabit, Habits, HttpVersion, Rule};
+use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::AnswerShape;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 use super::torn;
 

@@ -1,8 +1,8 @@
 //! Checks that a schedule is parsed or refused with a place in its text. A parsed one prints as
 //! text that parses to the same, and its first requests are due in order.
 
-use stampede_load::schedule::{Schedule, Segments};
-use stampede_load::spec::Arrivals;
+use stampede_model::load::Arrivals;
+use stampede_model::schedule::{Schedule, Segments};
 
 /// One input.
 pub fn run(text: &str) {

@@ -3,8 +3,8 @@
 //! rest is the file.
 
 use stampede_load::protocol::fastcgi::Script;
-use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
 use stampede_load::traffic::{Format, Request, TrafficFile, read_all};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 /// One input.
 pub fn run(input: &[u8]) {

@@ -1,7 +1,7 @@
 //! Named clients: the connection habits of well-known load generators, to reproduce their published
 //! tables.
 
-use crate::spec::{ConnectionHabit, Habits, HttpVersion, WhenFull};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, WhenFull};
 
 /// The habits of a client. A plan may override each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender};
 
+use stampede_model::counts::{Counts, Second, TimeSet};
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use crate::check::Check;
 use crate::protocol::Quirk;
 use crate::recorder::{IntervalStats, Message, ReturnedBuffer};
-use crate::report::{Counts, Listener, Second, TagFigures, TimeSet};
-use crate::time::Nanos;
+use crate::report::{Listener, TagFigures};
 
 /// Everything in the seconds, merged.
 #[derive(Debug)]

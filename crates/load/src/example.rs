@@ -1,9 +1,10 @@
 //! Keeps the first failed answer of each kind as an example.
 
+use stampede_model::time::Nanos;
+
 use crate::check::Check;
 use crate::outcome::Outcome;
 use crate::protocol::Excerpt;
-use crate::time::Nanos;
 use crate::traffic::Tag;
 
 /// One failed answer. Head and body are bytes of a server. Code that prints them must remove

@@ -22,9 +22,7 @@ mod recorder;
 pub mod report;
 mod run;
 mod sched;
-pub mod schedule;
 pub mod spec;
-pub mod time;
 pub mod traffic;
 
 use std::sync::Arc;

@@ -3,13 +3,14 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 
+use stampede_model::counts::TimeSet;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use crate::outcome::{Failures, Outcome};
 use crate::protocol::Quirk;
 use crate::protocol::fields::QUIRK_KINDS;
-use crate::report::{RequestRecord, TagFigures, TimeSet};
-use crate::time::Nanos;
+use crate::report::{RequestRecord, TagFigures};
 use crate::traffic::Tag;
 
 /// The times of a started request, in ns since the start of the load on the monotonic clock.

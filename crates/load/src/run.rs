@@ -6,9 +6,12 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use serde::Serialize;
-
 use rustix::thread::{CpuSet, sched_setaffinity};
+use serde::Serialize;
+use stampede_model::counts::{Connections, End};
+use stampede_model::load::{Address, ConnectionHabit, Model, Until};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 
 use crate::check::RULES_MAX;
 use crate::collector::{Collected, collect};
@@ -26,11 +29,9 @@ use crate::protocol::head::SharedParsing;
 use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::Tls;
 use crate::recorder::{IntervalStats, MeasuredTimes, Message, Recorder, ReturnedBuffer};
-use crate::report::{Connections, End, Listener, LoadResult};
+use crate::report::{Listener, LoadResult};
 use crate::sched::SessionPriority;
-use crate::schedule::Segments;
-use crate::spec::{Address, ConnectionHabit, CpuSharing, EngineChoice, Load, Model, Until, Wire};
-use crate::time::Nanos;
+use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
 use crate::{Stop, open_files, sched};
 

@@ -1,14 +1,10 @@
 //! Describes a load completely, in one value: target, traffic, model, connection habits and checks.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
+use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model};
+use stampede_model::time::Nanos;
 
 pub use crate::check::{Check, Rule};
 use crate::protocol::tls;
-use crate::schedule::Segments;
-use crate::time::Nanos;
 use crate::traffic::LoadTraffic;
 
 /// One load: where, what, when and with which connection habits.
@@ -73,15 +69,6 @@ pub enum CpuSharing {
     WithServer,
 }
 
-/// Where a runtime listens: a TCP address or a Unix socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// IPv4 or IPv6.
-    Tcp(SocketAddr),
-    /// Path of a Unix socket in the file system.
-    Unix(PathBuf),
-}
-
 /// Protocol on a connection.
 #[derive(Clone, Debug)]
 pub enum Wire {
@@ -105,112 +92,6 @@ pub enum EngineChoice {
     Epoll,
     /// io_uring: Linux 6.1 and later, unless it is forbidden.
     IoUring,
-}
-
-/// What makes the next request due.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Model {
-    /// Open model: requests are due whether or not earlier ones were answered.
-    Open {
-        /// Target rate over time.
-        schedule: Segments,
-        /// Uniform or Poisson arrivals.
-        arrivals: Arrivals,
-        /// Most requests in flight at once, over all load threads; 1 or more.
-        max_in_flight: u32,
-        /// What happens to a request that is due while `max_in_flight` are in flight.
-        when_full: WhenFull,
-    },
-    /// Closed model: each user sends its next request after its last answer.
-    Closed {
-        /// Number of users, which is the number of requests at once; 1 or more.
-        concurrency: u32,
-        /// When the load ends.
-        until: Until,
-    },
-}
-
-/// How due times are spread around the target rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// Even gaps, as in Yandex Tank.
-    Uniform,
-    /// Independent exponential gaps. The expected number of requests is the schedule's.
-    Poisson {
-        /// Seed of the random number generator.
-        seed: u64,
-    },
-}
-
-/// What happens to a due request while `max_in_flight` requests are in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WhenFull {
-    /// It waits, and the wait is part of its response time. It is dropped one timeout after the
-    /// last due time of the schedule.
-    Queue,
-    /// It is dropped and counted.
-    Drop,
-    /// The schedule stretches, as in phantom: this request and all later ones become due later. The
-    /// results contain the factor.
-    Stretch,
-}
-
-/// When a closed load ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// After this time no request starts.
-    For(Nanos),
-    /// After this many requests, over all users.
-    Requests(u64),
-}
-
-/// How a client treats its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Habits {
-    /// HTTP version in the request line; the traffic is built with it.
-    pub version: HttpVersion,
-    /// Whether a connection is kept or closed after each answer.
-    pub connection: ConnectionHabit,
-}
-
-/// HTTP versions that the generator speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HttpVersion {
-    /// HTTP/1.0: a connection is kept only where both sides say `Connection: keep-alive`.
-    #[serde(rename = "1.0")]
-    Http10,
-    /// HTTP/1.1.
-    #[serde(rename = "1.1")]
-    Http11,
-}
-
-impl HttpVersion {
-    /// Both versions.
-    pub const ALL: [HttpVersion; 2] = [HttpVersion::Http10, HttpVersion::Http11];
-
-    /// `1.0` or `1.1`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            HttpVersion::Http10 => "1.0",
-            HttpVersion::Http11 => "1.1",
-        }
-    }
-
-    /// The version with that name; `None` for any other name.
-    pub fn named(name: &str) -> Option<HttpVersion> {
-        HttpVersion::ALL.into_iter().find(|version| version.name() == name)
-    }
-}
-
-/// What a client does with a connection after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConnectionHabit {
-    /// Sends the next request on the same connection, if the server allows it.
-    KeepAlive,
-    /// Closes the connection: one connection per request.
-    PerRequest,
 }
 
 /// Default timeout, the same as Yandex Tank's.

@@ -14,11 +14,12 @@ use bad::{
 use stampede_known_server::{
     Accept, Answer, Behaviour, ConnectionAction, KnownServer, Listen, Reply, Workers, Writing,
 };
-use stampede_load::report::{End, Second};
-use stampede_load::spec::{Check, ConnectionHabit, HttpVersion, Model, Rule, Until};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::{AnswerShape, Request};
 use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_model::counts::{End, Second};
+use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until};
+use stampede_model::time::Nanos;
 
 /// Adds the seconds up: what is reported during a load must be what is reported at its end.
 #[derive(Default)]

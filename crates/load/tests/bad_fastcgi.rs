@@ -16,9 +16,10 @@ use played::{
     forever, load, load_kinds, read_until,
 };
 use stampede_load::protocol::fastcgi::{Script, request};
-use stampede_load::spec::{ConnectionHabit, Wire};
-use stampede_load::time::Nanos;
+use stampede_load::spec::Wire;
 use stampede_load::traffic::Request;
+use stampede_model::load::ConnectionHabit;
+use stampede_model::time::Nanos;
 
 const END: u8 = 3;
 const STDOUT: u8 = 6;

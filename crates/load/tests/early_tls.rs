@@ -12,11 +12,12 @@ use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::report::Second;
-use stampede_load::spec::{Address, EngineChoice, Model, Until, Wire};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{EngineChoice, Wire};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{Address, Model, Until};
+use stampede_model::time::Nanos;
 
 const REQUESTS: u64 = 12;
 /// More than the buffers of a connection hold.

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::report::Second;
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{
-    Address, Arrivals, ConnectionHabit, EngineChoice, Load, Model, Until, WhenFull, Wire,
-};
+use stampede_load::spec::{EngineChoice, Load, Wire};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{Address, Arrivals, ConnectionHabit, Model, Until, WhenFull};
+use stampede_model::schedule::Segments;
 
 struct NoListener;
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
 use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
-use stampede_load::spec::Address;
-use stampede_load::time::Nanos;
+use stampede_model::load::Address;
+use stampede_model::time::Nanos;
 
 /// Far more than a socket's buffers hold while nobody reads.
 const MANY_BYTES: usize = 16 << 20;

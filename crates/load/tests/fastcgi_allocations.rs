@@ -6,8 +6,9 @@ mod counting;
 use counting::allocations_so_far;
 use stampede_load::protocol::fastcgi::{FastCgi, Script, request};
 use stampede_load::protocol::{AnswerEnd, Checked, Protocol, RequestId};
-use stampede_load::spec::{Check, ConnectionHabit};
-use stampede_load::time::Nanos;
+use stampede_load::spec::Check;
+use stampede_model::load::ConnectionHabit;
+use stampede_model::time::Nanos;
 
 fn record(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[1, kind, 0, 1, 0, content.len() as u8, 0, 0], content].concat()

@@ -22,10 +22,11 @@ use rustls::{StreamOwned, version::TLS13};
 use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::report::Second;
-use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion, Rule, Wire};
+use stampede_load::spec::{Rule, Wire};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 

@@ -11,15 +11,15 @@ use stampede_known_server::{
     Accept, Answer, Behaviour, ConnectionAction, Freeze, KnownServer, Listen, NullServer,
     NullServerOptions, Reply, Workers, Writing,
 };
-use stampede_load::report::{End, Second};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{
-    Address, Arrivals, Check, ConnectionHabit, EngineChoice, Habits, HttpVersion, Model, Until,
-    WhenFull,
-};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{Check, EngineChoice};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
+use stampede_model::counts::{End, Second};
+use stampede_model::load::{
+    Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 
 struct Seconds(Vec<Second>);
 

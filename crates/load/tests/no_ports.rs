@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
-use stampede_load::report::Second;
-use stampede_load::spec::{Address, EngineChoice, Load, Model, Until};
+use stampede_load::spec::{EngineChoice, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{Address, Model, Until};
 
 struct NoListener;
 

@@ -11,11 +11,12 @@ use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{HandshakeKind, StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::report::Second;
-use stampede_load::spec::{Address, ConnectionHabit, Model, Until, Wire};
-use stampede_load::time::Nanos;
+use stampede_load::spec::Wire;
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{Address, ConnectionHabit, Model, Until};
+use stampede_model::time::Nanos;
 
 const REQUESTS: u64 = 40;
 const CONCURRENCY: u32 = 3;

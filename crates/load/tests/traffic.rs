@@ -7,11 +7,12 @@ use std::path::Path;
 
 use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::outcome::Outcome;
-use stampede_load::report::{End, RequestRecord, Second};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, Model, Until, WhenFull};
+use stampede_load::report::RequestRecord;
 use stampede_load::traffic::{LoadTraffic, Order, Passes, Request, Tags, TrafficFile};
 use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
+use stampede_model::counts::{End, Second};
+use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
+use stampede_model::schedule::Segments;
 
 /// What a listener was told, in order.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_load::spec::Address;
+use stampede_model::load::Address;
 
 /// Returns all addresses of a host, each once, in the system's order.
 ///

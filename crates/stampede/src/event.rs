@@ -2,8 +2,8 @@
 //! all listen to it.
 
 use serde::Serialize;
-use stampede_load::report::Second;
-use stampede_load::time::Nanos;
+use stampede_model::counts::Second;
+use stampede_model::time::Nanos;
 
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{CaseRecord, RunRecord, TrialRecord};

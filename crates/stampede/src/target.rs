@@ -11,8 +11,9 @@ use serde::Serialize;
 use percent_encoding::percent_decode_str;
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
-use stampede_load::spec::{Address, Habits, Wire};
+use stampede_load::spec::Wire;
 use stampede_load::traffic::{Request, TrafficError};
+use stampede_model::load::{Address, Habits};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
@@ -391,9 +392,9 @@ const SOCKET_PATH_MAX: usize = 107;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use stampede_load::spec::HttpVersion;
+    use stampede_model::load::HttpVersion;
 
+    use super::*;
     use crate::causes::chain;
 
     fn read(url: &str) -> (String, String, String) {

@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use common::{Sandbox, finish, skipped, stderr, stdout};
 use stampede::target::Target;
-use stampede_load::report::{LoadResult, Second};
-use stampede_load::spec::{Check, ConnectionHabit, Load, Model, Until};
-use stampede_load::time::Nanos;
+use stampede_load::report::LoadResult;
+use stampede_load::spec::{Check, Load};
 use stampede_load::{Listener, Stop, run_load};
+use stampede_model::counts::Second;
+use stampede_model::load::{ConnectionHabit, Model, Until};
+use stampede_model::time::Nanos;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const WORKERS: u32 = 2;

@@ -13,7 +13,7 @@ use stampede::keeper::{
     CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkingDirectory, Writable,
     capabilities, place_self, split_cpus, sweep_in,
 };
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// Every combination of features that a machine may have.
 const WAYS: [(NamespaceUse, CgroupUse); 4] = [

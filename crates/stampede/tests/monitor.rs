@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use stampede::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::monitor::{Monitor, parse};
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// A child process that is killed and waited for on drop.
 struct ChildGuard(Child);

@@ -18,8 +18,8 @@ use serde_json::Value;
 use stampede::event::{Event, EventListener};
 use stampede::store::{RunDirectory, write_summary};
 use stampede::summary::{RunData, summarize};
-use stampede_load::report::{Counts, Second};
-use stampede_load::time::Nanos;
+use stampede_model::counts::{Counts, Second};
+use stampede_model::time::Nanos;
 use words::code_or;
 
 fn run(id: &str, started_at: &str) -> RunData {

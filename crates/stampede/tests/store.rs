@@ -18,9 +18,9 @@ use stampede::store::record::{
     SecondRecord, TrialRecord, Validity, Verdict,
 };
 use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
-use stampede_load::report::{Connections, Counts, End, Second, TimeSet};
-use stampede_load::schedule::Segments;
-use stampede_load::time::Nanos;
+use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 fn run_record(id: &str, started_at: &str) -> RunRecord {

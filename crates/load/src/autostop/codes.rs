@@ -1,6 +1,6 @@
 //! Tank's network codes, which phantom takes from `errno`.
 
-use crate::outcome::Net;
+use stampede_model::failure::Net;
 
 /// The code for a key of `Counts::failed`; 0 for a key that does not begin with `net:`.
 pub fn net_code(key: &str) -> u32 {

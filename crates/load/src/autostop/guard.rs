@@ -1,8 +1,10 @@
 //! A listener that asks a load to stop.
 
+use stampede_model::counts::Second;
+
 use super::judge::Judge;
 use crate::Stop;
-use crate::report::{Listener, RequestRecord, Second};
+use crate::report::{Listener, RequestRecord};
 
 /// Passes everything on to another listener, and asks for a stop once a criterion is met.
 pub struct Guard<'a> {

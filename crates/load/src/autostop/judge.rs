@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
+use stampede_model::counts::Second;
+use stampede_model::load::Model;
+use stampede_model::schedule::LengthText;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Ranked, rank};
 
 use super::codes::net_code;
 use super::{Autostop, Codes, Criterion, Level, Mask, Over, Percent};
-use crate::report::Second;
-use crate::schedule::LengthText;
-use crate::spec::{Load, Model};
-use crate::time::Nanos;
+use crate::spec::Load;
 
 /// Judges a load, second by second.
 #[derive(Clone, Debug)]

@@ -20,8 +20,8 @@ pub use guard::Guard;
 pub use judge::{Judge, UnsupportedMask};
 pub use mask::Mask;
 
-use crate::schedule::LengthText;
-use crate::time::Nanos;
+use stampede_model::schedule::LengthText;
+use stampede_model::time::Nanos;
 
 /// One or more criteria: `time(1s,10s) http(5xx,10%,5s)`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Parses criteria from text, with the position of every mistake.
 
+use stampede_model::schedule::parse_length;
+use stampede_model::time::Nanos;
+
 use super::error::{AutostopError, Problem};
 use super::mask::Mask;
 use super::{Codes, Criterion, Level, Over, Percent};
-use crate::schedule::parse_length;
-use crate::time::Nanos;
 
 /// Known criteria: name, form, and the fewest and most values (without a tag).
 pub(super) const KNOWN: [(&str, &str, (usize, usize)); 13] = [

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use proptest::prelude::*;
+use stampede_model::counts::{Counts, Second, TimeSet};
+use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
+use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::*;
-use crate::report::{Counts, Listener, Second, TimeSet};
-use crate::schedule::{MicroRate, Segments};
-use crate::spec::{Address, Arrivals, Check, Load, Model, Until, WhenFull};
+use crate::Stop;
+use crate::report::Listener;
+use crate::spec::{Check, Load};
 use crate::traffic::Request;
-use crate::{Stop, time::Nanos};
 
 const MS: u64 = 1_000_000;
 
@@ -379,7 +382,7 @@ fn masks() -> impl Strategy<Value = Mask> {
 }
 
 fn lengths() -> impl Strategy<Value = Nanos> {
-    (1..=crate::schedule::LONGEST.0).prop_map(Nanos)
+    (1..=stampede_model::schedule::LONGEST.0).prop_map(Nanos)
 }
 
 fn all_criteria() -> impl Strategy<Value = Criterion> {

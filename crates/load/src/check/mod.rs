@@ -37,7 +37,8 @@ pub(crate) use inspect::{Inspection, Inspector, Sink};
 use json::{Expected, Path};
 pub(crate) use words::took;
 
-use crate::time::Nanos;
+use stampede_model::failure;
+use stampede_model::time::Nanos;
 
 /// What makes a whole answer correct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl Check {
     pub fn key(&self, failed: Failed) -> String {
         match failed {
             Failed::CONTAINS => "check".to_owned(),
-            Failed::TOO_LARGE => TOO_LARGE.to_owned(),
+            Failed::TOO_LARGE => failure::TOO_LARGE.to_owned(),
             Failed(number) => match self.rules.get(usize::from(number) - 1) {
                 Some(rule) => format!("check:{}", rule.name()),
                 None => format!("check:{number}"),
@@ -182,6 +183,3 @@ pub const RULES_MAX: usize = 32;
 /// Most bytes of a body that are kept for a pattern or JSON; larger ones fail with
 /// [`Failed::TOO_LARGE`]. This is ten times the largest page of a usual app.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
-
-/// The key of [`Failed::TOO_LARGE`].
-pub(crate) const TOO_LARGE: &str = "check:body-too-large";

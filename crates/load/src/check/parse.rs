@@ -1,12 +1,12 @@
 //! Parses the text of a rule.
 
 use regex::bytes::RegexBuilder;
+use stampede_model::schedule::parse_length;
+use stampede_model::time::Nanos;
 
 use super::error::{Problem, RuleError};
 use super::json::{Expected, Path};
 use super::{Compare, Condition, HeaderDemand};
-use crate::schedule::parse_length;
-use crate::time::Nanos;
 
 /// A text, and the position up to which it was parsed.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 use super::json::{Expected, JsonMatch, Path};
 use super::*;
 use crate::protocol::http1::Http1;
 use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, RequestId};
-use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 use crate::traffic::{AnswerShape, Request};
 
 const HABITS: Habits =

@@ -1,8 +1,9 @@
 //! Says in words what an answer had instead of what was demanded. Only for examples.
 
+use stampede_model::time::Nanos;
+
 use super::{BODY_BYTES_MAX, Condition, HeaderDemand};
 use crate::protocol::fields::{unfolded, values};
-use crate::time::Nanos;
 
 /// What `condition` found in an answer that breaks it.
 pub(super) fn describe(condition: &Condition, head: &[u8], size: u64, body: &[u8]) -> String {

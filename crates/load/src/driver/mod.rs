@@ -12,15 +12,19 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use stampede_model::counts::{Connections, End};
+use stampede_model::failure::Net;
+use stampede_model::load::ConnectionHabit;
+use stampede_model::time::Nanos;
+
 use crate::Stop;
 use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
 use crate::example::{Example, Examples};
-use crate::outcome::{Net, Outcome};
+use crate::outcome::Outcome;
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
-use crate::report::{Connections, End, RequestRecord};
-use crate::spec::{Check, ConnectionHabit};
-use crate::time::Nanos;
+use crate::report::RequestRecord;
+use crate::spec::Check;
 use crate::traffic::Tag;
 
 pub(crate) use feed::{Feed, FeedStatus, List, Origin};

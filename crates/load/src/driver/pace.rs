@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::schedule::Schedule;
-use crate::spec::{Until, WhenFull};
-use crate::time::Nanos;
+use stampede_model::load::{Until, WhenFull};
+use stampede_model::schedule::Schedule;
+use stampede_model::time::Nanos;
 
 /// One load thread's share of a schedule: every `of`-th request, beginning with the `index`-th.
 pub(crate) struct ScheduleShare {

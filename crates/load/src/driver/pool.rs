@@ -1,10 +1,11 @@
 //! Manages the connections of a load thread, and chooses the one that the next request uses.
 
+use stampede_model::time::Nanos;
+
 use super::requests::RequestsInFlight;
 use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::protocol::{Protocol, RequestId};
-use crate::time::Nanos;
 
 /// The state of one connection slot. The slot stays when its connection is replaced.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! The requests in flight of a load thread, in the order of their start.
 
+use stampede_model::time::Nanos;
+
 use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
-use crate::time::Nanos;
 use crate::traffic::Tag;
 
 /// One request in flight.

@@ -3,6 +3,9 @@
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
+use stampede_model::counts::Second;
+use stampede_model::load::{Habits, HttpVersion, Until, WhenFull};
+use stampede_model::schedule::Schedule;
 use stampede_stats::histogram::Times;
 
 use super::*;
@@ -11,10 +14,8 @@ use crate::engine::TimestampSource;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::protocol::http1::Http1;
 use crate::recorder::MeasuredTimes;
-use crate::report::{Listener, LoadResult, Second};
+use crate::report::{Listener, LoadResult};
 use crate::run::sum;
-use crate::schedule::Schedule;
-use crate::spec::{Habits, HttpVersion, Until, WhenFull};
 use crate::traffic::{AnswerShape, Request, Tag};
 
 mod allocations;

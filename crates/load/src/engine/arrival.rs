@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
+use stampede_model::time::Nanos;
 
 use super::socket::{last_errno, set_option};
-use crate::time::Nanos;
 
 /// A moment on the kernel's wall clock (`CLOCK_REALTIME`), in ns since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@
 use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
+use stampede_model::time::Nanos;
 
 use super::AwaitedAnswers;
 use super::arrival::{WallClockOffset, WallNanos};
-use crate::time::Nanos;
 
 /// How exactly a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,11 +21,12 @@ use rustix::time::{
 
 use super::arrival::{WallNanos, receive};
 pub use super::clock::WaitMode;
+use stampede_model::load::Address;
+use stampede_model::time::Nanos;
+
 use super::clock::{CROWD, Clock};
 use super::socket::{ConnectProgress, Target, last_errno, peer_stopped_reading};
 use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
-use crate::spec::Address;
-use crate::time::Nanos;
 
 /// The engine of one load thread.
 pub struct Epoll {

@@ -11,7 +11,7 @@ pub mod uring;
 
 pub use clock::Naps;
 
-use crate::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// Token of a connection in an engine: an index from zero. The engine reuses it after the
 /// connection was closed.

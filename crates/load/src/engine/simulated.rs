@@ -4,8 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use stampede_model::time::Nanos;
+
 use super::{AwaitedAnswers, Completion, Engine, Failure, Op, TimestampSource, Token};
-use crate::time::Nanos;
 
 /// How the simulated server behaves. Lists are used in turn and repeated from the start. An empty
 /// list always means the first variant.

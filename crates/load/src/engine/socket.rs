@@ -8,10 +8,10 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
 };
+use stampede_model::load::Address;
 
 use super::TimestampSource;
 use super::arrival::{TimestampingGuard, enable_timestamps};
-use crate::spec::Address;
 
 /// The address that connections go to, in the kernel's form.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ pub(crate) mod head;
 pub mod http1;
 pub mod tls;
 
+use stampede_model::time::Nanos;
+
 use crate::check::Failed;
-use crate::time::Nanos;
 use crate::traffic::Request;
 pub use fields::{Quirk, plain_head};
 

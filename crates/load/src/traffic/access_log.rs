@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
+use stampede_model::entry::{EntryError, Skip};
+
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
-use super::{EntryError, Skip};
 
 #[derive(Debug)]
 pub(super) struct AccessLog {

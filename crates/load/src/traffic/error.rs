@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{EntryError, RequestError, Skip};
+use stampede_model::entry::{EntryError, RequestError, Skip};
 
 /// Why traffic cannot be made into requests.
 #[derive(Clone, Debug, thiserror::Error, Serialize)]

@@ -2,9 +2,9 @@
 //! entry's request.
 
 use serde::Deserialize;
+use stampede_model::entry::Skip;
 
 use super::Header;
-use super::Skip;
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::json::Json;
 

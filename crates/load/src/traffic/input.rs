@@ -3,7 +3,9 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::{EntryError, Header, Skip};
+use stampede_model::entry::{EntryError, Skip};
+
+use super::Header;
 
 /// The bytes of one pass.
 pub(crate) struct Input {

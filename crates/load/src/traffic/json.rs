@@ -4,8 +4,8 @@
 use std::io::Read as _;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
+use stampede_model::entry::EntryError;
 
-use super::EntryError;
 use super::input::{Input, ParseError};
 
 /// A document that is being read.

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use stampede_model::entry::EntryError;
 
-use super::EntryError;
 use super::Header;
 use super::input::{Draft, Input, ParseError, ParsedEntry};
 

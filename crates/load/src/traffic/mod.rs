@@ -3,7 +3,6 @@
 mod access_log;
 mod deal;
 mod error;
-mod fault;
 mod format;
 mod har;
 mod input;
@@ -22,11 +21,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use stampede_model::entry::{EntryError, ReadFailure, Skip};
+use stampede_model::load::{ConnectionHabit, Habits};
+
 use crate::protocol::fastcgi::Script;
-use crate::spec::{ConnectionHabit, Habits};
 
 pub use error::TrafficError;
-pub use fault::{EntryError, ReadFailure, RequestError, Skip};
 pub use format::Format;
 pub(crate) use request::check;
 pub use request::{AnswerShape, Header, Request};

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
+use stampede_model::entry::{EntryError, RequestError, Skip};
+use stampede_model::load::Habits;
+
 use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
 use super::request::{RequestParts, asks_to_close};
 use super::{AnswerShape, EXAMINED, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile};
-use super::{EntryError, RequestError, Skip};
 use crate::protocol::fastcgi::{self, Script};
-use crate::spec::Habits;
 
 /// A file that is being read.
 pub(super) struct TrafficReader {

@@ -2,9 +2,11 @@
 
 use std::io::Write as _;
 
-use super::{RequestError, Tag};
+use stampede_model::entry::RequestError;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+
+use super::Tag;
 use crate::protocol::http1::{ConnectionHeader, elements};
-use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 /// Name and value of a header.
 pub type Header = (String, String);

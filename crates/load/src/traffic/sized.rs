@@ -1,7 +1,8 @@
 //! Reads formats whose entries begin with their length: Yandex Tank's `uripost` and `phantom`
 //! (docs/tutorial, "URI+POST-style" and "Request-style").
 
-use super::EntryError;
+use stampede_model::entry::EntryError;
+
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
 use super::uri::header_line;

@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::ReadFailure;
+use stampede_model::counts::TimeSet;
+use stampede_model::entry::ReadFailure;
+use stampede_model::load::Habits;
+
 use super::deal::BatchWriter;
 use super::read::{Entry, TrafficReader};
 use super::{
@@ -17,8 +20,7 @@ use super::{
 };
 use crate::Stop;
 use crate::driver::{Feed, List, NoThreadsLeft, Origin, TrafficEnd};
-use crate::report::{TagFigures, TimeSet};
-use crate::spec::Habits;
+use crate::report::TagFigures;
 
 /// What the load threads of a load send.
 pub(crate) struct Supply {
@@ -388,7 +390,7 @@ impl Reader {
             let again = ended.and_then(|()| Ok(reading.again()?));
             if let Err(error) = again {
                 let path = reading.file().path.clone();
-                self.note(|notes| notes.failed = Some(ReadFailure::of(path, &error)));
+                self.note(|notes| notes.failed = Some(read_failure(path, &error)));
                 return Ok(());
             }
         }
@@ -429,12 +431,10 @@ impl Reader {
     }
 }
 
-impl ReadFailure {
-    fn of(path: PathBuf, error: &PassError) -> ReadFailure {
-        match error {
-            PassError::Io(error) => ReadFailure::Unreadable { path, os_error: error.to_string() },
-            PassError::Empty => ReadFailure::Emptied { path },
-        }
+fn read_failure(path: PathBuf, error: &PassError) -> ReadFailure {
+    match error {
+        PassError::Io(error) => ReadFailure::Unreadable { path, os_error: error.to_string() },
+        PassError::Empty => ReadFailure::Emptied { path },
     }
 }
 

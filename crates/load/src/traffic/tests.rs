@@ -10,12 +10,14 @@ use proptest::prelude::*;
 
 mod har;
 
+use stampede_model::entry::RequestError;
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+
 use super::read::{Entry, TrafficReader};
 use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
 use crate::Stop;
 use crate::driver::{FeedStatus, Origin};
-use crate::spec::{ConnectionHabit, Habits, HttpVersion};
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
@@ -464,8 +466,9 @@ fn an_endless_line_is_an_error() {
 
 #[test]
 fn figures_are_reported_by_tag_name() {
+    use stampede_model::counts::TimeSet;
+
     use crate::report::TagFigures;
-    use crate::report::TimeSet;
     let figures = |ok| Some(Box::new(TagFigures { ok, ..TagFigures::new() }));
     let tags = Tags::new();
     let requests = [tags.tag("buy"), tags.tag("other"), Tag::NONE]

@@ -1,7 +1,8 @@
 //! Reads Yandex Tank's `uri` format (docs/tutorial, "URI-style, URIs in file"): lines `/path tag`,
 //! and lines `[Name: value]` that apply to what follows. A plain list of URLs has the same format.
 
-use super::EntryError;
+use stampede_model::entry::EntryError;
+
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::request::is_token;
 

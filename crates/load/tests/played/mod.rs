@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use stampede_load::report::{End, Second};
-use stampede_load::spec::{Address, Check, ConnectionHabit, Wire};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{Check, Wire};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, Load, Stop, run_load};
+use stampede_model::counts::{End, Second};
+use stampede_model::load::{Address, ConnectionHabit};
+use stampede_model::time::Nanos;
 pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};
 

@@ -1,8 +1,9 @@
 //! How a load is sent to servers of all kinds, shared by several tests.
 
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Arrivals, ConnectionHabit, EngineChoice, Model, Until, WhenFull};
-use stampede_load::time::Nanos;
+use stampede_load::spec::EngineChoice;
+use stampede_model::load::{Arrivals, ConnectionHabit, Model, Until, WhenFull};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 
 /// Timeout where every answer ends by itself.
 pub const LONG: Nanos = Nanos::from_secs(20);

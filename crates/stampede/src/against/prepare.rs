@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{Keeper, KeeperError};

@@ -1,9 +1,9 @@
 //! Runs one trial of a search and summarizes it as a [`Point`].
 
-use stampede_load::report::End;
-use stampede_load::schedule::{MicroRate, Segments};
-use stampede_load::spec::{Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::counts::End;
+use stampede_model::load::{Model, Until};
+use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::time::Nanos;
 
 use super::capacity_search::{LoadLevel, TrialSpec};
 use super::model::{LimitingFactor, Point, TrialOutcome};

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use stampede_load::spec::{
-    Address, Check, ConnectionHabit, Habits, HttpVersion, Load, Model, Until,
-};
+use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
+use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 
 use super::amount::amount;
 use super::growth;
@@ -295,7 +294,7 @@ const HABITS: Habits =
 struct IgnoreSeconds;
 
 impl stampede_load::report::Listener for IgnoreSeconds {
-    fn second(&mut self, _second: &stampede_load::report::Second) {}
+    fn second(&mut self, _second: &stampede_model::counts::Second) {}
 }
 
 fn build_request(request: &CheckRequest) -> Option<Request> {

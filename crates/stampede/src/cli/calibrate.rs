@@ -3,12 +3,13 @@
 
 use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
-use stampede_load::report::Second;
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Address, Arrivals, CpuSharing, Load, Model, Until, WhenFull};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{CpuSharing, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadResult};
+use stampede_model::counts::Second;
+use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 
 use super::Failure;
 use super::fail::CommandError;

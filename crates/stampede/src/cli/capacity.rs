@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use stampede_load::schedule::parse_length;
-use stampede_load::spec::Model;
+use stampede_model::load::Model;
+use stampede_model::schedule::parse_length;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};

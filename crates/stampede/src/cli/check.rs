@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use stampede_load::schedule::parse_length;
+use stampede_model::schedule::parse_length;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};

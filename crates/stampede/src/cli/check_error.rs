@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stampede_load::schedule::LengthError;
+use stampede_model::schedule::LengthError;
 
 use super::fail::CommandError;
 use crate::check::model::SkippedRequest;

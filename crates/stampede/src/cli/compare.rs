@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;

@@ -1,9 +1,9 @@
 //! Implements `fairness: each-at-its-best`: tunes the workers of each runtime before all are
 //! compared.
 
-use stampede_load::schedule::{MicroRate, Segments};
-use stampede_load::spec::{Arrivals, Model, WhenFull};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Arrivals, Model, WhenFull};
+use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::time::Nanos;
 
 use super::Failure;
 use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};

@@ -7,9 +7,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use stampede_load::schedule::{MicroRate, Segments};
-use stampede_load::spec::{Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Model, Until};
+use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::time::Nanos;
 
 use super::Failure;
 use super::fail::CommandError;

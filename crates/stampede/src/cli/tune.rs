@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
-use stampede_load::schedule::{RateError, parse_rate};
+use stampede_model::schedule::{RateError, parse_rate};
 use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
 

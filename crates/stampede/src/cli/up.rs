@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::args::UpArgs;
 use super::fail::CommandError;

@@ -16,7 +16,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stampede_load::spec::Address;
+use stampede_model::load::Address;
 
 pub use error::ExternalError;
 pub use watch::ROLE;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::Kind;
 use crate::progress::words::length;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use stampede_load::traffic::Skip;
+use stampede_model::entry::Skip;
 
 use super::Kind;
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_load::outcome::{self, FailureKind, Net};
-use stampede_load::traffic::{EntryError, ReadFailure};
+use stampede_model::entry::{EntryError, ReadFailure};
+use stampede_model::failure::{self, FailureKind, Net};
 
 use crate::summary::words;
 
@@ -109,7 +109,7 @@ impl FailedRequests {
             FailureKind::Net(Net::Reset) => format!("connection reset by {target}"),
             FailureKind::Net(Net::Malformed) if self.is_fastcgi => "not valid FastCGI".to_owned(),
             FailureKind::Net(Net::Malformed) => "not valid HTTP".to_owned(),
-            _ => self.found.clone().or_else(|| outcome::meaning(&self.kind)).unwrap_or_default(),
+            _ => self.found.clone().or_else(|| failure::meaning(&self.kind)).unwrap_or_default(),
         };
         let to = match &self.location {
             Some(to) if read.is_redirect() => format!(", Location: {to}"),

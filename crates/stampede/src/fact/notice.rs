@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use stampede_model::time::Nanos;
 
 use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::external::External;
@@ -13,7 +14,6 @@ use super::stored::{Damage, Identity, MachinePart};
 use super::{Cause, Fact, Kind, Look, Reason, Unfit};
 use crate::progress::words::length;
 use crate::summary::words;
-use stampede_load::time::Nanos;
 
 /// A notice about a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

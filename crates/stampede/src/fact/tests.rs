@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
-use stampede_load::traffic::EntryError;
+use stampede_model::entry::EntryError;
 
 use super::*;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_load::traffic::{EntryError, ReadFailure, Skip};
+use stampede_model::entry::{EntryError, ReadFailure, Skip};
 
 use super::{Before, Cause, Fact, Found, Nothing};
 use crate::runtime::FollowedRedirects;

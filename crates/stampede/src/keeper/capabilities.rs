@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use stampede_model::time::Nanos;
+
 use super::cgroup::{self, Freezer, Mounts};
 use super::spec::{ProcessSpec, StackSpec, StopSpec};
 use super::stack::CgroupUse;
 use super::{cpus, keep, sys};
-use stampede_load::time::Nanos;
 
 /// First argument of the hidden command that tries namespaces.
 pub(super) const ROLE: &str = "__namespaces";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// A whole stack: a group of processes with one working directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]

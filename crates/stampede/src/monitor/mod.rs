@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use rustix::time::{ClockId, clock_gettime};
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use crate::keeper::spec::ProcessGroup;
 pub use aside::InterferenceMeter;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;

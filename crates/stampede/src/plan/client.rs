@@ -2,7 +2,7 @@
 //! with the changes that a plan makes.
 
 use stampede_load::client as load;
-use stampede_load::spec::{ConnectionHabit, HttpVersion, WhenFull};
+use stampede_model::load::{ConnectionHabit, HttpVersion, WhenFull};
 
 use super::error::PlanError;
 use super::model::{Client, KeepAlive};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use serde_saphyr::MessageFormatter;
-use stampede_load::schedule::ScheduleError;
+use stampede_model::schedule::ScheduleError;
 
 use crate::causes::chain;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use stampede_load::schedule::parse_length;
+use stampede_model::schedule::parse_length;
 
 use super::error::{Mistake, Place, PlanError, Source, nearest, one_of};
 use super::expectation::{Bound, Expectation, Figure, Relation};

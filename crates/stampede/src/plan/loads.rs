@@ -1,8 +1,8 @@
 //! Reads the loads of a plan: a schedule, a rate or a concurrency, and the requests to send.
 
-use stampede_load::schedule::{MicroRate, RateError, Segments, parse_rate};
-use stampede_load::spec::{Arrivals, Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Arrivals, Model, Until};
+use stampede_model::schedule::{MicroRate, RateError, Segments, parse_rate};
+use stampede_model::time::Nanos;
 
 use super::client::ClientHabits;
 use super::error::{Help, Mistake, PlanError, one_of};

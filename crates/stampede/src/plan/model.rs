@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stampede_load::spec::{Arrivals, HttpVersion, Model};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Arrivals, HttpVersion, Model};
+use stampede_model::time::Nanos;
 
 pub use super::expectation::{Bound, Expectation, Figure, Percent, Relation, Side};
 use crate::fact::Notice;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::budget::{self, budget};
 use super::client::ClientHabits;

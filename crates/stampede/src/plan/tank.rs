@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stampede_load::autostop::{Autostop, AutostopError, Problem, UnsupportedMask};
-use stampede_load::spec::{Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull};
-use stampede_load::time::Nanos;
 use stampede_load::traffic::{
     Format, Header, LoadTraffic, Passes, Request, Source as TrafficSource, TrafficError,
     TrafficFile,
 };
+use stampede_model::load::{
+    Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+};
+use stampede_model::time::Nanos;
 
 use super::client::http_version;
 use super::error::{Help, Mistake, Place, PlanError, Source, Wrong};
@@ -361,7 +363,7 @@ fn constant_concurrency(node: &Node, traffic_ends: bool) -> Result<Model, PlanEr
     let parts = parts.and_then(|(concurrency, length)| {
         let concurrency =
             concurrency.trim().parse::<u32>().ok().filter(|concurrency| *concurrency > 0)?;
-        let length = stampede_load::schedule::parse_length(length.trim()).ok()?;
+        let length = stampede_model::schedule::parse_length(length.trim()).ok()?;
         Some((concurrency, length))
     });
     let Some((concurrency, length)) = parts else {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use stampede_load::spec::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
-use stampede_load::time::Nanos;
 use stampede_load::traffic::{Format, Passes, Source as TrafficSource};
+use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
+use stampede_model::time::Nanos;
 
 use super::error::{PlanError, RenderStyle, Source};
 use super::tank::{TankConfig, parse};

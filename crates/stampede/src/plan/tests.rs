@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use stampede_load::spec::{Arrivals, HttpVersion, Model, Until, WhenFull};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Arrivals, HttpVersion, Model, Until, WhenFull};
+use stampede_model::time::Nanos;
 
 use super::error::Source;
 use super::flags::Flags;

@@ -3,8 +3,8 @@
 
 use std::ops::RangeInclusive;
 
-use stampede_load::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
-use stampede_load::time::Nanos;
+use stampede_model::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
+use stampede_model::time::Nanos;
 
 use super::error::{Help, Mistake, Place, PlanError, nearest, one_of};
 use super::model::Scalar;
@@ -187,7 +187,7 @@ pub(super) fn length(
     const EXAMPLES: &str = "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`";
     let Some(text) = node.text() else { return Err(not_a(node, "a length of time", EXAMPLES)) };
     let expected = || {
-        use stampede_load::schedule::LengthText;
+        use stampede_model::schedule::LengthText;
         let longest = match *range.end() == LONGEST {
             true => "7 days".to_owned(),
             false => LengthText(*range.end()).to_string(),

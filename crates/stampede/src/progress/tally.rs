@@ -1,8 +1,8 @@
 //! Tracks the state of a comparison from its events. It reads no clock. The time left is estimated
 //! from the trials so far.
 
-use stampede_load::report::Second;
-use stampede_load::time::Nanos;
+use stampede_model::counts::Second;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use crate::event::{Event, Phase, RemainingTime};

@@ -1,6 +1,6 @@
 //! Formats figures as text: the report's functions, and some that only progress needs.
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 use stampede_stats::percentile::Percentile;
 
 pub use crate::summary::words::{bytes, count, list, number_of, percent, rate, share};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::app::App;
 use super::copy::io_error;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::database::ROLE;
 use super::error::RuntimeError;

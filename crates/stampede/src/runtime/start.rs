@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::answer::{Answer, client, get_with};
 use super::database::{CountError, ErrorContext, QueryCounter};

@@ -5,9 +5,9 @@ use crate::fact::{Fact, Reason};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::schedule::{LengthText, Segments};
-use stampede_load::spec::{Arrivals, Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Arrivals, Model, Until};
+use stampede_model::schedule::{LengthText, Segments};
+use stampede_model::time::Nanos;
 
 /// A case of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

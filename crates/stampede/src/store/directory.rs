@@ -4,8 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use stampede_load::report::{Second, TimeSet};
-use stampede_load::time::Nanos;
+use stampede_model::counts::{Second, TimeSet};
+use stampede_model::time::Nanos;
 
 use super::hlog::Writer;
 use super::name::file_name;

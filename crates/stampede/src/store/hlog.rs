@@ -14,8 +14,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use serde::Serialize;
-use stampede_load::report::TimeSet;
-use stampede_load::time::Nanos;
+use stampede_model::counts::TimeSet;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::StoreError;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stampede_load::report::TimeSet;
+use stampede_model::counts::TimeSet;
 
 use super::record::{
     CaseRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use stampede_load::report::{Connections, Counts, End};
+use stampede_model::counts::{Connections, Counts, End};
 
 pub use super::case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 use super::expectations::Expectations;

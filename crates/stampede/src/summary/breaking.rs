@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::outcome::FailureKind;
-use stampede_load::schedule::{Segment, Segments};
-use stampede_load::spec::Arrivals;
+use stampede_model::failure::FailureKind;
+use stampede_model::load::Arrivals;
+use stampede_model::schedule::{Segment, Segments};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{CutOff, Ranked, rank};
 

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use stampede_load::schedule::{Segment, Segments};
+use stampede_model::schedule::{Segment, Segments};
 use stampede_stats::compare::MARGIN;
 use stampede_stats::letters::significance_groups;
 use stampede_stats::{baseline, drift};

@@ -105,7 +105,7 @@ mod tests {
     fn an_older_result_has_it_if_every_request_was_answered() {
         let mut one = trial(|_| {});
         let none = stampede_stats::histogram::Times::new;
-        let mut times = stampede_load::report::TimeSet {
+        let mut times = stampede_model::counts::TimeSet {
             response_time: none(),
             service_time: none(),
             connection_wait: none(),

@@ -1,6 +1,6 @@
 //! Reads from disk what a summary is computed from.
 
-use stampede_load::report::TimeSet;
+use stampede_model::counts::TimeSet;
 
 use super::breaking::rising_schedule;
 use super::steady;

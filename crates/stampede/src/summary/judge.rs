@@ -1,6 +1,6 @@
 //! Judges whether a case meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
-use stampede_load::report::TimeSet;
+use stampede_model::counts::TimeSet;
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;

@@ -2,6 +2,7 @@
 //! were due, or a backlog grew.
 
 use serde::{Deserialize, Serialize};
+use stampede_model::counts::{Counts, End};
 
 use super::input::TrialData;
 use super::model::TrialSummary;
@@ -9,7 +10,6 @@ use super::steady::is_constant;
 use super::why::facts::{Facts, SECOND, turned_away};
 use super::why::limits;
 use crate::store::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
-use stampede_load::report::{Counts, End};
 
 /// Whether a runtime kept up with a constant target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,7 +181,7 @@ mod tests {
         let run: crate::store::record::RunRecord =
             serde_json::from_str(include_str!("../../tests/runs/format-2/run.json"))
                 .expect("a run");
-        let schedule = stampede_load::schedule::Segments::parse(schedule).ok();
+        let schedule = stampede_model::schedule::Segments::parse(schedule).ok();
         KeptUp::of(&trial, &CaseRecord { schedule, ..run.cases[0].clone() })
     }
 

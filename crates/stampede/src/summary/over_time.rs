@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use stampede_load::outcome::FailureKind;
-use stampede_load::report::Counts;
+use stampede_model::counts::Counts;
+use stampede_model::failure::FailureKind;
 
 use super::input::TrialData;
 use super::model::CaseSummary;

@@ -1,7 +1,7 @@
 //! Determines whether the answers to a constant load were stable from its beginning to its end.
 
 use serde::{Deserialize, Serialize};
-use stampede_load::schedule::Segment;
+use stampede_model::schedule::Segment;
 use stampede_stats::steady::{SECONDS_MIN, Steadiness, steadiness};
 
 use super::input::TrialData;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::outcome::FailureKind;
-use stampede_load::report::{End, TimeSet};
+use stampede_model::counts::{End, TimeSet};
+use stampede_model::failure::FailureKind;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 

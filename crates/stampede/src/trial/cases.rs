@@ -3,9 +3,9 @@
 
 use std::ffi::OsStr;
 
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::load::{Model, Until};
+use stampede_model::schedule::Segments;
+use stampede_model::time::Nanos;
 
 use crate::fact::{Fact, Notice, Reason, Server, Unfit};
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};

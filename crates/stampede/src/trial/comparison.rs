@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use super::cases::{self, Case};
 use super::refusal::{

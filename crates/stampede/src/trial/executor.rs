@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;

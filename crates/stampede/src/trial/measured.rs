@@ -1,7 +1,7 @@
 //! Gives a trial one interface to what it sends to: a runtime that the trial starts and stops, or
 //! an external one.
 
-use stampede_load::spec::Address;
+use stampede_model::load::Address;
 
 use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use crate::causes::cause;
 use crate::event::{Event, EventListener, Phase};
@@ -400,8 +400,10 @@ fn judge(
     died: &[Server],
 ) -> Verdict {
     let model = match measured.model {
-        stampede_load::spec::Model::Open { max_in_flight, .. } => ModelKind::Open { max_in_flight },
-        stampede_load::spec::Model::Closed { .. } => ModelKind::Closed,
+        stampede_model::load::Model::Open { max_in_flight, .. } => {
+            ModelKind::Open { max_in_flight }
+        }
+        stampede_model::load::Model::Closed { .. } => ModelKind::Closed,
     };
     verdict::judge(&Evidence {
         load,
@@ -449,7 +451,7 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         clipped: times.response_time.clipped().max(all.clipped()).max(times.schedule_lag.clipped()),
         service_time_ns_p50: times.service_time.at_rank(p50),
         timeout_ns: load.timeout.0,
-        keep_alive: load.habits.connection == stampede_load::spec::ConnectionHabit::KeepAlive,
+        keep_alive: load.habits.connection == stampede_model::load::ConnectionHabit::KeepAlive,
         client: choice.client.name.clone(),
         end: result.end,
     }
@@ -501,7 +503,7 @@ impl<'a> Phases<'a> {
 
 /// The seconds of the warm-up are shown and not stored.
 impl stampede_load::Listener for Phases<'_> {
-    fn second(&mut self, second: &stampede_load::report::Second) {
+    fn second(&mut self, second: &stampede_model::counts::Second) {
         self.listener.event(&Event::Second(second));
     }
 }

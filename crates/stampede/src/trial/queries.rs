@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use stampede_load::report::Counts;
+use stampede_model::counts::Counts;
 
 use super::Subject;
 use super::measured::Measured;

@@ -2,8 +2,8 @@
 //! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
 //! in the run.
 
-use stampede_load::spec::Model;
-use stampede_load::time::Nanos;
+use stampede_model::load::Model;
+use stampede_model::time::Nanos;
 
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus, now};

@@ -1,7 +1,7 @@
 //! Estimates how long the remaining trials of a run will take, from the lengths of the trials that
 //! have ended.
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 use crate::store::record::{TrialRecord, Validity};
 

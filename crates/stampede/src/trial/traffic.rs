@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use stampede_load::schedule::{MicroRate, Segments};
-use stampede_load::spec::{
-    Arrivals, Check, ConnectionHabit, CpuSharing, Habits, Load, Model, Rule, Until,
-};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{Check, CpuSharing, Load, Rule};
 use stampede_load::traffic::{AnswerShape, Request, TrafficError};
+use stampede_model::load::{Arrivals, ConnectionHabit, Habits, Model, Until};
+use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::time::Nanos;
 
 use super::measured::RequestTarget;
 use super::{Subject, TrialContext, paths};
@@ -127,7 +126,7 @@ pub fn warm_up(model: &Model, length: Nanos) -> Model {
             arrivals: Arrivals::Uniform,
             max_in_flight: *max_in_flight,
             // Dropped, so that no request of the warm-up queues up into the measured load.
-            when_full: stampede_load::spec::WhenFull::Drop,
+            when_full: stampede_model::load::WhenFull::Drop,
         },
         Model::Closed { concurrency, .. } => {
             Model::Closed { concurrency: *concurrency, until: Until::For(length) }

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::counts::{Counts, End};
+use stampede_model::failure::{FailureKind, Net};
+
 use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use crate::machine;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::in_flight::OFF_SHARE;
-use stampede_load::outcome::{FailureKind, Net};
-use stampede_load::report::{Counts, End};
 
 /// A fact about a trial, and how the trial is judged because of it.
 pub type Judgement = (Validity, Fact<Reason>);

@@ -3,9 +3,11 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use stampede_load::report::{LoadResult, Second};
+use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
-use stampede_load::{Listener, Stop, time::Nanos};
+use stampede_load::{Listener, Stop};
+use stampede_model::counts::Second;
+use stampede_model::time::Nanos;
 
 use super::cases;
 use super::measured::Measured;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use stampede::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use stampede::keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// The binary that becomes keeper and init.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stampede");

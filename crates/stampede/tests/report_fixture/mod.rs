@@ -10,8 +10,8 @@ use stampede::store::record::{
     RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 use stampede::summary::{RunData, TrialData};
-use stampede_load::report::{Connections, Counts, End, TimeSet};
-use stampede_load::schedule::Segments;
+use stampede_model::counts::{Connections, Counts, End, TimeSet};
+use stampede_model::schedule::Segments;
 use stampede_stats::histogram::Times;
 
 pub const MS: u64 = 1_000_000;

@@ -9,8 +9,8 @@ use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::RunDirectory;
 use stampede::store::hlog::empty_time_set;
 use stampede::summary::RunData;
-use stampede_load::report::{Counts, Second, TimeSet};
-use stampede_load::time::Nanos;
+use stampede_model::counts::{Counts, Second, TimeSet};
+use stampede_model::time::Nanos;
 
 use super::fixture::{self, MS, spread};
 

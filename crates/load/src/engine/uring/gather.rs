@@ -4,9 +4,10 @@
 //! more would leave the server without work, and a wake-up costs both sides. Otherwise the kernel
 //! counts completions, and wakes the thread when there are enough.
 
+use stampede_model::time::Nanos;
+
 use super::Uring;
 use super::ring::GUARD;
-use crate::time::Nanos;
 
 impl Uring {
     /// Submits what is queued and waits for several answers, if that many of a `crowd` will arrive
@@ -40,12 +41,12 @@ mod tests {
 
     use io_uring::opcode;
     use io_uring::types::Timespec;
+    use stampede_model::load::Address;
 
     use super::super::mark::{OpKind, UserData};
     use super::*;
     use crate::engine::clock::WaitMode;
     use crate::engine::{Engine, TimestampSource, Token};
-    use crate::spec::Address;
 
     const CROWD: u32 = 100;
     const SILENT: UserData = UserData { token: Token(0), generation: 0, kind: OpKind::Other };

@@ -30,12 +30,12 @@ use io_uring::types::Fd;
 use io_uring::{cqueue, opcode, squeue};
 use rustix::io::Errno;
 use rustix::net::sockopt;
+use stampede_model::load::Address;
+use stampede_model::time::Nanos;
 
 use super::clock::{CROWD, Clock, WaitMode};
 use super::socket::{ConnectProgress, Target, peer_stopped_reading};
 use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
-use crate::spec::Address;
-use crate::time::Nanos;
 use buffers::{Buffers, GROUP, HEADER, ReceivedPart};
 use files::RegisteredFiles;
 use mark::{GENERATION_MASK, OpKind, UserData};

@@ -5,10 +5,10 @@ use std::io;
 
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Submitter, cqueue, opcode, squeue};
+use stampede_model::time::Nanos;
 
 use super::mark::{OpKind, UserData};
 use crate::engine::Token;
-use crate::time::Nanos;
 
 pub(super) struct Ring {
     ring: IoUring,

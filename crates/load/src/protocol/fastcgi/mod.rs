@@ -16,12 +16,14 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
+use stampede_model::load::ConnectionHabit;
+use stampede_model::time::Nanos;
+
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::check::{Failed, Inspector, Sink};
-use crate::spec::{Check, ConnectionHabit};
-use crate::time::Nanos;
+use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
 use head::Head;
 use record::{END_BYTES, Kind, RecordReader, RecordStep};

@@ -1,8 +1,10 @@
 //! Builds a request to a FastCGI responder, with the parameters that a web server would send.
 
+use stampede_model::entry::RequestError;
+use stampede_model::load::ConnectionHabit;
+
 use super::record::{KeepConnection, write_param, write_request};
-use crate::spec::ConnectionHabit;
-use crate::traffic::{AnswerShape, Request, RequestError, check};
+use crate::traffic::{AnswerShape, Request, check};
 
 /// The script that answers, as it lies on the server's disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! Answers in a table, each with the end that the specifications demand.
 
+use stampede_model::load::ConnectionHabit;
+use stampede_model::time::Nanos;
+
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
 use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, RequestId};
-use crate::spec::{Check, ConnectionHabit};
-use crate::time::Nanos;
+use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
 
 pub(super) const KEPT: ConnectionHabit = ConnectionHabit::KeepAlive;

@@ -1,13 +1,13 @@
 //! Tests with answers split anywhere, damaged anywhere, and with plain noise.
 
 use proptest::prelude::*;
+use stampede_model::time::Nanos;
 
 use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use super::tests::{KEPT, asks, end, request};
 use crate::protocol::{Answer, Next, Protocol, RequestId};
-use crate::time::Nanos;
 use crate::traffic::AnswerShape;
 
 /// What happened on one connection: everything that a driver can see, except the time of the first

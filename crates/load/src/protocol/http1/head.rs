@@ -2,10 +2,11 @@
 
 use std::mem::MaybeUninit;
 
+use stampede_model::load::HttpVersion;
+
 use super::body::Body;
 use super::chunked::Chunked;
 use crate::protocol::{AnswerEnd, Next, Quirk, fields};
-use crate::spec::HttpVersion;
 use crate::traffic::AnswerShape;
 
 /// The parts of a head that matter for reading the answer.

@@ -15,11 +15,13 @@ mod tests;
 #[cfg(test)]
 mod torn;
 
+use stampede_model::load::{ConnectionHabit, Habits};
+use stampede_model::time::Nanos;
+
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::check::{Failed, Inspector};
-use crate::spec::{Check, ConnectionHabit, Habits};
-use crate::time::Nanos;
+use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
 use body::Body;
 use head::Head;

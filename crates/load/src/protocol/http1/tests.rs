@@ -1,13 +1,15 @@
 //! Answers in a table, each with the end that the RFCs demand.
 
+use Next::{Close, KeepOpen};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::time::Nanos;
+
 use super::{HEAD_BYTES_MAX, Head, Http1, INTERIM_MAX, SharedParsing};
 use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, Quirk, RequestId};
-use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
-use crate::time::Nanos;
+use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
-use Next::{Close, KeepOpen};
 
 pub(super) const KEPT: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

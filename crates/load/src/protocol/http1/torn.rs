@@ -1,12 +1,12 @@
 //! Tests with answers split anywhere, damaged anywhere, and with plain noise.
 
 use proptest::prelude::*;
+use stampede_model::load::Habits;
+use stampede_model::time::Nanos;
 
 use super::Http1;
 use super::tests::{KEPT, KEPT_10, PER_REQUEST, asks, request};
 use crate::protocol::{Answer, Next, Protocol, RequestId};
-use crate::spec::Habits;
-use crate::time::Nanos;
 use crate::traffic::AnswerShape;
 
 /// What happened on one connection: everything that a driver can see, except the time of the first

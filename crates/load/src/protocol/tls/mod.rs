@@ -15,10 +15,10 @@ use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError,
     UnbufferedStatus,
 };
+use stampede_model::time::Nanos;
 
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
-use crate::time::Nanos;
 use crate::traffic::Request;
 pub use setup::{Certificates, CertificatesError, Sessions, Setup, SetupError};
 

@@ -7,13 +7,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SupportedProtocolVersion};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::time::Nanos;
 
 use super::{Certificates, Sessions, Setup, Tls};
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
 use crate::protocol::{Answer, Checked, Next, Protocol, Quirk, RequestId};
-use crate::spec::{Check, ConnectionHabit, Habits, HttpVersion};
-use crate::time::Nanos;
+use crate::spec::Check;
 use crate::traffic::Request;
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS12, &TLS13];

@@ -8,8 +8,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::spec::{ConnectionHabit, Habits, HttpVersion};
 use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 use super::policy::method_and_target;
 use super::{RequestError, RequestList};

@@ -10,10 +10,11 @@ use std::time::SystemTime;
 
 use stampede_load::autostop::net_code_of;
 use stampede_load::outcome::Outcome;
-use stampede_load::report::{LoadResult, RequestRecord, Second};
+use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
-use stampede_load::time::Nanos;
 use stampede_load::traffic::{Tag, Tags};
+use stampede_model::counts::Second;
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
@@ -305,7 +306,7 @@ schedule_lag_ns_p99,errors\n";
 
 #[cfg(test)]
 mod tests {
-    use stampede_load::report::Counts;
+    use stampede_model::counts::Counts;
 
     use super::*;
 

@@ -4,9 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::example;
-use stampede_load::report::{End, LoadResult};
-use stampede_load::spec::Model;
+use stampede_load::report::LoadResult;
 use stampede_load::traffic::Tags;
+use stampede_model::counts::End;
+use stampede_model::load::Model;
 
 use crate::fact::{Fact, Generator, Traffic};
 use crate::mask::{mask_foreign, mask_secrets};

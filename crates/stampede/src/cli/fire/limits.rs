@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use stampede_load::schedule::{MicroRate, Segment};
-use stampede_load::spec::{Address, ConnectionHabit, Load, Model, Until};
+use stampede_load::spec::Load;
+use stampede_model::load::{Address, ConnectionHabit, Model, Until};
+use stampede_model::schedule::{MicroRate, Segment};
 
 use crate::cli::fail::CommandError;
 use crate::fact::Before;
@@ -167,12 +168,13 @@ fn requests(segment: &Segment) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use stampede_load::traffic::Request;
+    use stampede_model::load::{Arrivals, Habits, HttpVersion, WhenFull};
+    use stampede_model::schedule::Segments;
+    use stampede_model::time::Nanos;
+
     use super::*;
     use crate::cli::Failure;
-    use stampede_load::schedule::Segments;
-    use stampede_load::spec::{Arrivals, Habits, HttpVersion, WhenFull};
-    use stampede_load::time::Nanos;
-    use stampede_load::traffic::Request;
 
     fn machine() -> MachineFacts {
         let nothing = std::path::Path::new("/nonexistent");

@@ -19,9 +19,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use stampede_load::autostop::{Criterion, Guard};
-use stampede_load::report::{End, LoadResult, TagFigures};
-use stampede_load::spec::{Load, Model};
+use stampede_load::report::{LoadResult, TagFigures};
+use stampede_load::spec::Load;
 use stampede_load::{Listener, LoadError};
+use stampede_model::counts::End;
+use stampede_model::load::Model;
 
 use self::files::Files;
 use self::nothing::NothingError;

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use stampede_load::outcome::{FailureKind, Net};
-use stampede_load::report::{End, LoadResult};
-use stampede_load::spec::{Address, Load, Wire};
+use stampede_load::report::LoadResult;
+use stampede_load::spec::{Load, Wire};
+use stampede_model::counts::End;
+use stampede_model::failure::{FailureKind, Net};
+use stampede_model::load::Address;
 
 use super::ready::PreparedLoad;
 use super::report::Report;

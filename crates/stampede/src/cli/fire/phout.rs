@@ -7,7 +7,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use stampede_load::time::Nanos;
+use stampede_model::time::Nanos;
 
 /// One request. Times are since the load began.
 #[derive(Clone, Copy, Debug)]

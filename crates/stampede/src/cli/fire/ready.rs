@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use stampede_load::autostop::{Autostop, Judge};
-use stampede_load::spec::{
-    Address, ConnectionHabit, CpuSharing, EngineChoice, HttpVersion, Load, Model, Until,
-};
-use stampede_load::time::Nanos;
+use stampede_load::spec::{CpuSharing, EngineChoice, Load};
+use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
+use stampede_model::time::Nanos;
 
 use super::error::FireError;
 use super::limits::{LimitSource, Limits};

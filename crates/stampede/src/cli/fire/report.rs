@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stampede_load::outcome::FailureKind;
-use stampede_load::report::{Counts, End, LoadResult, TimeSet};
-use stampede_load::spec::{Arrivals, Load, Model, Wire};
+use stampede_load::report::LoadResult;
+use stampede_load::spec::{Load, Wire};
 use stampede_load::traffic::Order;
+use stampede_model::counts::{Counts, End, TimeSet};
+use stampede_model::failure::FailureKind;
+use stampede_model::load::{Arrivals, Model};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 

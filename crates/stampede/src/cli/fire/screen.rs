@@ -7,8 +7,8 @@ mod terminal;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use stampede_load::report::Second;
-use stampede_load::spec::Model;
+use stampede_model::counts::Second;
+use stampede_model::load::Model;
 
 use self::picture::Dashboard;
 use self::terminal::AlternateScreen;

@@ -1,7 +1,7 @@
 //! Formats the result of `fire` for people: easy to read, and plain text that can be pasted
 //! anywhere.
 
-use stampede_load::outcome;
+use stampede_model::failure;
 
 use super::found::Example;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
@@ -146,7 +146,7 @@ fn errors(report: &Report) -> String {
     let width = report.errors.keys().map(|kind| kind.chars().count()).max().unwrap_or(0);
     let mut text = "\n  errors\n".to_owned();
     for (kind, count) in &report.errors {
-        let meaning = outcome::meaning(kind).unwrap_or_default();
+        let meaning = failure::meaning(kind).unwrap_or_default();
         let line = format!("    {kind:<width$}  {:>9}  {meaning}", words::count(*count));
         text.push_str(line.trim_end());
         text.push('\n');

@@ -4,8 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use stampede_load::check::Rule;
-use stampede_load::spec::{Check, Habits};
+use stampede_load::spec::Check;
 use stampede_load::traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
+use stampede_model::load::Habits;
 
 use super::error::FireError;
 use crate::cli::Failure;

@@ -1,8 +1,9 @@
 //! Passes a load's events to the screen and the files, and collects figures for the summary.
 
 use stampede_load::Listener;
-use stampede_load::report::{RequestRecord, Second};
-use stampede_load::time::Nanos;
+use stampede_load::report::RequestRecord;
+use stampede_model::counts::Second;
+use stampede_model::time::Nanos;
 
 use super::files::Files;
 use super::screen::LoadDisplay;

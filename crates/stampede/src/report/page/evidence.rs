@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::outcome;
+use stampede_model::failure;
 
 use super::super::evidence as words_of;
 use super::case_of;
@@ -187,7 +187,7 @@ fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
             format!("in seconds {first} to {last}")
         };
         let meaning =
-            outcome::meaning(kind).map_or(String::new(), |meaning| format!("{meaning}; "));
+            failure::meaning(kind).map_or(String::new(), |meaning| format!("{meaning}; "));
         (kind.to_owned(), format!("{meaning}{} {when}", words::count(count)))
     });
     lines.collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::report::{Counts, TimeSet};
+use stampede_model::counts::{Counts, TimeSet};
 
 use super::case_of;
 use super::model::{Number, Resources, Series, Times};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::outcome::{FailureKind, Net};
-use stampede_load::report::{Counts, TimeSet};
+use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::failure::{FailureKind, Net};
 
 use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
 use crate::store::record::{LoadRecord, LogEvidence, LogSignal, RuntimeRecord, TrialRecord};

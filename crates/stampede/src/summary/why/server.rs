@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use stampede_load::outcome::{FailureKind, Net};
+use stampede_model::failure::{FailureKind, Net};
 
 use super::facts::Facts;
 use super::limits::line;

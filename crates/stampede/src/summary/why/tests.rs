@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_load::report::{Connections, Counts, End, TimeSet};
+use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;

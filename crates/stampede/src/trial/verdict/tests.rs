@@ -1,9 +1,10 @@
+use stampede_model::counts::Connections;
+
 use super::*;
 use crate::fact::Mismatch;
 use crate::monitor::sample::RoleSample;
 use crate::observed::{ObservedRuntime, changed as changed_between};
 use crate::store::record::{ObservedState, RequestedSetup};
-use stampede_load::report::Connections;
 
 fn load() -> LoadRecord {
     LoadRecord {

@@ -7,10 +7,10 @@ use ratatui::layout::Rect;
 use ratatui::style::{Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
-use stampede_load::outcome;
-use stampede_load::report::Second;
-use stampede_load::spec::{Model, Until};
-use stampede_load::time::Nanos;
+use stampede_model::counts::Second;
+use stampede_model::failure;
+use stampede_model::load::{Model, Until};
+use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
@@ -263,7 +263,7 @@ impl Dashboard {
         all.retain(|(_, count)| *count > 0);
         all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let line = |(kind, count): &(String, u64)| {
-            let meaning = outcome::meaning(kind).unwrap_or_default();
+            let meaning = failure::meaning(kind).unwrap_or_default();
             Line::from(format!("{kind:<16} {:>9}  {meaning}", words::count(*count))).red()
         };
         all.iter().take(ERRORS).map(line).collect()

@@ -2,9 +2,9 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use stampede_load::report::{Counts, TimeSet};
-use stampede_load::schedule::Segments;
-use stampede_load::spec::{Arrivals, WhenFull};
+use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::load::{Arrivals, WhenFull};
+use stampede_model::schedule::Segments;
 
 use super::*;
 

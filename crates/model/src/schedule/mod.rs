@@ -17,7 +17,7 @@ pub use rate::{MicroRate, RateError, parse_rate};
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Arrivals;
+use crate::load::Arrivals;
 use crate::time::Nanos;
 
 /// Yields the due times of requests. It reads no clock, so a schedule can be tested as a list.

@@ -6,7 +6,7 @@
 //! time of request n follows from n alone.
 
 use super::{MicroRate, Schedule, Segment};
-use crate::spec::Arrivals;
+use crate::load::Arrivals;
 use crate::time::Nanos;
 
 /// 2 (twice the area) · 1e6 (millionths) · 1e9 (ns).

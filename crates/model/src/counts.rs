@@ -1,0 +1,132 @@
+//! What was sent and what was answered: counts, times and connections.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stampede_stats::histogram::Times;
+
+use crate::time::Nanos;
+
+/// One second, over all load threads.
+#[derive(Clone, Debug)]
+pub struct Second {
+    /// Number of the second; 0 for the first.
+    pub index: u32,
+    /// Counts of this second.
+    pub counts: Counts,
+    /// Times of the ok requests of this second.
+    pub times: TimeSet,
+    /// Most requests in flight in this second; with several load threads an upper bound.
+    pub in_flight_max: u32,
+    /// CPU time that the load threads spent on work, without spinning.
+    pub busy: Nanos,
+}
+
+/// How a load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// It ran to its end.
+    Complete,
+    /// It was stopped through `Stop`.
+    Stopped,
+}
+
+/// Numbers of requests by outcome, and of bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Requests of the schedule. Closed model: requests started.
+    pub planned: u64,
+    /// Requests whose first connect or write call was made.
+    pub started: u64,
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed requests by kind. Keys are `http:<status>`, `check` (`Check::body_contains`),
+    /// `check:<rule>`, `check:body-too-large` and `net:<kind>`. Kinds are `net:refused`,
+    /// `net:reset`, `net:timeout`, `net:cut-short`, `net:malformed`, `net:head-too-large`,
+    /// `net:rejected`, `net:tls`, `net:no-port` (no local port left), `net:no-file` (no file
+    /// descriptor left), `net:queue-full` (accept queue of a Unix socket), and `net:errno-<n>` for
+    /// any other.
+    pub failed: BTreeMap<String, u64>,
+    /// Requests that were scheduled and never started.
+    pub dropped: u64,
+    /// Bytes written, heads included.
+    pub bytes_sent: u64,
+    /// Bytes read, heads included.
+    pub bytes_received: u64,
+    /// Bytes of whole answers, right or wrong, heads included.
+    #[serde(default)]
+    pub answer_bytes: u64,
+    /// Bytes of the bodies of these answers.
+    #[serde(default)]
+    pub body_bytes: u64,
+}
+
+impl Counts {
+    /// Number of all failed requests.
+    pub fn failed_total(&self) -> u64 {
+        self.failed.values().sum()
+    }
+}
+
+/// The times of a set of requests. In the closed model `response_time` and `connection_wait` are
+/// empty, because only the service time exists.
+#[derive(Clone, Debug)]
+pub struct TimeSet {
+    /// done − due.
+    pub response_time: Times,
+    /// done − started.
+    pub service_time: Times,
+    /// max(0, free − due).
+    pub connection_wait: Times,
+    /// started − max(due, free), of every started request whatever its outcome.
+    pub schedule_lag: Times,
+}
+
+impl TimeSet {
+    /// No times.
+    pub fn empty() -> TimeSet {
+        TimeSet {
+            response_time: Times::new(),
+            service_time: Times::new(),
+            connection_wait: Times::new(),
+            schedule_lag: Times::new(),
+        }
+    }
+
+    /// Empties the times and keeps their memory, all of which is touched afterwards.
+    pub fn clear(&mut self) {
+        self.response_time.clear();
+        self.service_time.clear();
+        self.connection_wait.clear();
+        self.schedule_lag.clear();
+    }
+
+    /// Adds the times of `more`.
+    pub fn merge(&mut self, more: &TimeSet) {
+        self.response_time.merge(&more.response_time);
+        self.service_time.merge(&more.service_time);
+        self.connection_wait.merge(&more.connection_wait);
+        self.schedule_lag.merge(&more.schedule_lag);
+    }
+}
+
+/// The connections of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Connect calls that succeeded.
+    pub opened: u64,
+    /// Connections of clients that received no byte of an answer, although they waited for at least
+    /// half of the time in which others were answered. They may have waited on one connection or on
+    /// several in turn. A runtime that binds a worker to a connection starves the others; such a
+    /// trial is invalid.
+    pub never_answered: u64,
+    /// Number of local addresses of the connections. More than one where the ports of one ran out,
+    /// which needs a target in 127.0.0.0/8.
+    #[serde(default = "one")]
+    pub sources: u32,
+}
+
+fn one() -> u32 {
+    1
+}
