@@ -8,10 +8,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What stampede says, writes and embeds.
-const OWN: [&str; 6] = [
-    "src",
-    "../load/src",
-    "../stats/src",
+const OWN: [&str; 4] = [
+    // All crates.
+    "..",
     "../../runtimes",
     "../../php/src",
     "../../report-ui/dist",

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use stampede_mask::mask_foreign;
 use stampede_model::time::Nanos;
 
 use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{Keeper, KeeperError};
-use crate::mask::mask_foreign;
 use crate::{fresh, interrupt};
 
 /// The failure of the command that should prepare the copy.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use stampede_mask::mask_secrets;
+
 use super::model::{CheckReport, Finding};
 use super::signs::{Signs, stable_fingerprint};
-use crate::mask::mask_secrets;
 
 /// Findings have signs from this format on.
 const SIGNED: u32 = 2;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use stampede_mask::mask_json;
 use stampede_model::load::Model;
 use stampede_model::schedule::parse_length;
 
@@ -16,7 +17,6 @@ use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
-use crate::mask::mask_json;
 use crate::plan::model::{Expectation, Figure, Plan};
 use crate::plan::{self, Overrides};
 use crate::report::svg;

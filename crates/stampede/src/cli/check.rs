@@ -29,7 +29,7 @@ use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
-use crate::{interrupt, keeper, machine, mask};
+use crate::{interrupt, keeper, machine};
 
 /// Runs a check, or sends one finding's requests again.
 pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
@@ -243,7 +243,7 @@ fn user_headers(credentials: &Credentials, user: usize) -> Vec<(String, String)>
     if !cookies.is_empty() {
         headers.push(("Cookie".to_owned(), cookies.join("; ")));
     }
-    headers.iter().for_each(|(name, value)| mask::header(name, value));
+    headers.iter().for_each(|(name, value)| stampede_mask::header(name, value));
     headers
 }
 

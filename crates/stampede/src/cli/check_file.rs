@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_mask::{MASK, mask_json, mask_known, mask_secrets};
+
 use super::Failure;
 use super::check_again::command;
 use super::fail::CommandError;
@@ -11,7 +13,6 @@ use super::shell::print_message;
 use crate::check::baseline::{Baseline, notice};
 use crate::check::html::html;
 use crate::check::model::{CheckReport, CheckRequest, FORMAT};
-use crate::mask::{MASK, mask_json, mask_known, mask_secrets};
 
 /// Why a check cannot be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use stampede_mask::mask_json;
 use stampede_model::time::Nanos;
 
 use super::args::CompareArgs;
@@ -14,7 +15,6 @@ use super::{Failure, Outcome};
 use crate::against::{self, AgainstRequest, VersionCopies};
 use crate::fact::Notice;
 use crate::keeper::KeeperOptions;
-use crate::mask::mask_json;
 use crate::plan::model::{Fairness, LoadChoice, Plan};
 use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;

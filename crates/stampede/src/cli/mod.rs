@@ -36,14 +36,16 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::mask;
 pub use args::Cli;
 use args::Command;
 pub use fail::{Failure, Outcome};
 
 /// Runs the command of the arguments. Results go to stdout, everything else to stderr.
 pub fn run() -> ExitCode {
-    mask::args(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    crate::own_words::set();
+    stampede_mask::args(
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
+    );
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return not_understood(&foreign::explained(error)),
@@ -58,10 +60,10 @@ pub fn run() -> ExitCode {
 /// such messages too.
 fn not_understood(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    if *mask::mask_known(&text) == *text {
+    if *stampede_mask::mask_known(&text) == *text {
         error.exit();
     }
-    let masked = mask::mask_secrets(&text);
+    let masked = stampede_mask::mask_secrets(&text);
     match error.use_stderr() {
         true => eprint!("{masked}"),
         false => print!("{masked}"),

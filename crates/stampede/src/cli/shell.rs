@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use stampede_mask::{mask_printed, mask_secrets};
 
 use super::args::SchemaName;
 use super::fail::CommandError;
 use super::{Cli, Failure, Outcome};
-use crate::mask::{mask_printed, mask_secrets};
 
 /// Prints a JSON Schema to stdout.
 pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
+use stampede_mask::mask_json;
 use stampede_model::schedule::{RateError, parse_rate};
 use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
@@ -17,7 +18,6 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
 use crate::fact::search as fact;
-use crate::mask::mask_json;
 use crate::plan::Overrides;
 use crate::progress;
 use crate::report::svg;

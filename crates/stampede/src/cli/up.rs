@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::time::Nanos;
 
 use super::args::UpArgs;
@@ -9,7 +10,6 @@ use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::fact;
-use crate::mask::{mask_json, mask_secrets};
 use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};

@@ -19,14 +19,13 @@ use serde_json::Value;
 use stampede_model::load::Address;
 
 pub use error::ExternalError;
+use stampede_mask::mask_foreign;
 pub use watch::ROLE;
-use watch::WatchedProcesses;
 
 use crate::addresses::{self, ChosenAddress, shown};
 use crate::fact::external as about;
 use crate::fact::{Notice, Observation};
 use crate::keeper::spec::{IsolationRecord, ProcessGroup};
-use crate::mask::mask_foreign;
 use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
@@ -35,6 +34,7 @@ use crate::runtime::{
 };
 use crate::store::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
 use crate::target::Target;
+use watch::WatchedProcesses;
 
 /// An external runtime that was found.
 #[derive(Clone, Debug)]

@@ -93,7 +93,7 @@ fn codes<T: Kind>() -> Vec<String> {
     let fields =
         listed.iter().flat_map(|code| code["properties"].as_object().expect("fields").keys());
     for field in fields {
-        assert!(!crate::mask::is_secret_name(field), "`{field}` would be masked in a file");
+        assert!(!stampede_mask::is_secret_name(field), "`{field}` would be masked in a file");
     }
     let mut codes: Vec<String> = listed.iter().filter_map(of).collect();
     assert_eq!(codes.len(), listed.len(), "each has a code");

@@ -25,8 +25,6 @@ use super::value::{
     Fields, items, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
 };
 
-use crate::mask;
-
 /// Keys of a plan that are not settings.
 pub(super) const KEYS: [&str; 23] = [
     "app",
@@ -122,7 +120,7 @@ pub(super) fn file_tree(path: &Path) -> Result<(Arc<Source>, Node), PlanError> {
     let text = file_text(path)?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let source = Arc::new(Source { name: path.display().to_string(), text, base });
-    mask::text(&source.text);
+    stampede_mask::text(&source.text);
     let root = tree::parse(&source)?;
     secrets::learn(&root);
     Ok((source, root))

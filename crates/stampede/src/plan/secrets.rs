@@ -2,11 +2,10 @@
 //! shown.
 
 use super::tree::{Node, Value};
-use crate::mask;
 
 /// Registers the secrets of a plan's tree and of its text, including comments.
 pub(super) fn learn(root: &Node) {
-    mask::text(&root.place.source.text);
+    stampede_mask::text(&root.place.source.text);
     below(root, "");
 }
 
@@ -15,10 +14,10 @@ fn below(node: &Node, name: &str) {
     match &node.value {
         Value::Null => {}
         Value::Text(text, _) => {
-            mask::named(name, text);
+            stampede_mask::named(name, text);
             // A folded or escaped text is spelled differently in the plan than its value.
             if text.contains(char::is_whitespace) || text.as_str() != node.place.text() {
-                mask::named(name, node.place.text());
+                stampede_mask::named(name, node.place.text());
             }
         }
         Value::List(items) => items.iter().for_each(|item| below(item, name)),

@@ -106,7 +106,7 @@ pub fn read(path: &Path) -> Result<TankConfig, PlanError> {
 /// Something in it is wrong.
 #[doc(hidden)]
 pub fn parse(source: Source) -> Result<TankConfig, PlanError> {
-    crate::mask::text(&source.text);
+    stampede_mask::text(&source.text);
     let root = tree::parse(&Arc::new(source)).map_err(|error| match error {
         PlanError::Wrong(wrong) => PlanError::Wrong(Box::new(Wrong {
             help: "one YAML document: a map of sections such as `phantom`".into(),

@@ -96,7 +96,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// A text for a message: on one line, of limited length, with known secrets masked.
 pub(super) fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 60;
-    let text = crate::mask::mask_known(text);
+    let text = stampede_mask::mask_known(text);
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.char_indices().nth(CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),

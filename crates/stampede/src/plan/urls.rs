@@ -30,7 +30,7 @@ pub(super) fn read(node: &Node) -> Result<(Vec<Node>, Option<String>), PlanError
     }
     let bytes = std::fs::read(&path).unwrap_or_default();
     let text = String::from_utf8(bytes).map_err(|_| unreadable(format!("`{name}`, no UTF-8")))?;
-    crate::mask::text(&text);
+    stampede_mask::text(&text);
     let name = path.display().to_string();
     lines(&Arc::new(Source { name, text, base: Default::default() }))
 }

@@ -2,11 +2,11 @@
 //! above.
 
 use console::{Term, style};
+use stampede_mask::mask_known;
 
 use super::plain;
 use super::tally::{ComparisonState, phase_word};
 use crate::event::{Event, EventListener, Phase, RemainingUntil};
-use crate::mask::mask_known;
 use crate::progress::words;
 use crate::store::record::Validity;
 

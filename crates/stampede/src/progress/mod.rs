@@ -8,8 +8,9 @@ pub mod words;
 
 use std::io::IsTerminal as _;
 
+use stampede_mask::MaskingWriter;
+
 use crate::event::EventListener;
-use crate::mask::MaskingWriter;
 
 /// Returns the listener that fits standard error.
 pub fn for_stderr() -> Box<dyn EventListener> {

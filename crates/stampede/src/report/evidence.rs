@@ -1,7 +1,8 @@
 //! Describes the evidence behind a row's figures. The evidence is what was exhausted, whether the
 //! row kept up, Little's law, what an answer costs, and the pages that were measured.
 
-use crate::mask::mask_foreign;
+use stampede_mask::mask_foreign;
+
 use crate::store::record::PageRecord;
 use crate::summary::cost::cpu_ns_per_million;
 use crate::summary::exhausted::{Exhausted, LowerBound, lower_bound};

@@ -7,6 +7,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use stampede_mask::mask_foreign;
 use ureq::http::Response;
 use ureq::{Agent, Body};
 
@@ -14,7 +15,6 @@ use super::app::App;
 use super::app_manifest::Mask;
 use super::error::RuntimeError;
 use super::plain::agent;
-use crate::mask::mask_foreign;
 
 /// One HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,11 +9,11 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Serialize, Serializer};
-
 use minijinja::context;
 use serde::Deserialize;
+use serde::{Serialize, Serializer};
 use serde_saphyr::Spanned;
+use stampede_mask::mask_foreign;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory, parse};
@@ -30,7 +30,6 @@ use super::template::render;
 use super::user::User;
 use crate::interrupt;
 use crate::keeper::spec::ProcessSpec;
-use crate::mask::mask_foreign;
 use crate::plan::model::RuntimeChoice;
 
 /// The databases that a plan may name.

@@ -8,7 +8,6 @@ use super::manifest::AppKind;
 use super::own_database::own_database;
 use super::prepare::app_env;
 use crate::fact::Notice;
-use crate::mask;
 use crate::plan::model::RuntimeChoice;
 
 /// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
@@ -46,7 +45,7 @@ pub fn learn_secrets(app: &App) {
 
 /// The same, with the environment `env`.
 pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) {
-    secrets(app, env).iter().for_each(|(name, value)| mask::named(name, value));
+    secrets(app, env).iter().for_each(|(name, value)| stampede_mask::named(name, value));
 }
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::mask::{mask_env, mask_foreign};
+use stampede_mask::{mask_env, mask_foreign};
 
 /// The most lines shown in total; more would hide the message.
 const LINES_MAX: usize = 12;

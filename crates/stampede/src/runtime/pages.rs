@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 use sha2::{Digest, Sha256};
+use stampede_mask::{mask_foreign, mask_secrets};
 
 use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::{Site, is_redirect};
 use super::stable::{without_place, without_times, without_tokens};
 use crate::interrupt;
-use crate::mask::{mask_foreign, mask_secrets};
 use crate::plan::model::RequestSpec;
 use crate::store::record::PageRecord;
 

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use stampede_mask::mask_foreign;
+
 use super::logs::{self, LogMarks};
 use super::start::RunningStack;
-use crate::mask::mask_foreign;
 
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]

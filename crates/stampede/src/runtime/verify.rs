@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use stampede_mask::mask_foreign;
 use ureq::Agent;
 
 use super::answer::{Answer, client, get, missing_version_text, sha256};
@@ -17,7 +18,6 @@ use super::port;
 use super::problem::{Unverified, VerifyRequest};
 use super::start::RunningStack;
 use crate::fact::{Fact, Observation};
-use crate::mask::mask_foreign;
 use crate::plan::model::RequestSpec;
 use crate::store::record::{ObservedState, OpcacheState};
 

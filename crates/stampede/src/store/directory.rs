@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use stampede_mask::mask_foreign;
 use stampede_model::counts::{Second, TimeSet};
 use stampede_model::time::Nanos;
 
@@ -14,7 +15,6 @@ use super::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
 use super::write::{self, AppendFile, Lock};
 use super::{RESULTS, StoreError, log};
 use crate::event::{Event, EventListener, Phase};
-use crate::mask::mask_foreign;
 use crate::monitor::sample::ResourceSample;
 
 /// How much of an answer is kept. Differences show early, and a page may be large.

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use stampede_mask::mask_foreign;
+
 use super::name::file_name;
 use super::{StoreError, write};
-use crate::mask::mask_foreign;
 
 /// Copies the last 1 MiB of `from` into the directory `into`, from the beginning of a line. A
 /// missing file is no error, because the process may never have written it. `mask` removes the

@@ -28,7 +28,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::fact::stored::Damage;
-pub use crate::mask::{MASK, mask_secrets};
 pub use directory::{RunDirectory, TrialDirectory};
 use hlog::HistogramError;
 pub use name::run_id;
@@ -37,6 +36,7 @@ pub use read::{
     read_below, read_record, read_run, runs,
 };
 use record::FORMAT;
+pub use stampede_mask::{MASK, mask_secrets};
 
 /// The default directory for runs, in the current directory.
 pub const RESULTS: &str = "stampede-results";

@@ -2,7 +2,7 @@
 
 use jiff::Zoned;
 
-use crate::mask::mask_known;
+use stampede_mask::mask_known;
 
 /// Returns the id of a new run, such as `20261121-035151-3f9a`. It has the start time, and four hex
 /// digits that distinguish runs started in the same second. Ids sort by time.

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use stampede_mask::{mask_json, mask_printed};
 
 use super::StoreError;
-use crate::mask::{mask_json, mask_printed};
 
 /// Writes a whole file: under a temporary name, synced to disk, then renamed, with the directory
 /// synced too. A crash leaves the old file or none.

@@ -15,7 +15,6 @@ use super::policy::method_and_target;
 use super::{RequestError, RequestList};
 use crate::check::model::{CheckRequest, SkippedRequest};
 use crate::fact::NotSent;
-use crate::mask;
 use crate::plan::urls;
 
 /// Largest file: as much as is kept in memory of any traffic.
@@ -38,10 +37,10 @@ pub fn read(path: &Path) -> Result<RequestList, RequestError> {
     if bytes.len() as u64 > MIB_MAX << 20 {
         return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
     }
-    mask::text(&String::from_utf8_lossy(&bytes));
+    stampede_mask::text(&String::from_utf8_lossy(&bytes));
     let listed = of(&bytes, path)?;
     let headers = listed.requests.iter().flat_map(|check_request| &check_request.headers);
-    headers.for_each(|(name, value)| mask::header(name, value));
+    headers.for_each(|(name, value)| stampede_mask::header(name, value));
     Ok(listed)
 }
 

@@ -13,6 +13,7 @@ use stampede_load::outcome::Outcome;
 use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
 use stampede_load::traffic::{Tag, Tags};
+use stampede_mask::mask_known;
 use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
@@ -23,7 +24,6 @@ use super::prometheus;
 use super::report::Report;
 use crate::cli::args_fire::FileFlags;
 use crate::cli::fail::CommandError;
-use crate::mask::mask_known;
 use crate::store::hlog;
 use crate::summary::model::LoadModel;
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use stampede_load::example;
 use stampede_load::report::LoadResult;
 use stampede_load::traffic::Tags;
+use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::load::Model;
 
 use crate::fact::{Fact, Generator, Traffic};
-use crate::mask::{mask_foreign, mask_secrets};
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::Validity;
 use crate::trial::verdict::Judgement;

@@ -22,6 +22,7 @@ use stampede_load::autostop::{Criterion, Guard};
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::spec::Load;
 use stampede_load::{Listener, LoadError};
+use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::load::Model;
 
@@ -39,7 +40,6 @@ use crate::fact::Traffic;
 use crate::fact::nothing::{Kind, Nothing};
 use crate::interrupt;
 use crate::machine::{self, MachineFacts};
-use crate::mask::{mask_json, mask_secrets};
 use crate::monitor::InterferenceMeter;
 use crate::monitor::sample::ResourceSample;
 use crate::store::record::{LoadRecord, Validity, Verdict};

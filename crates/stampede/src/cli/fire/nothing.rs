@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
+use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::load::Address;
@@ -15,7 +16,6 @@ use super::report::Report;
 use crate::addresses::{self, shown};
 use crate::cli::fail::CommandError;
 use crate::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
-use crate::mask::{mask_foreign, mask_secrets};
 use crate::summary::words;
 
 /// Returns why a load has no correct answer. `None`: there is one, or no request was due, or the

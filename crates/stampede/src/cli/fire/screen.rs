@@ -7,6 +7,7 @@ mod terminal;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
+use stampede_mask::{MaskingWriter, mask_secrets};
 use stampede_model::counts::Second;
 use stampede_model::load::Model;
 
@@ -15,7 +16,6 @@ use self::terminal::AlternateScreen;
 use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
 use crate::event::{Event, EventListener as _, Phase};
-use crate::mask::{MaskingWriter, mask_secrets};
 use crate::progress::plain::LineProgress;
 use crate::trial::cases;
 

@@ -11,7 +11,6 @@ use stampede_model::load::Habits;
 use super::error::FireError;
 use crate::cli::Failure;
 use crate::cli::args_fire::{FireArgs, TrafficFlags, TrafficOrder};
-use crate::mask;
 use crate::plan::tank::TankConfig;
 use crate::target::Target;
 
@@ -28,7 +27,7 @@ pub fn of(
     }
     let flags = &args.traffic;
     let Some(path) = &flags.traffic else { return Ok([request(args, target, habits)?].into()) };
-    mask::requests_file(path);
+    stampede_mask::requests_file(path);
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
     add_headers(args, &mut headers)?;
     let format = flags.traffic_format.as_deref().map(format).transpose()?;
@@ -90,7 +89,7 @@ fn request(args: &FireArgs, target: &Target, habits: Habits) -> Result<Request, 
         },
         None => Vec::new(),
     };
-    mask::text(&String::from_utf8_lossy(&body));
+    stampede_mask::text(&String::from_utf8_lossy(&body));
     let method = args.method.as_deref().unwrap_or(if args.body.is_some() { "POST" } else { "GET" });
     Ok(target.request(method, &target.path, &headers, &body, habits)?)
 }

@@ -215,7 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::mask::known::masked;
+    use crate::known::masked;
 
     /// Masks by form alone. Values that other tests have learnt do not count here.
     fn mask_secrets(text: &str) -> String {

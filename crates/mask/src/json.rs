@@ -57,7 +57,7 @@ pub(super) fn strings(
 
 /// Whether a text can be the name of a field, variable, header, setting or file. Names are not
 /// secret.
-pub(super) fn is_field(name: &str) -> bool {
+pub fn is_field(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 

@@ -102,7 +102,8 @@ static SAID: AtomicBool = AtomicBool::new(false);
 const FULL: &str =
     "more than 20 000 secret values: those beyond are masked only by how they are written";
 
-pub(super) fn named_into(known: &mut KnownSecrets, name: &str, value: &str) {
+/// Learns a value into `known`, if its name or its form makes it a secret.
+pub fn named_into(known: &mut KnownSecrets, name: &str, value: &str) {
     // The name of a variable in a file: `DB_PASS of .env`.
     let name = name.split(" of ").next().unwrap_or_default();
     // `PWD` is the working directory of a shell.

@@ -48,8 +48,8 @@ pub(super) fn places(line: &str, places: &mut Vec<Range<usize>>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::mask::known::masked;
-    use crate::mask::shapes::places;
+    use crate::known::masked;
+    use crate::shapes::places;
 
     fn mask(text: &str) -> String {
         masked(text, places(text))
