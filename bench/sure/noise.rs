@@ -7,10 +7,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use stampede::store::record::Validity;
 use stampede::store::{RESULTS, StoreError, read_below};
 use stampede::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
 use stampede::summary::{RunData, Summary, summarize};
+use stampede_model::record::Validity;
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::{needed, noise};
 

@@ -1,9 +1,22 @@
 //! What stampede speaks about, as data: loads, records of runs, facts and units. Nothing here reads
 //! a file, opens a socket or starts a process.
 
+pub mod address;
+pub mod causes;
 pub mod counts;
 pub mod entry;
+pub mod event;
+pub mod expectation;
+pub mod fact;
 pub mod failure;
+pub mod isolation;
 pub mod load;
+pub mod machine;
+pub mod primary;
+pub mod record;
+pub mod redirect;
+pub mod sample;
 pub mod schedule;
+pub mod size;
 pub mod time;
+pub mod words;

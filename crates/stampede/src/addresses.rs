@@ -5,14 +5,11 @@
 //! order, and the first that accepts a connection is used. Trying all addresses again for each
 //! request would also measure the addresses that do not answer.
 
-use std::fmt;
+use stampede_model::address::ChosenAddress;
+use stampede_model::load::Address;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use stampede_model::load::Address;
 
 /// Returns all addresses of a host, each once, in the system's order.
 ///
@@ -93,35 +90,6 @@ impl AddressChoice {
     }
 }
 
-/// What a name with several addresses stands for, and which address is used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ChosenAddress {
-    /// The host name.
-    pub name: String,
-    /// All its addresses.
-    pub addresses: Vec<String>,
-    /// The addresses that accepted no connection, each with its port.
-    pub silent: Vec<String>,
-    /// The address that requests go to, with its port; null if no address accepts a connection.
-    pub taken: Option<String>,
-}
-
-impl fmt::Display for ChosenAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ChosenAddress { name, addresses, silent, taken } = self;
-        write!(f, "`{name}` is {}; ", listed(addresses))?;
-        match taken {
-            None => write!(f, "nothing accepts connections at {}", listed(silent)),
-            Some(taken) if silent.is_empty() => write!(f, "requests go to {taken}"),
-            Some(taken) => write!(
-                f,
-                "nothing accepts connections at {}, so requests go to {taken}",
-                listed(silent)
-            ),
-        }
-    }
-}
-
 /// Looks for a server on the same port of this machine's other loopback address. A server often
 /// binds only one of `127.0.0.1` and `::1`, and `asked` may be the other one.
 ///
@@ -143,13 +111,6 @@ pub fn is_here(address: IpAddr) -> bool {
 }
 
 /// Joins a list for a sentence: `a`, `a and b`, `a, b and c`.
-fn listed(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
 
 /// The longest wait for one address. Linux sends the SYN again after a second (tcp(7)), so a longer
 /// wait finds little more.

@@ -3,52 +3,21 @@
 //! An error enum derives `Serialize` with its variants in snake case. The variant is the code, and
 //! its fields are the facts. Messages of the system or of another program stay text.
 
+use stampede_model::causes::message;
 use std::error::Error;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
+use stampede_model::fact::Cause;
 
 use crate::external::ExternalError;
-use crate::fact::Cause;
 use crate::keeper::KeeperError;
 use crate::monitor::MonitorError;
 use crate::runtime::{CountError, RuntimeError};
 use crate::store::StoreError;
 use crate::trial::{PagesError, RuntimeLoss};
-
-/// Returns the text of `error`, then each cause after a colon. An error's own text never contains
-/// its causes.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = message(error);
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {}", message(cause)));
-        source = cause.source();
-    }
-    text
-}
-
-/// Returns an error's own sentence. A build with the feature `codes-for-text` returns the variant
-/// instead, in lower case with underscores. It shows that nothing depends on the wording.
-pub fn message(error: &dyn Error) -> String {
-    if cfg!(feature = "codes-for-text") { variant(error) } else { error.to_string() }
-}
-
-/// Returns the variant in snake case: `NotReady { … }` → `not_ready`.
-fn variant(error: &dyn Error) -> String {
-    let shown = format!("{error:?}");
-    let is_name = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '_';
-    let mut code = String::new();
-    for letter in shown.chars().take_while(is_name) {
-        if letter.is_ascii_uppercase() && !code.is_empty() {
-            code.push('_');
-        }
-        code.push(letter.to_ascii_lowercase());
-    }
-    code
-}
 
 /// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
@@ -108,14 +77,9 @@ fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use stampede_model::causes::chain;
 
-    #[test]
-    fn a_variant_becomes_a_code() {
-        let error = MonitorError::NoThread { source: std::io::Error::from_raw_os_error(1) };
-        assert_eq!(variant(&error), "no_thread");
-        assert_eq!(variant(&MonitorError::Panicked), "panicked");
-    }
+    use super::*;
 
     #[test]
     fn an_error_has_a_code_fields_and_its_cause() {

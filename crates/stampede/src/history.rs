@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use stampede_model::causes::chain;
+use stampede_model::record::{RunRecord, Validity};
 
-use crate::causes::chain;
-use crate::store::record::{RunRecord, Validity};
 use crate::store::{self, RunState};
 
 /// A short description of one run.

@@ -7,9 +7,10 @@ pub use pages::agree as pages_agree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
+use stampede_model::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
+use stampede_model::record::{ObservedState, Provider, RequestedSetup, Validity};
+
 use crate::runtime::without_numbers;
-use crate::store::record::{ObservedState, Provider, RequestedSetup, Validity};
 
 /// What a runtime showed, with what its SAPI forces and what the plan requested.
 #[derive(Clone, Debug)]

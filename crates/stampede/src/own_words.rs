@@ -16,13 +16,12 @@ mod tests {
     use serde::Serialize;
     use serde::de::DeserializeOwned;
     use serde_json::Value;
-
     use stampede_mask::{
         KnownSecrets, is_field, is_of_record, is_own, is_secret_name, mask_json_with, named_into,
     };
+    use stampede_model::record::{LogEvidence, LogSignal, RunRecord, TrialRecord, Validity};
 
     use super::set;
-    use crate::store::record::{LogEvidence, LogSignal, RunRecord, TrialRecord, Validity};
     use crate::summary::{RunData, Summary};
 
     fn run() -> RunRecord {

@@ -6,18 +6,18 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use serde::Serialize;
-
 use percent_encoding::percent_decode_str;
+use serde::Serialize;
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
 use stampede_load::spec::Wire;
 use stampede_load::traffic::{Request, TrafficError};
+use stampede_model::address::ChosenAddress;
 use stampede_model::load::{Address, Habits};
 use ureq::http::Uri;
 use ureq::http::uri::InvalidUri;
 
-use crate::addresses::{self, AddressChoice, ChosenAddress, is_here};
+use crate::addresses::{self, AddressChoice, is_here};
 use crate::plan::model::{Client, KeepAlive};
 use crate::store::mask_secrets;
 
@@ -392,10 +392,10 @@ const SOCKET_PATH_MAX: usize = 107;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::causes::chain;
     use stampede_model::load::HttpVersion;
 
     use super::*;
-    use crate::causes::chain;
 
     fn read(url: &str) -> (String, String, String) {
         let target = Target::parse(url).unwrap_or_else(|error| panic!("{url}: {}", chain(&error)));

@@ -16,12 +16,12 @@ use fixture::{MS, Requests, add, case, closed, open, spread, troubled};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
-use stampede::fact::Fact;
 use stampede::report::page::Page;
 use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, Series, Times};
 use stampede::report::{junit, svg};
-use stampede::store::record::Validity;
 use stampede::summary::{RunData, summarize};
+use stampede_model::fact::Fact;
+use stampede_model::record::Validity;
 use words::code_or;
 
 /// Text that would be markup if it were not escaped, and characters that XML cannot contain.

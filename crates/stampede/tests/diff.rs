@@ -11,11 +11,11 @@ use std::process::{Command, Output};
 
 use fixture::{Requests, add, case, spread};
 use serde_json::Value;
-use stampede::fact::{ChangeFound, Fact, Found};
 use stampede::store::RunDirectory;
-use stampede::store::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
 use stampede::summary::model::ExpectedOutcome;
 use stampede::summary::{RunData, summarize};
+use stampede_model::fact::{ChangeFound, Fact, Found};
+use stampede_model::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
 use words::code_or;
 
 /// A run of these runtimes under one open load, with a trial per round that takes a few µs more.
@@ -39,7 +39,7 @@ fn write(directory: &Path, run: &RunData) {
     for trial in &run.trials {
         let mut ended = written.trial(&trial.record, "x").expect("a directory");
         for sample in &trial.resources {
-            use stampede::event::{Event, EventListener};
+            use stampede_model::event::{Event, EventListener};
             ended.event(&Event::Resources(sample));
         }
         ended.finish(&trial.record, trial.times.as_ref()).expect("written");

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fixture::{MS, Requests, add, case, spread};
-use stampede::event::{Event, EventListener};
-use stampede::fact::{Notice, Observation, Traffic};
 use stampede::report::{LoadedRuns, Style};
 use stampede::store::RunDirectory;
-use stampede::store::record::{FORMAT, LoadModel};
+use stampede_model::event::{Event, EventListener};
+use stampede_model::fact::{Notice, Observation, Traffic};
+use stampede_model::record::{FORMAT, LoadModel};
 use words::code_or;
 
 /// The run of this format, written once when the format was new and never again.

@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use stampede::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
-use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::monitor::{Monitor, parse};
+use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 /// A child process that is killed and waited for on drop.

@@ -7,11 +7,11 @@ mod report_fixture;
 
 use console::measure_text_width;
 use report_fixture::{Requests, add, case, closed, open, run, spread, steady_and_peak, troubled};
-use stampede::fact::Fact;
 use stampede::report::{CharacterSet, Colour, Style, answer, csv, json, markdown, text};
-use stampede::store::record::Validity;
 use stampede::summary::model::CaseVerdict;
 use stampede::summary::{RunData, summarize};
+use stampede_model::fact::Fact;
+use stampede_model::record::Validity;
 use words::code_or;
 
 fn page(run: &RunData, width: usize) -> String {
@@ -133,7 +133,7 @@ fn an_invalid_trial_beside_valid_ones_is_listed_and_the_row_stays_valid() {
 /// A busy machine makes many trials suspect for the same reason, each with figures of its own.
 #[test]
 fn reasons_of_the_same_kind_share_a_line() {
-    use stampede::fact::Generator;
+    use stampede_model::fact::Generator;
     let mut run = run(vec![case("nginx-fpm", "day", "open", "const(200,10s)")], 5);
     for trial in 0..5_u32 {
         let answered_ns = spread(2_000, 2_000_000);

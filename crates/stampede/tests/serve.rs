@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::event::{Event, EventListener};
 use stampede::store::{RunDirectory, write_summary};
 use stampede::summary::{RunData, summarize};
 use stampede_model::counts::{Counts, Second};
+use stampede_model::event::{Event, EventListener};
 use stampede_model::time::Nanos;
 use words::code_or;
 

@@ -7,18 +7,18 @@ use std::path::Path;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::to_value;
-use stampede::event::{Event, EventListener, Phase};
-use stampede::fact::Fact;
-use stampede::fact::stored::Damage;
-use stampede::keeper::spec::{Exit, IsolationRecord};
-use stampede::monitor::sample::ResourceSample;
 use stampede::store::hlog::empty_time_set;
-use stampede::store::record::{
+use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
+use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
+use stampede_model::event::{Event, EventListener, Phase};
+use stampede_model::fact::Fact;
+use stampede_model::fact::stored::Damage;
+use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::record::{
     CaseRecord, ErrorRecord, FORMAT, LoadModel, LoadRecord, PhaseRecord, RunRecord, RuntimeRecord,
     SecondRecord, TrialRecord, Validity, Verdict,
 };
-use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
-use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
+use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;

@@ -6,14 +6,16 @@ mod words;
 mod report_fixture;
 
 use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, troubled};
-use stampede::event::{Event, EventListener};
-use stampede::fact::{Mismatch, Notice};
-use stampede::plan::model::{self as asked, Bound, Expectation, Relation};
-use stampede::store::record::Validity;
 use stampede::store::{RunDirectory, read_below};
 use stampede::summary::judge::judge;
-use stampede::summary::model::{CaseVerdict, ExpectedOutcome, Figure, Primary, Stat, Summary};
+use stampede::summary::model::{CaseVerdict, ExpectedOutcome, Figure, Stat, Summary};
 use stampede::summary::{RunData, TrialData, summarize};
+use stampede_model::event::{Event, EventListener};
+use stampede_model::expectation as asked;
+use stampede_model::expectation::{Bound, Expectation, Relation};
+use stampede_model::fact::{Mismatch, Notice};
+use stampede_model::primary::Primary;
+use stampede_model::record::Validity;
 use stampede_stats::baseline::Relation as CompareRelation;
 use words::code_or;
 

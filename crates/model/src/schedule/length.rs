@@ -110,8 +110,9 @@ fn in_units(number: &str, unit_ns: u64) -> Option<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn lengths_as_people_write_them() {

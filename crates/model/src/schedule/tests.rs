@@ -1,7 +1,8 @@
 //! Tests schedules as lists: counts and times that follow by arithmetic.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn parse(text: &str) -> Segments {
     Segments::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))

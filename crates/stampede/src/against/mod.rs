@@ -11,17 +11,17 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub use error::AgainstError;
-use git::Repository;
+use stampede_model::fact::Notice;
+use stampede_model::fact::app::Versions;
+use stampede_model::record::AgainstRecord;
+use stampede_model::words;
 
-use crate::fact::Notice;
-use crate::fact::app::Versions;
 use crate::fresh;
 use crate::keeper::{Keeper, KeeperError, KeeperOptions};
 use crate::plan::model::{Against, AppChoice, Plan};
 use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use crate::store::mask_secrets;
-use crate::store::record::AgainstRecord;
-use crate::summary::words;
+use git::Repository;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug)]

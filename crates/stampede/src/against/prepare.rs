@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use stampede_mask::mask_foreign;
+use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
-use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
+use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::keeper::{Keeper, KeeperError};
 use crate::{fresh, interrupt};
 

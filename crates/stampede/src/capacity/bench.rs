@@ -1,14 +1,13 @@
 //! Runs one trial of a search and summarizes it as a [`Point`].
 
 use stampede_model::counts::End;
+use stampede_model::fact::{Fact, Reason, Traffic};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 
 use super::capacity_search::{LoadLevel, TrialSpec};
 use super::model::{LimitingFactor, Point, TrialOutcome};
-use super::text;
-use crate::fact::{Fact, Reason, Traffic};
 use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
@@ -50,7 +49,7 @@ fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
         }
         LoadLevel::Rate(rate) => {
             let schedule = Segments::constant(MicroRate((rate * 1e6).round() as u64), length);
-            let name = format!("{}/s", text::rate(rate).replace(' ', ""));
+            let name = format!("{}/s", stampede_model::words::target_rate(rate).replace(' ', ""));
             let model = match &context.plan.loads[0].model {
                 Model::Open { arrivals, max_in_flight, when_full, .. } => Model::Open {
                     schedule,

@@ -1,13 +1,13 @@
 //! The capacity search of one runtime. It decides what to measure next and for how long, and states
 //! the result so far. It does no I/O; its clock is the time that trials took.
 
+use stampede_model::expectation::{Expectation, Figure};
+use stampede_model::fact::search::Limited;
+use stampede_model::fact::{Fact, Reason};
 use stampede_stats::knee::knee;
 use stampede_stats::search::{self, Budget, Goal, LONGER, NextTrial, Search, Step};
 
 use super::model::{Ending, Limit, Point, Purpose, TrialOutcome};
-use crate::fact::search::Limited;
-use crate::fact::{Fact, Reason};
-use crate::plan::model::{Expectation, Figure};
 
 /// The goal of a search.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! Searches on simulated runtimes whose capacity can be calculated.
 
+use stampede_model::fact::{Fact, FigureUnit, Found, Traffic};
+
 use super::*;
 use crate::capacity::model::{CapacityReport, FORMAT, LimitingFactor, held_back};
 use crate::capacity::search;
 use crate::capacity::text;
-use crate::fact::{Fact, FigureUnit, Found, Traffic};
 use crate::summary::why::Cause;
 
 /// Workers that need the same time for each request, and a generator with a limit.
@@ -54,8 +55,9 @@ impl Server {
             cpu_cost_us: Some(self.service_s * 0.25e6),
             memory_bytes_max: Some(1e7),
             out_of_memory: None,
-            held_back: (seen == TrialOutcome::Missed)
-                .then(|| factor_with(format!("CPU-bound at {}/s", text::rate(rate)))),
+            held_back: (seen == TrialOutcome::Missed).then(|| {
+                factor_with(format!("CPU-bound at {}/s", stampede_model::words::target_rate(rate)))
+            }),
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::search::Limited;
+use stampede_model::fact::{Fact, LimitFound, Reason};
 
-use crate::fact::search::Limited;
-use crate::fact::{Fact, LimitFound, Reason};
 use crate::summary::why::Cause;
 
 /// Version of the format; it increases when a field changes its meaning.

@@ -1,7 +1,9 @@
 //! Formats a search as text: each runtime's limit, and a table of its trials by rate.
 
+use stampede_model::words;
+use stampede_model::words::target_rate;
+
 use super::model::{CapacityReport, Ending, Limit, Point, Purpose, TrialOutcome, held_back};
-use crate::summary::words;
 
 /// Returns the text for the terminal.
 pub fn text(report: &CapacityReport) -> String {
@@ -24,10 +26,13 @@ fn of_runtime(limit: &Limit) -> String {
     let mut text = format!("{}: {}\n", limit.runtime, limit.said);
     let mut also = Vec::new();
     if let (Some(low), Some(high)) = (limit.capacity_per_second, limit.upper_per_second) {
-        also.push(format!("95 % interval {} to {}/s", rate(low), rate(high)));
+        also.push(format!("95 % interval {} to {}/s", target_rate(low), target_rate(high)));
     }
     if let Some(knee) = limit.knee_per_second {
-        also.push(format!("response time rises faster above about {}/s", rate(knee.round())));
+        also.push(format!(
+            "response time rises faster above about {}/s",
+            target_rate(knee.round())
+        ));
     }
     if let Some(share) = limit.waiting_share {
         also.push(waiting(share));
@@ -52,7 +57,7 @@ fn of_runtime(limit: &Limit) -> String {
         let cpu = row.cpu.map_or("—".to_owned(), |cpu| format!("{cpu:.0} %"));
         let line = format!(
             "  {:>10}  {:>6}  {:>9}  {:>9}  {cpu:>6}  {:<BAR$} {}",
-            rate(row.rate),
+            target_rate(row.rate),
             row.trials,
             time(row.p50),
             time(row.p95),
@@ -161,12 +166,3 @@ fn bar(ns: Option<f64>, longest: f64) -> String {
 const BAR: usize = 20;
 /// Time at which bars begin: no answer over loopback is faster.
 const LEAST_NS: f64 = 50e3;
-
-/// Formats a rate as it was requested: `2 350`, `12.5`.
-pub fn rate(rate: f64) -> String {
-    if rate >= 100.0 && rate.fract().abs() < 1e-6 {
-        return words::count(rate.round() as u64);
-    }
-    let text = format!("{rate:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}

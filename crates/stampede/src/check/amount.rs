@@ -1,7 +1,8 @@
 //! Formats an amount of something that grows: bytes, or a number.
 
+use stampede_model::words;
+
 use super::model::GrowthOf;
-use crate::summary::words;
 
 /// Formats an amount, or the growth with each request: `1.24 MiB`, `12`, `0.013`.
 pub fn amount(of: GrowthOf, value: f64) -> String {

@@ -6,6 +6,7 @@ use std::path::Path;
 use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_model::words;
 
 use super::amount::amount;
 use super::growth;
@@ -19,7 +20,6 @@ use super::watch::{Sizes, Worker};
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
-use crate::summary::words;
 
 /// The extent of the measurement.
 #[derive(Clone, Copy, Debug)]
@@ -404,7 +404,7 @@ fn evidence(growth: &Growth, series: &Series) -> String {
         "  {} → {} over {} requests: {} each (95 %: {} to {})",
         amount(growth.begin),
         amount(growth.end),
-        crate::summary::words::count(growth.requests),
+        stampede_model::words::count(growth.requests),
         amount(growth.per_request),
         amount(growth.per_request_low),
         amount(growth.per_request_high),

@@ -11,12 +11,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
+use stampede_model::words;
 
 use self::element::{Element, classed, element};
 use super::amount::amount;
 use super::model::{CheckReport, Growth, RuntimeResult, SkippedRequest, Verdict};
 use super::text::{self, NO_PROOF, VerdictText};
-use crate::summary::words;
 
 /// Returns the page: the answer first, then what was tried, each finding, growth, the code, what
 /// was not requested, and how to check again. `command` sends a finding again, with `--finding N`

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use stampede_model::fact::{Fact, NotSent};
 
 use super::code::CodeScan;
 use super::signs::Signs;
 use super::subject::Subject;
-use crate::fact::{Fact, NotSent};
 
 /// Version of the format; it increases when a field changes its meaning.
 pub const FORMAT: u32 = 2;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use stampede_model::words;
+
 use super::analyze::{name, user_name};
 use super::grow;
 use super::harness::{Harness, PassRunner as _, SendOrder, StepResult};
@@ -11,7 +13,6 @@ use super::sapi;
 use super::text::indented;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
-use crate::summary::words;
 
 /// The result of a replay.
 #[derive(Debug)]

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use stampede_model::words;
+
 use super::amount::amount;
 use super::analyze::{name, user_name};
 use super::code::Suspect;
 use super::model::{
     CheckReport, Finding, FindingKind, Growth, GrowthOf, RuntimeResult, Step, Verdict,
 };
-use crate::summary::words;
 
 /// Most lines of code that are listed: they fit on a screen beside the findings.
 const SUSPECTS_MAX: usize = 10;

@@ -1,10 +1,11 @@
 //! Snapshots of a check's text, as people read it.
 
+use stampede_model::fact::Fact;
+
 use super::*;
 use crate::check::code::{CodeScan, SuspectKind};
 use crate::check::model::{CodeLocation, SkippedRequest};
 use crate::check::sample;
-use crate::fact::Fact;
 
 fn of(runtimes: Vec<RuntimeResult>) -> CheckReport {
     CheckReport { runtimes, ..sample::report() }

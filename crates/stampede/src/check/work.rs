@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use stampede_model::causes::chain;
+use stampede_model::words;
+
 use super::baseline::Baseline;
 use super::code::CodeScan;
 use super::grow;
@@ -14,11 +17,9 @@ use super::model::{
 };
 use super::orders::{self, Pass};
 use super::signs::stable_fingerprint;
-use crate::causes::chain;
 use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
-use crate::summary::words;
 
 /// What to check.
 pub struct CheckOptions {

@@ -10,12 +10,12 @@ use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
+use stampede_model::words;
 
 use super::Failure;
 use super::fail::CommandError;
 use crate::interrupt;
 use crate::keeper;
-use crate::summary::words;
 use crate::trial::verdict::{SCHEDULE_LAG_NS, SENT_SHARE};
 
 /// The limit of the generator with one load thread.

@@ -1,11 +1,15 @@
 //! The command `stampede check`: is an app safe in a worker that keeps it in memory?
 
+use stampede_model::size::parse_size;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use stampede_model::causes::chain;
+use stampede_model::fact;
 use stampede_model::schedule::parse_length;
+use stampede_model::words;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
@@ -15,19 +19,16 @@ use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::causes::chain;
 use crate::check::gather::{GatherError, GatheredRequests, RequestSource, gather};
 use crate::check::harness::Harness;
 use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy};
 use crate::check::spill_file::SpillFile;
 use crate::check::{code, grow, orders, places, text, work};
-use crate::fact;
 use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::store::{RESULTS, mask_secrets, run_id};
-use crate::summary::words;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
@@ -221,7 +222,7 @@ fn passes(asked: &[String]) -> Result<Vec<String>, CheckError> {
 }
 
 fn growth(args: &CheckArgs) -> Result<Option<grow::GrowthOptions>, CheckError> {
-    let Some(bytes) = plan::parse_size(&args.worker_memory) else {
+    let Some(bytes) = parse_size(&args.worker_memory) else {
         return Err(CheckError::NotASize { value: args.worker_memory.clone() });
     };
     let options = grow::GrowthOptions { requests: args.growth, memory_bytes: bytes as u64 };

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_model::words;
+
 use super::args_check::CheckArgs;
 use super::check::{CheckSetup, CheckSubject};
 use super::check_file::{last, masked, read};
@@ -15,7 +17,6 @@ use crate::check::analyze::name;
 use crate::check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
 use crate::check::{replay, requests};
 use crate::store::{MASK, RESULTS, mask_secrets};
-use crate::summary::words;
 
 /// Why a finding's requests cannot be sent again.
 #[derive(Debug, thiserror::Error)]

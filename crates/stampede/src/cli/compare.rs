@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use stampede_mask::mask_json;
+use stampede_model::fact::Notice;
 use stampede_model::time::Nanos;
 
 use super::args::CompareArgs;
@@ -13,7 +14,6 @@ use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::against::{self, AgainstRequest, VersionCopies};
-use crate::fact::Notice;
 use crate::keeper::KeeperOptions;
 use crate::plan::model::{Fairness, LoadChoice, Plan};
 use crate::plan::{Overrides, WithSteady};

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use stampede_model::expectation::Expectation;
+
 use super::args::{DiffArgs, DiffFormat};
 use super::fail::CommandError;
 use super::report::style;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::plan::model::Expectation;
 use crate::report::{self, LoadedRuns};
 use crate::store;
 use crate::summary::diff::{
@@ -197,7 +198,7 @@ fn outcome(diffs: &[Diff]) -> Outcome {
 
 /// Parses the expectations of the command line. An error marks the place of the mistake.
 fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
-    let read = |text: &String| text.parse::<Expectation>().map_err(Failure::from);
+    let read = |text: &String| crate::plan::expectation_of(text).map_err(Failure::from);
     texts.iter().map(read).collect()
 }
 

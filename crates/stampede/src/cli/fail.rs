@@ -4,8 +4,9 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use stampede_model::causes::{chain, message};
+
 use crate::against::AgainstError;
-use crate::causes::{chain, message};
 use crate::plan::{PlanError, RenderStyle};
 use crate::runtime::RuntimeError;
 use crate::store::{StoreError, mask_secrets};

@@ -1,6 +1,8 @@
 //! Implements `fairness: each-at-its-best`: tunes the workers of each runtime before all are
 //! compared.
 
+use stampede_model::fact::Notice;
+use stampede_model::fact::app::NotTuned;
 use stampede_model::load::{Arrivals, Model, WhenFull};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
@@ -8,8 +10,6 @@ use stampede_model::time::Nanos;
 use super::Failure;
 use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
-use crate::fact::Notice;
-use crate::fact::app::NotTuned;
 use crate::plan::model::{Plan, Scalar};
 use crate::runtime::{Catalogue, SearchPaths};
 use crate::trial::search_context::{SearchContext, SearchRun};

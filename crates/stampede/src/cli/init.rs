@@ -4,11 +4,12 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use stampede_model::fact;
+
 use super::args::InitArgs;
 use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::fact;
 use crate::keeper;
 use crate::plan::model::{AppChoice, Plan};
 use crate::plan::{self, Overrides};

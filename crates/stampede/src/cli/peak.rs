@@ -7,19 +7,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use stampede_model::event::Event;
+use stampede_model::fact::{NoPeak, Notice};
 use stampede_model::load::{Model, Until};
+use stampede_model::record::{PeakRate, PeakRecord, Validity};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 
 use super::Failure;
 use super::fail::CommandError;
-use crate::event::Event;
-use crate::fact::{NoPeak, Notice};
 use crate::plan::AT_A_TIME;
 use crate::plan::model::{LoadChoice, Plan};
 use crate::runtime::{Catalogue, SearchPaths};
 use crate::store::RunDirectory;
-use crate::store::record::{PeakRate, PeakRecord, Validity};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::{interrupt, keeper, machine, progress};
 

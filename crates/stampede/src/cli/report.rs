@@ -4,11 +4,12 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use stampede_model::causes::chain;
+
 use super::args::{Format, ReportArgs};
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::causes::chain;
 use crate::report::{self, CharacterSet, Colour, LoadedRuns, Style};
 use crate::store;
 

@@ -18,7 +18,7 @@ pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
         SchemaName::Capacity => super::capacity::schema(),
         SchemaName::Check => super::check::schema(),
         SchemaName::Tune => super::tune::schema(),
-        SchemaName::Facts => crate::fact::schema(),
+        SchemaName::Facts => stampede_model::fact::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use stampede_mask::{mask_json, mask_secrets};
+use stampede_model::fact;
 use stampede_model::time::Nanos;
 
 use super::args::UpArgs;
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::fact;
 use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
-use crate::summary;
 use crate::trial::{budget, comparison, refusal};
 use crate::{interrupt, keeper, machine};
 
@@ -149,7 +148,7 @@ fn answered(running: &RunningStack) -> String {
     };
     let after = words::time_ns(Nanos(running.record().first_answer_ns).0);
     let PageResult { path, answer, .. } = page_result;
-    let size = summary::words::bytes(answer.body.len() as f64);
+    let size = stampede_model::words::bytes(answer.body.len() as f64);
     let mut text = String::new();
     if let Some(redirected) = page_result.redirected() {
         text.push_str(&format!("{redirected}\n"));

@@ -22,17 +22,21 @@ pub use error::ExternalError;
 use stampede_mask::mask_foreign;
 pub use watch::ROLE;
 
-use crate::addresses::{self, ChosenAddress, shown};
-use crate::fact::external as about;
-use crate::fact::{Notice, Observation};
-use crate::keeper::spec::{IsolationRecord, ProcessGroup};
+use stampede_model::address::ChosenAddress;
+use stampede_model::fact::external as about;
+use stampede_model::fact::{Notice, Observation};
+use stampede_model::isolation::IsolationRecord;
+use stampede_model::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
+use stampede_model::redirect::is_redirect;
+
+use crate::addresses::{self, shown};
+use crate::keeper::spec::ProcessGroup;
 use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
     Accepts, Answer, AnswerContext, App, PageRequest, PageResult, Pages, Site, get_with,
-    holds_port, is_redirect, request_page, sha256,
+    holds_port, request_page, sha256,
 };
-use crate::store::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
 use crate::target::Target;
 use watch::WatchedProcesses;
 

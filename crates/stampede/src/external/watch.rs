@@ -5,9 +5,10 @@ use std::io;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use stampede_model::fact::external::External;
+
 use super::error::ExternalError;
 use super::group::{self, CgroupOwner};
-use crate::fact::external::External;
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::plan::model::Watch;
 

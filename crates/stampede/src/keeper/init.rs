@@ -17,10 +17,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::thread::CpuSet;
+use stampede_model::isolation::Exit;
 
 use super::error::{Failure, Step};
 use super::kill::{self, DescendantScope, KillTarget};
-use super::spec::{Exit, ProcessSpec};
+use super::spec::ProcessSpec;
 use super::wire::{Channel, Peer, Reply, SpawnRequest, Task};
 use super::{cpus, proc, sys};
 

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use stampede_model::isolation::Exit;
 
 use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
 use super::journal::{Entry, Journal};
 use super::kill::{self, DescendantScope, KillTarget, PATIENCE};
 use super::proc::{Identity, MARKER};
-use super::spec::{Exit, StackSpec};
+use super::spec::StackSpec;
 use super::stack::NamespaceUse;
 use super::sys::{self, SpawnMode};
 use super::wire::{

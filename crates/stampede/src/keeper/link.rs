@@ -12,9 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stampede_model::isolation::Exit;
+
 use super::error::{Failure, KeeperError};
 use super::journal::{Entry, Journal};
-use super::spec::Exit;
 use super::stack::KeeperOptions;
 use super::sweep::clean;
 use super::wire::{Channel, GuardRequest, Notification, Order, Started, encode};

@@ -63,26 +63,6 @@ pub struct StopSpec {
     pub grace: Nanos,
 }
 
-/// The isolation of a stack, for each resource. It is recorded with every trial.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IsolationRecord {
-    /// How CPUs are limited: `cgroup-v2`, `cgroup-v1`, `affinity` or `none`.
-    pub cpu_set: String,
-    /// CPUs of the stack.
-    pub cpus: Vec<usize>,
-    /// CPUs of each role; empty: no CPUs are set, or an earlier version did not record them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub cpus_by_role: BTreeMap<String, Vec<usize>>,
-    /// How memory is limited: `cgroup-v2`, `cgroup-v1` or `none`.
-    pub memory_limit: String,
-    /// Memory limit in bytes; 0: none.
-    pub memory_bytes: u64,
-    /// What ends all processes: `pid-namespace`, `cgroup-kill`, `cgroup-freezer` or `children`.
-    pub process_group: String,
-    /// Where CPU time and memory are read: `cgroup-v2`, `cgroup-v1` or `proc`.
-    pub accounting: String,
-}
-
 /// A stack's processes, as the monitor sees them.
 #[derive(Clone, Debug)]
 pub struct ProcessGroup {
@@ -116,17 +96,4 @@ pub enum Accounting {
     },
     /// `/proc`, for the roots and their descendants.
     Proc,
-}
-
-/// How one process ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exit {
-    /// Index in `StackSpec::processes`.
-    pub process: usize,
-    /// Role of the process.
-    pub role: String,
-    /// Exit code; `None` if a signal ended the process.
-    pub code: Option<i32>,
-    /// Signal that ended the process; `None` if it ended by itself.
-    pub signal: Option<i32>,
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::isolation::{Exit, IsolationRecord};
 
 use super::error::KeeperError;
 use super::journal::Journal;
 use super::link::Link;
-use super::spec::{Accounting, Exit, IsolationRecord, ProcessGroup, RoleGroup, StackSpec};
+use super::spec::{Accounting, ProcessGroup, RoleGroup, StackSpec};
 use super::sweep::sweep_in;
 use super::wire::{Order, RoleDirectories, Started};
 

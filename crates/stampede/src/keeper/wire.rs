@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use stampede_model::isolation::{Exit, IsolationRecord};
 
 use super::error::Failure;
-use super::spec::{Exit, IsolationRecord, ProcessSpec, StackSpec};
+use super::spec::{ProcessSpec, StackSpec};
 use super::stack::{CgroupUse, NamespaceUse, WorkingDirectory};
 
 /// A message from stampede to the keeper.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::MachineFacts;
+use stampede_model::machine::MachineFacts;
 
 /// One line of `stampede doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

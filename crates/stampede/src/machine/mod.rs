@@ -4,11 +4,12 @@ pub mod facts;
 pub mod findings;
 pub mod parse;
 
-pub use facts::{MachineFacts, facts, facts_below};
+pub use facts::{facts, facts_below};
 pub use findings::{Level, MachineFinding, STEAL_MAX, findings, reads_without_a_system_call};
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::machine::MachineFacts;
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::Path;

@@ -3,9 +3,10 @@
 
 use std::time::Instant;
 
+use stampede_model::sample::ResourceSample;
+
 use super::host::Host;
 use super::quota::Quota;
-use super::sample::ResourceSample;
 use super::source::{ReadBuffer, Sources};
 
 /// A measurement from the begin to the end of a load: CPU time that the hypervisor took (steal),

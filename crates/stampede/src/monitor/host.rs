@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::sample::HostSample;
+
 use super::parse::{self, HostTicks};
-use super::sample::HostSample;
 use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// Reads the machine's counters. A counter that the kernel lacks stays zero or empty.

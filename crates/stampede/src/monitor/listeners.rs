@@ -13,8 +13,8 @@ use std::path::Path;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
+use stampede_model::sample::ListenerSample;
 
-use super::sample::ListenerSample;
 use super::source::Sources;
 
 /// Reads the sockets repeatedly. Reads nothing if the kernel does not support it.

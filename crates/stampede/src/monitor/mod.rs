@@ -22,7 +22,6 @@ mod process;
 mod quota;
 pub mod reader;
 mod role;
-pub mod sample;
 mod source;
 mod workers;
 
@@ -41,8 +40,8 @@ use crate::keeper::spec::ProcessGroup;
 pub use aside::InterferenceMeter;
 use reader::{Reader, ReadingPosition};
 pub use role::oom_kills;
-use sample::{OwnSample, ResourceSample};
 pub use source::Sources;
+use stampede_model::sample::{OwnSample, ResourceSample};
 pub use workers::{IdleIn, WorkerPattern, matches_pattern};
 
 /// A running monitor, which has one thread. Dropping this value ends it.

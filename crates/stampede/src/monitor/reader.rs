@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use stampede_model::sample::{OwnSample, ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::MonitorError;
@@ -12,7 +13,6 @@ use super::limit::Limit;
 use super::listeners::Listeners;
 use super::quota::Quota;
 use super::role::{MemoryDetail, Role};
-use super::sample::{OwnSample, ResourceSample, RoleSample};
 use super::source::{ReadBuffer, Sources};
 use super::workers::{WorkerPattern, WorkerSampler};
 use crate::keeper::spec::ProcessGroup;

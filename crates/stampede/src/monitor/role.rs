@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_model::sample::RoleSample;
+
 use super::process::{Tree, numbers_in};
-use super::sample::RoleSample;
 use super::source::{OpenFile, ReadBuffer, Sources};
 use super::{MonitorError, parse};
 use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use stampede_model::sample::WorkersSample;
 
 use super::process::numbers_in;
-use super::sample::WorkersSample;
 use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// How to recognise the workers among the processes of a stack.

@@ -1,8 +1,8 @@
 //! Compares how two runtimes answer the requests of a load: status, title, length, and the target
 //! of a redirect.
 
-use crate::fact::Mismatch;
-use crate::store::record::PageRecord;
+use stampede_model::fact::Mismatch;
+use stampede_model::record::PageRecord;
 
 /// The number of differences shown in one reason.
 const SHOWN: usize = 3;

@@ -9,7 +9,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan};
 use serde_saphyr::MessageFormatter;
 use stampede_model::schedule::ScheduleError;
 
-use crate::causes::chain;
+use stampede_model::causes::chain;
 
 /// An error in a plan, found before anything was started.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Reads the loads of a plan: a schedule, a rate or a concurrency, and the requests to send.
 
 use stampede_model::load::{Arrivals, Model, Until};
+use stampede_model::record::Closed;
 use stampede_model::schedule::{MicroRate, RateError, Segments, parse_rate};
 use stampede_model::time::Nanos;
 
@@ -15,7 +16,6 @@ use super::urls;
 use super::value::{
     ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, value_of, whole, whole_u32,
 };
-use crate::store::record::Closed;
 
 /// Keys of a load's map.
 pub(super) const KEYS: [&str; 20] = [

@@ -11,7 +11,6 @@ mod client;
 mod defaults;
 mod error;
 mod expect;
-mod expectation;
 mod external;
 mod flags;
 mod loads;
@@ -33,12 +32,12 @@ mod value;
 
 pub use defaults::{AT_A_TIME, LENGTH, MissingParts, apps, missing_parts, stack_from_flags};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
+pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
 pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
-pub use value::parse_size;
 
 #[cfg(test)]
 mod mistakes;

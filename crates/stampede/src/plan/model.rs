@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::time::Nanos;
 
-pub use super::expectation::{Bound, Expectation, Figure, Percent, Relation, Side};
-use crate::fact::Notice;
-use crate::store::record::{AgainstRecord, PeakRecord};
+use stampede_model::expectation::Expectation;
+use stampede_model::fact::Notice;
+use stampede_model::record::{AgainstRecord, PeakRecord};
 
 /// A whole comparison.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 
 use console::{Term, style};
 use stampede_mask::mask_known;
+use stampede_model::event::{Event, EventListener, Phase, RemainingUntil};
+use stampede_model::record::Validity;
 
 use super::plain;
 use super::tally::{ComparisonState, phase_word};
-use crate::event::{Event, EventListener, Phase, RemainingUntil};
 use crate::progress::words;
-use crate::store::record::Validity;
 
 /// A listener that draws on a terminal.
 pub struct TerminalProgress {

@@ -10,7 +10,7 @@ use std::io::IsTerminal as _;
 
 use stampede_mask::MaskingWriter;
 
-use crate::event::EventListener;
+use stampede_model::event::EventListener;
 
 /// Returns the listener that fits standard error.
 pub fn for_stderr() -> Box<dyn EventListener> {

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
+use stampede_model::event::{Event, EventListener};
+use stampede_model::fact;
+use stampede_model::record::{CaseRecord, TrialRecord, Validity};
 use stampede_stats::percentile::Ranked;
 
 use super::tally::ComparisonState;
-use crate::event::{Event, EventListener};
-use crate::fact;
 use crate::progress::words;
-use crate::store::record::{CaseRecord, TrialRecord, Validity};
 
 /// A listener that writes lines to `out`.
 pub struct LineProgress<W: Write> {

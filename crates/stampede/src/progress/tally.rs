@@ -5,7 +5,7 @@ use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::event::{Event, Phase, RemainingTime};
+use stampede_model::event::{Event, Phase, RemainingTime};
 
 /// The state of a comparison.
 #[derive(Debug, Default)]
@@ -156,9 +156,10 @@ pub fn phase_word(phase: Phase) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::event::RemainingUntil;
+    use stampede_model::record::{CaseRecord, LoadModel};
+
     use super::*;
-    use crate::event::RemainingUntil;
-    use crate::store::record::{CaseRecord, LoadModel};
 
     fn case() -> CaseRecord {
         CaseRecord {

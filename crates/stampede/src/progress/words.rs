@@ -3,11 +3,11 @@
 use stampede_model::time::Nanos;
 use stampede_stats::percentile::Percentile;
 
-pub use crate::summary::words::{bytes, count, list, number_of, percent, rate, share};
+pub use stampede_model::words::{bytes, count, length, list, number_of, percent, rate, share};
 
 /// A time in ns with its unit.
 pub fn time_ns(ns: u64) -> String {
-    crate::summary::words::time(ns as f64)
+    stampede_model::words::time(ns as f64)
 }
 
 /// Formats a percentile, or why there is none.
@@ -16,17 +16,6 @@ pub fn percentile(percentile: Percentile) -> String {
         Percentile::At(ns) => time_ns(ns),
         Percentile::Failed => "failed".to_owned(),
         Percentile::TooFew => "—".to_owned(),
-    }
-}
-
-/// Formats a length as people say it: `8 s`, `2 min 5 s`, `1 h 4 min`.
-pub fn length(length: Nanos) -> String {
-    let seconds = (length.0 + 500_000_000) / 1_000_000_000;
-    match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, 0) => format!("{minutes} min"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 

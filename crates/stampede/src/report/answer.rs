@@ -1,6 +1,9 @@
 //! Renders the answer: the headline, one table, and what the reader must know to trust it. All
 //! other figures are in the details.
 
+use stampede_model::record::LoadShape;
+use stampede_model::words;
+
 use super::columns::{figure, names, rows, vs, vs_interval};
 use super::compact::{self, Column, LoadColumns};
 use super::evidence;
@@ -9,11 +12,10 @@ use super::lines::Lines;
 use super::notes::{self, Importance, Note};
 use super::page::model::Headline;
 use super::{Style, notes::mark, why};
-use crate::store::record::LoadShape;
 use crate::summary::exhausted::{self, LowerBound};
 use crate::summary::kept_up::KeptUp;
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat, Summary};
-use crate::summary::{cost, headline, pages, words};
+use crate::summary::{cost, headline, pages};
 
 /// Renders the findings of a run for a terminal, app by app. No line is wider than the style's
 /// width unless a single word is.

@@ -1,13 +1,17 @@
 //! Builds the columns of a group's table.
 
+use stampede_model::primary::Primary;
+use stampede_model::primary::{noun, short};
+use stampede_model::words;
+
 use super::layout::{Column, Field, Section, Sign, Tone};
 use super::notes::mark;
 use crate::summary::breaking::Breaking;
-use crate::summary::headline::{noun, own_interval, short};
+use crate::summary::headline::own_interval;
 use crate::summary::model::{
-    CaseSummary, CaseVerdict, Comparison, Figure, Group, LoadModel, Primary, Stat, TimeFigures,
+    CaseSummary, CaseVerdict, Comparison, Figure, Group, LoadModel, Stat, TimeFigures,
 };
-use crate::summary::{steady, words};
+use crate::summary::steady;
 
 /// The cases that have a row of figures. Refused and missing cases, and those with only invalid
 /// trials, are listed below the table.

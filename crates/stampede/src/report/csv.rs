@@ -1,8 +1,9 @@
 //! Renders one row per case, for spreadsheets and scripts (RFC 4180).
 
+use stampede_model::fact;
+use stampede_model::record::Validity;
+
 use super::notes::reasons;
-use crate::fact;
-use crate::store::record::Validity;
 use crate::summary::model::{
     CaseSummary, CaseVerdict, Figure, Group, LoadModel, Stat, TimeFigures,
 };

@@ -1,14 +1,15 @@
 //! Renders a comparison of two runs, for a terminal and for a pull request.
 
+use stampede_model::fact::{Fact, NoChange};
+use stampede_model::words;
+
 use super::Style;
 use super::columns::{figure, interval};
 use super::layout::{Column, Field, Section, Tone, blocks, tables};
 use super::markdown::{escape, row};
-use crate::fact::{Fact, NoChange};
 use crate::summary::diff::{
     CaseDiff, Change, ChangeExpectation, Diff, Difference, FigureDiff, Outcome, Pairing, Side,
 };
-use crate::summary::words;
 
 /// Renders a comparison as text.
 pub fn diff_text(diff: &Diff, style: &Style) -> String {

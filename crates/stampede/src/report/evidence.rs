@@ -2,15 +2,15 @@
 //! row kept up, Little's law, what an answer costs, and the pages that were measured.
 
 use stampede_mask::mask_foreign;
+use stampede_model::record::PageRecord;
+use stampede_model::words;
 
-use crate::store::record::PageRecord;
 use crate::summary::cost::cpu_ns_per_million;
 use crate::summary::exhausted::{Exhausted, LowerBound, lower_bound};
 use crate::summary::in_flight::InFlight;
 use crate::summary::kept_up::KeptUp;
 use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::pages::{CommonPages, Pages};
-use crate::summary::words;
 
 /// The evidence of a row, as pairs of a label and a text.
 pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {

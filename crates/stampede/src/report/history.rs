@@ -1,9 +1,10 @@
 //! Renders the list of runs for a terminal as `git log` lists commits, the newest first.
 
+use stampede_model::words;
+
 use super::Style;
 use super::layout::Tone;
 use crate::history::{Entry, State};
-use crate::summary::words;
 
 /// Renders the list. Empty: there are no runs.
 pub fn history(entries: &[Entry], style: &Style) -> String {

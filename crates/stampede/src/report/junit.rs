@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use stampede_model::words;
 
+use crate::summary::Summary;
 use crate::summary::model::{CaseSummary, CaseVerdict, ExpectedOutcome, Found, Group, Validity};
-use crate::summary::{Summary, words};
 
 /// Renders a run. The results follow the exit code of `compare`: an error stands for code 3, a
 /// failure for code 1. The exception is a refused case: it counts as skipped, because its plan

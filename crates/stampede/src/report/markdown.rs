@@ -1,12 +1,14 @@
 //! Renders short tables for a pull request: one for each app and load.
 
+use stampede_model::primary::short;
+use stampede_model::words;
+
 use super::columns::{broken, figure, interval, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
-use crate::summary::headline::{own_interval, short};
+use crate::summary::headline::own_interval;
 use crate::summary::model::{CaseSummary, Group, LoadModel, Stat};
-use crate::summary::words;
 
 /// Renders a run as GitHub's Markdown.
 pub fn markdown(summary: &Summary) -> String {

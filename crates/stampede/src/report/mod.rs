@@ -19,8 +19,10 @@ pub mod svg;
 mod text;
 mod why;
 
+use stampede_model::words;
+
+use crate::summary::Summary;
 use crate::summary::model::Figure;
-use crate::summary::{Summary, words};
 
 pub use answer::{answer, headlines};
 pub use csv::csv;

@@ -1,20 +1,21 @@
 //! Writes the notes below a table: refusals, errors by kind, and the meaning of the marks and
 //! signs.
 
+use stampede_model::fact::{Fact, Found};
+use stampede_model::primary::noun;
+use stampede_model::record::{Provider, Validity};
+use stampede_model::words;
+
 use super::columns::{broken, figure, rows};
 use super::layout::{Section, Sign};
 use super::why;
-use crate::fact::{Fact, Found};
-use crate::store::record::{Provider, Validity};
 use crate::summary::breaking::Breaking;
-use crate::summary::headline::noun;
 use crate::summary::model::{
     CaseReason, CaseSummary, CaseVerdict, ExpectedOutcome, Figure, Figures, Group, Standing, Stat,
     TrialSummary,
 };
 use crate::summary::over_time::ErrorSpan;
 use crate::summary::steady::not_steady;
-use crate::summary::words;
 
 /// The marks behind a name in the table. Each is explained below the table.
 pub fn mark(case: &CaseSummary) -> String {

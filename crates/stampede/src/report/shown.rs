@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use stampede_model::fact::Fact;
+
 use super::page::{self, Page};
-use crate::fact::Fact;
 use crate::store::{self, RunState, StoreError, StoredRun};
 use crate::summary::overlay::{Overlay, overlay};
 use crate::summary::{self, RunData, Summary};

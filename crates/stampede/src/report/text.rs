@@ -1,5 +1,7 @@
 //! Renders all figures of a run for a terminal.
 
+use stampede_model::words;
+
 use super::columns::{names, rows, sections};
 use super::evidence;
 use super::layout::{Tone, blocks, tables};
@@ -8,7 +10,6 @@ use super::notes::{self, Importance};
 use super::{Colour, Style};
 use crate::summary::Summary;
 use crate::summary::model::{CaseSummary, Group, LoadModel};
-use crate::summary::words;
 
 /// Renders a run as text. No line is wider than the style's width unless a single word is.
 pub fn text(summary: &Summary, style: &Style) -> String {

@@ -1,9 +1,10 @@
 //! Describes what limited each case, in one line.
 
+use stampede_model::words;
+
 use super::notes::Importance;
 use crate::summary::model::CaseSummary;
 use crate::summary::why::LimitingCause;
-use crate::summary::words;
 
 /// Adds a note for each case that was measured. Cases without a known cause share one note.
 pub fn about(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::Path;
 
+use stampede_model::fact::Notice;
+use stampede_model::fact::app::Detected;
+
 use super::answer::{Answer, Masks};
 use super::app_manifest::AppManifest;
 use super::catalogue::Directory;
 use super::copy;
 use super::error::RuntimeError;
-use crate::fact::Notice;
-use crate::fact::app::Detected;
 
 /// An app whose manifest was read and checked.
 #[derive(Clone, Debug)]

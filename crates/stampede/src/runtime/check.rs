@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use stampede_model::record::CustomBuild;
+
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};
 use super::deployed::DeploymentSteps;
@@ -14,7 +16,6 @@ use super::manifest::{AppKind, HeldBy};
 use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
 use crate::plan::model::RuntimeChoice;
-use crate::store::record::CustomBuild;
 
 /// The properties of a runtime that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

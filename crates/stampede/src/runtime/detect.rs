@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::Value;
+use stampede_model::fact::app::{Detected, RecognisedBy};
 
 use super::app::App;
 use super::app_manifest::{AppManifest, AppRequest, Expect, Framework, VersionIn};
@@ -17,7 +18,6 @@ use super::error::RuntimeError;
 use super::framework;
 use super::manifest::AppKind;
 use super::preparation;
-use crate::fact::app::{Detected, RecognisedBy};
 
 /// Reads the project in `path`. With `kind`, the project is served as that kind, whatever it looks
 /// like.

@@ -1,5 +1,6 @@
 //! Defines the errors of runtimes and apps, in words, with what the user can do next.
 
+use stampede_model::words;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -8,7 +9,6 @@ use super::database::CountError;
 use super::detect::LOOKED_FOR;
 use super::locate::ExtensionError;
 use super::problem::{PrepareEnd, ProgramSource, Unverified};
-use crate::summary::words;
 
 /// Why a runtime or an app cannot be used. The hint is separate: see [`RuntimeError::hint`].
 #[derive(Debug, thiserror::Error, Serialize)]
@@ -323,7 +323,7 @@ pub enum RuntimeError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Another error, which happened because memory ran out.
-    #[error("{} because memory ran out{}", ended(*.kills), has(*.limit_bytes))]
+    #[error("{} because memory ran out{}", words::killed(*.kills), words::memory_limit(*.limit_bytes))]
     OutOfMemory {
         /// The number of processes that the kernel ended.
         kills: u64,
@@ -539,22 +539,6 @@ fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("known: {}", known.join(", ")),
-    }
-}
-
-/// The words for a number of ended processes, such as `the kernel ended 3 processes`.
-pub fn ended(kills: u64) -> String {
-    match kills {
-        1 => "the kernel ended a process".to_owned(),
-        more => format!("the kernel ended {more} processes"),
-    }
-}
-
-/// The words for a memory limit, such as `: the stack has 1.00 GiB`; empty if there is no limit.
-pub fn has(limit_bytes: u64) -> String {
-    match limit_bytes {
-        0 => String::new(),
-        bytes => format!(": the stack has {}", words::bytes(bytes as f64)),
     }
 }
 

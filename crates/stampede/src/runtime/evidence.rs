@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use stampede_model::record::{LogEvidence, LogSignal};
+use stampede_model::sample::PoolSample;
 
 use super::catalogue::parse;
 use super::error::RuntimeError;
@@ -12,8 +14,6 @@ use super::fastcgi;
 use super::logs::{self, LogMarks};
 use super::start::RunningStack;
 use crate::monitor::WorkerPattern;
-use crate::monitor::sample::PoolSample;
-use crate::store::record::{LogEvidence, LogSignal};
 
 /// The file of the shared directory that lists log texts and their meaning: need → texts.
 const LOG_PATTERNS: &str = "log-patterns.yaml";

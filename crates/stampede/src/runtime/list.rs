@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stampede_model::record::CustomBuild;
 
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
 use super::locate;
-use crate::store::record::CustomBuild;
 
 /// One line of `stampede runtimes`.
 #[derive(Clone, Debug, Serialize)]

@@ -10,12 +10,12 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use stampede_model::record::CustomBuild;
 
 use super::catalogue::RuntimeDirectory;
 use super::error::RuntimeError;
 use super::manifest::Need;
 use super::problem::ProgramSource;
-use crate::store::record::CustomBuild;
 
 /// The parts of the environment that decide where things are found. Passed in as a value, so that a
 /// test can make it empty.

@@ -60,7 +60,7 @@ pub(crate) use copy::{is_left_out, rewrite_settings_paths, some as copy_some};
 pub use database::{CountError, ROLE as DATABASE_ROLE};
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::{env_notices, learn_secrets};
-pub use error::{RuntimeError, ended, has, nearest};
+pub use error::{RuntimeError, nearest};
 pub use evidence::FpmStatusPage;
 pub use list::{RuntimeListing, RuntimeState, describe_runtime, list};
 pub use locate::{ExtensionError, LIB, ResolvedNeed, SearchPaths};
@@ -69,10 +69,7 @@ pub use manifest::{AppKind, BuildRecipe, HeldBy, Mode, Release, RuntimeManifest}
 pub use own_database::{
     DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, choose_seed, own_database, with_scratch_database,
 };
-pub use page::{
-    Accepts, FollowedRedirects, PageRequest, PageResult, Redirect, RedirectLoop, Site, is_redirect,
-    path_on_same_host, request_page,
-};
+pub use page::{Accepts, PageRequest, PageResult, Site, path_on_same_host, request_page};
 pub(crate) use pages::{AnswerContext, Pages};
 pub use php_errors::PhpErrors;
 pub(crate) use plain::{PlainConnector, agent as plain_agent};

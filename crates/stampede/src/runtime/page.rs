@@ -4,11 +4,12 @@
 //! app it is the measured page, or `/` where no page is named. A redirect on the same host is
 //! followed, as a browser does: `/` of many apps leads to `/en/` or to `/login`.
 
-use std::fmt;
+use stampede_model::redirect::FollowedRedirects;
+use stampede_model::redirect::HOPS_MAX;
+use stampede_model::redirect::Redirect;
+use stampede_model::redirect::RedirectLoop;
+use stampede_model::redirect::is_redirect;
 use std::time::Duration;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::answer::Answer;
@@ -93,17 +94,6 @@ fn expects_nothing(expect: &Expect) -> bool {
         && expect.status == plain.status
 }
 
-/// One redirect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Redirect {
-    /// Path that was asked.
-    pub from: String,
-    /// HTTP status.
-    pub status: u16,
-    /// Header `Location` as it came.
-    pub location: String,
-}
-
 /// The answer of a page after redirects on the same host were followed.
 #[derive(Clone, Debug)]
 pub struct PageResult {
@@ -130,49 +120,6 @@ impl PageResult {
         is_redirect(self.answer.status)
             .then(|| RedirectLoop { first: first.clone(), last: self.path.clone() })
     }
-}
-
-/// Redirects that were followed to their end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FollowedRedirects {
-    /// Path that was asked.
-    pub from: String,
-    /// HTTP status of the first.
-    pub status: u16,
-    /// Path where they led.
-    pub to: String,
-}
-
-impl fmt::Display for FollowedRedirects {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` redirects to `{}` ({})", self.from, self.to, self.status)
-    }
-}
-
-/// More redirects than anybody follows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RedirectLoop {
-    /// The first of them.
-    pub first: Redirect,
-    /// Path of the last that was followed.
-    pub last: String,
-}
-
-impl fmt::Display for RedirectLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Redirect { from, status, location } = &self.first;
-        write!(
-            f,
-            "`{from}` redirects ({status}) to `{location}`, and that again and again: {HOPS_MAX} \
-             redirects were followed, the last to `{}`",
-            self.last
-        )
-    }
-}
-
-/// Whether a status is a redirect that a client follows.
-pub const fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 /// Asks `site` for a page of `app` and follows its redirects.
@@ -263,10 +210,6 @@ pub fn path_on_same_host(
     let path = url.path().strip_prefix(base).filter(|path| path.starts_with('/'))?;
     Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
 }
-
-/// The most redirects that are followed. An app needs one or two; a user of a browser or curl would
-/// accept no more than these.
-const HOPS_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {

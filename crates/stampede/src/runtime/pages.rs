@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use sha2::{Digest, Sha256};
 use stampede_mask::{mask_foreign, mask_secrets};
+use stampede_model::record::PageRecord;
+use stampede_model::redirect::is_redirect;
 
 use super::answer::{Answer, gist};
 use super::app::App;
-use super::page::{Site, is_redirect};
+use super::page::Site;
 use super::stable::{without_place, without_times, without_tokens};
 use crate::interrupt;
 use crate::plan::model::RequestSpec;
-use crate::store::record::PageRecord;
 
 /// The timeout of one answer, since some pages are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);

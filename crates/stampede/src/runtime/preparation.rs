@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
 use super::app::App;
@@ -19,7 +20,7 @@ use super::problem::PrepareEnd;
 use super::start::{Failure, StackHandle, Supervisor};
 use super::user::User;
 use crate::interrupt;
-use crate::keeper::spec::{Exit, ProcessSpec, StackSpec, StopSpec};
+use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 
 /// Finds the PHP that runs the scripts. It is PHP's command line, the same for all runtimes, so
 /// that the results are the same for all. `in_plan` is the path that the plan gives.

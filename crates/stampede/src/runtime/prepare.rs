@@ -11,6 +11,7 @@ use std::time::Duration;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
+use stampede_model::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::time::Nanos;
 
 use super::app::App;
@@ -40,7 +41,6 @@ use crate::fresh;
 use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
-use crate::store::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 
 /// Where a stack may run, and what is done besides.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
 
 use super::database::ROLE;
 use super::error::RuntimeError;
-use super::page::{PageResult, is_redirect, request_page};
+use super::page::{PageResult, request_page};
 use super::prepare::PreparedStack;
 use super::start::RunningStack;
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::record::{ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
 
 use super::answer::{Answer, client, get_with};
@@ -16,11 +18,10 @@ use super::page::{PageRequest, PageResult, Site};
 use super::port::{self, HOST};
 use super::prepare::{PreparedStack, StackSetup};
 use crate::interrupt;
-use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup, StackSpec};
+use crate::keeper::spec::{ProcessGroup, StackSpec};
 use crate::keeper::{Keeper, Stack};
 use crate::monitor;
 use crate::observed::ObservedRuntime;
-use crate::store::record::{ObservedState, RuntimeRecord};
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
 /// it; tests have a simpler implementation.

@@ -6,20 +6,21 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use stampede_mask::mask_foreign;
+use stampede_model::fact::{Fact, Observation};
+use stampede_model::record::{ObservedState, OpcacheState};
+use stampede_model::redirect::is_redirect;
 use ureq::Agent;
 
 use super::answer::{Answer, client, get, missing_version_text, sha256};
 use super::app::App;
 use super::error::RuntimeError;
 use super::fastcgi;
-use super::page::{Accepts, Site, is_redirect};
+use super::page::{Accepts, Site};
 use super::pages::{AnswerContext, Pages};
 use super::port;
 use super::problem::{Unverified, VerifyRequest};
 use super::start::RunningStack;
-use crate::fact::{Fact, Observation};
 use crate::plan::model::RequestSpec;
-use crate::store::record::{ObservedState, OpcacheState};
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);

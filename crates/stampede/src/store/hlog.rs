@@ -15,11 +15,11 @@ use hdrhistogram::serialization::interval_log::{
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use serde::Serialize;
 use stampede_model::counts::TimeSet;
+use stampede_model::fact::stored::Damage;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::StoreError;
-use crate::fact::stored::Damage;
 
 /// What is wrong with a line of a histogram log.
 #[derive(Debug, thiserror::Error, Serialize)]

@@ -11,15 +11,11 @@
 //! `begun.json`. While a run is written its `run.json` is locked. The kernel releases the lock when
 //! the writer is gone. A run is useless without its record, so a failure to write fails the run.
 
-mod case;
 pub mod directory;
-pub mod expectations;
 pub mod hlog;
 mod log;
 pub mod name;
 pub mod read;
-pub mod record;
-mod unknown;
 mod write;
 
 use std::io;
@@ -27,7 +23,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::fact::stored::Damage;
 pub use directory::{RunDirectory, TrialDirectory};
 use hlog::HistogramError;
 pub use name::run_id;
@@ -35,8 +30,9 @@ pub use read::{
     Rows, RunState, StoredRun, StoredTrial, directories, ended_trials, left_out, no_run,
     read_below, read_record, read_run, runs,
 };
-use record::FORMAT;
 pub use stampede_mask::{MASK, mask_secrets};
+use stampede_model::fact::stored::Damage;
+use stampede_model::record::FORMAT;
 
 /// The default directory for runs, in the current directory.
 pub const RESULTS: &str = "stampede-results";

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stampede_model::counts::TimeSet;
-
-use super::record::{
+use stampede_model::fact::stored::Damage;
+use stampede_model::record::{
     CaseRecord, CustomBuild, ErrorRecord, FORMAT, RunRecord, SecondRecord, TrialRecord,
 };
+use stampede_model::sample::ResourceSample;
+
 use super::{StoreError, hlog, log};
 use crate::causes::cause;
-use crate::fact::stored::Damage;
-use crate::monitor::sample::ResourceSample;
 
 /// A run that was read: its records now, the rest of each trial when asked for.
 #[derive(Clone, Debug)]

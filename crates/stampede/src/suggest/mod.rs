@@ -5,13 +5,14 @@ mod written;
 
 use std::collections::BTreeMap;
 
+use stampede_model::fact::app::Unsuited;
+use stampede_model::fact::{Cause, Notice};
+use stampede_model::words;
+
 use crate::causes::cause;
-use crate::fact::app::Unsuited;
-use crate::fact::{Cause, Notice};
 use crate::plan::model::{RuntimeChoice, RuntimeSource};
 use crate::plan::{LENGTH, MissingParts, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
-use crate::summary::words;
 
 pub use written::plan_text;
 

@@ -1,10 +1,10 @@
 //! Writes the plan of `stampede init`: the suggestion, with alternatives as comments.
 
-use crate::fact;
-use crate::plan::model::AppKind;
-use crate::runtime::App;
+use stampede_model::fact;
 
 use super::{SuggestedRuntime, Suggestion};
+use crate::plan::model::AppKind;
+use crate::runtime::App;
 
 /// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and
 /// `cpus` is the number of CPUs of the whole stack.

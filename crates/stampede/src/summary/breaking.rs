@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::expectation as asked;
+use stampede_model::expectation::{Bound, Expectation, Relation, Side};
 use stampede_model::failure::FailureKind;
 use stampede_model::load::Arrivals;
+use stampede_model::record::{CaseRecord, Validity};
 use stampede_model::schedule::{Segment, Segments};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{CutOff, Ranked, rank};
@@ -15,8 +18,6 @@ use super::input::TrialData;
 use super::model::{CaseSummary, Figure, TimeFigures};
 use super::over_time::{DueSecond, by_due_second};
 use super::trial::time_figures;
-use crate::plan::model::{self as asked, Bound, Expectation, Relation, Side};
-use crate::store::record::{CaseRecord, Validity};
 
 /// The breaking point of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,7 +128,7 @@ impl Rising {
         let (second, expected) = broken.min_by_key(|(second, _)| *second)?;
         let (before, after) = due.split_at(second);
         let (response_time_ns, response_time_ns_ok) = times(before, load.timeout_ns);
-        let in_flight = |rows: &[crate::store::record::SecondRecord]| {
+        let in_flight = |rows: &[stampede_model::record::SecondRecord]| {
             rows.iter().map(|row| row.in_flight_max).max().unwrap_or(0)
         };
         let (earlier, later) = trial.seconds.split_at(second);

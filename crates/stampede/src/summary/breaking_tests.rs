@@ -1,7 +1,7 @@
 use proptest::prelude::*;
+use stampede_model::record::LoadModel;
 
 use super::*;
-use crate::store::record::LoadModel;
 
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 2_000_000_000;

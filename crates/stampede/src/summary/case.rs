@@ -1,5 +1,9 @@
 //! Computes the summary of one case from its trials.
 
+use stampede_model::fact::{Fact, Reason, Server};
+use stampede_model::record::expectations::WrittenExpectation;
+use stampede_model::record::{CaseRecord, Provider, Validity};
+
 use super::breaking::{self, Rising};
 use super::in_flight::InFlight;
 use super::input::{RunData, TrialData};
@@ -11,9 +15,6 @@ use super::model::{
 };
 use super::pages::Pages;
 use super::{exhausted, over_time, trial, why};
-use crate::fact::{Fact, Reason, Server};
-use crate::store::expectations::WrittenExpectation;
-use crate::store::record::{CaseRecord, Provider, Validity};
 
 /// Computes the case with this index in `RunRecord::cases`.
 pub fn summarize(run: &RunData, index: usize) -> CaseSummary {

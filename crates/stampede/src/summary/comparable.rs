@@ -1,11 +1,12 @@
 //! Determines whether all runtimes served the same app on the same PHP, as observed and not as the
 //! plan asks for.
 
+use stampede_model::fact::Fact;
+use stampede_model::record::{TrialRecord, Validity};
+
 use super::input::RunData;
 use super::model::{CaseSummary, Group};
-use crate::fact::Fact;
 use crate::observed::{self, ObservedRuntime};
-use crate::store::record::{TrialRecord, Validity};
 
 /// Records in the cases of a group how each differs from what most of them showed.
 pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {

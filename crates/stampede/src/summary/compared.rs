@@ -1,33 +1,12 @@
 //! The figure that rows are compared by, and each row's comparison with the baseline: a part of
 //! `summary.json`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::primary::Primary;
 use stampede_stats::baseline::{self, Relation, RoundsNeeded};
 use stampede_stats::estimate::Estimate;
 
-use crate::fact::{Fact, NotCompared};
-
-/// The figure that cases are sorted and compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Primary {
-    /// p95 of the response time, for the open model.
-    ResponseTimeP95,
-    /// Median of the response time, if a trial has too few requests for a p95.
-    ResponseTimeP50,
-    /// Mean of the response time, if there are too few requests even for a median.
-    ResponseTimeMean,
-    /// Correct answers per second, for the closed model.
-    Throughput,
-}
-
-impl Primary {
-    /// Whether a higher value is better.
-    pub fn is_more_better(self) -> bool {
-        self == Primary::Throughput
-    }
-}
+use stampede_model::fact::{Fact, NotCompared};
 
 /// The comparison of one row with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

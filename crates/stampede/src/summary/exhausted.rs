@@ -8,16 +8,16 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::{Fact, Notice};
+use stampede_model::record::{LoadModel, LogSignal, Provider, RunRecord, Validity};
+use stampede_model::sample::ResourceSample;
 
 use super::input::TrialData;
 use super::model::{CaseSummary, TrialSummary};
 use super::why::facts::Facts;
 use super::why::limits::{self, ALL_BUSY_SHARE, CPU_FULL, CPU_ROOM, WORKERS_ROOM};
 use super::why::server;
-use crate::fact::{Fact, Notice};
-use crate::monitor::sample::ResourceSample;
 use crate::runtime::DATABASE_ROLE;
-use crate::store::record::{LoadModel, LogSignal, Provider, RunRecord, Validity};
 
 /// A resource of the stack, or of the load generator, that was exhausted. Shares are 0 … 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,16 +3,17 @@
 
 use std::cmp::Ordering;
 
+use stampede_model::fact::NotCompared;
+use stampede_model::primary::Primary;
+use stampede_model::record::{RunRecord, Validity};
 use stampede_model::schedule::{Segment, Segments};
 use stampede_stats::compare::MARGIN;
 use stampede_stats::letters::significance_groups;
 use stampede_stats::{baseline, drift};
 
 use super::model::{
-    CaseSummary, CaseVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel, Primary,
+    CaseSummary, CaseVerdict, Comparison, Drift, Figure, Figures, Group, LoadModel,
 };
-use crate::fact::NotCompared;
-use crate::store::record::{RunRecord, Validity};
 
 /// The groups of a run in the plan's order. Nothing is compared yet.
 pub fn of(record: &RunRecord) -> Vec<Group> {
@@ -121,7 +122,7 @@ fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
         return Primary::Throughput;
     }
     let too_few =
-        |primary: Primary| cases.iter().any(|case| primary.figure(&case.figures) == Figure::TooFew);
+        |primary: Primary| cases.iter().any(|case| case.figures.of(primary) == Figure::TooFew);
     if !too_few(Primary::ResponseTimeP95) {
         Primary::ResponseTimeP95
     } else if !too_few(Primary::ResponseTimeP50) {
@@ -131,21 +132,21 @@ fn primary(model: LoadModel, cases: &[CaseSummary]) -> Primary {
     }
 }
 
-impl Primary {
-    /// The value of this figure.
-    pub fn figure(self, figures: &Figures) -> Figure {
-        match self {
-            Primary::ResponseTimeP95 => figures.response_time_ns.p95,
-            Primary::ResponseTimeP50 => figures.response_time_ns.p50,
-            Primary::ResponseTimeMean => figures.response_time_ns.mean,
-            Primary::Throughput => figures.throughput_per_second,
+impl Figures {
+    /// The value of the figure that cases are compared by.
+    pub fn of(&self, primary: Primary) -> Figure {
+        match primary {
+            Primary::ResponseTimeP95 => self.response_time_ns.p95,
+            Primary::ResponseTimeP50 => self.response_time_ns.p50,
+            Primary::ResponseTimeMean => self.response_time_ns.mean,
+            Primary::Throughput => self.throughput_per_second,
         }
     }
 }
 
 /// Whether the case can be ranked by the figure: it has the figure and a correct answer.
 fn has(primary: Primary, case: &CaseSummary) -> bool {
-    case.counts.ok > 0 && primary.figure(&case.figures).value().is_some()
+    case.counts.ok > 0 && case.figures.of(primary).value().is_some()
 }
 
 /// The order of cases. First come those with the figure, the best first, then those where it
@@ -162,9 +163,9 @@ fn order(primary: Primary, a: &CaseSummary, b: &CaseSummary) -> Ordering {
     class(a).cmp(&class(b)).then_with(|| {
         let value = |case: &CaseSummary| match class(case) {
             0 if primary == Primary::Throughput => {
-                primary.figure(&case.figures).value().map(|value| -value)
+                case.figures.of(primary).value().map(|value| -value)
             }
-            0 => primary.figure(&case.figures).value(),
+            0 => case.figures.of(primary).value(),
             _ => case.counts.ok_share().map(|share| -share),
         };
         value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0))
@@ -176,7 +177,7 @@ fn known(primary: Primary, case: &CaseSummary, round: u32) -> Option<f64> {
     case.trials
         .iter()
         .find(|trial| trial.round == round && trial.verdict != Validity::Invalid)
-        .and_then(|trial| primary.figure(&trial.figures).known())
+        .and_then(|trial| trial.figures.of(primary).known())
         .filter(|value| *value > 0.0)
 }
 
@@ -204,7 +205,7 @@ pub fn why_not(primary: Primary, case: &CaseSummary) -> Option<NotCompared> {
     if too_many && case.breaking.is_none() {
         return Some(NotCompared::Failed { failed_share, kinds: case.counts.worst_kinds() });
     }
-    match primary.figure(&case.figures) {
+    match case.figures.of(primary) {
         Figure::Exact(_) => None,
         Figure::AtLeast(_) => Some(NotCompared::LowerBound {}),
         Figure::Failed => Some(NotCompared::PercentileFailed {}),

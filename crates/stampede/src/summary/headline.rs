@@ -3,12 +3,16 @@
 //! The headline claims only what a comparison shows. It never says which of two rows is better if
 //! neither is the baseline.
 
+use stampede_model::fact::NotCompared;
+use stampede_model::primary::Primary;
+use stampede_model::primary::noun;
+use stampede_model::primary::short;
+use stampede_model::record::LoadShape;
+use stampede_model::words;
+
 use super::compared::Standing;
 use super::group::why_not;
-use super::model::{CaseSummary, Comparison, Figure, Group, LoadModel, Primary};
-use super::words;
-use crate::fact::NotCompared;
-use crate::store::record::LoadShape;
+use super::model::{CaseSummary, Comparison, Figure, Group, LoadModel};
 
 /// Sentences about a group whose rows are sorted, the best first, of a run of `rounds` rounds.
 pub fn of(group: &Group, cases: &[CaseSummary], rounds: u32) -> String {
@@ -432,7 +436,7 @@ pub fn capital(text: &str) -> String {
 
 /// The value of a row's primary figure.
 fn value(primary: Primary, case: &CaseSummary) -> Option<String> {
-    let value = match primary.figure(&case.figures) {
+    let value = match case.figures.of(primary) {
         Figure::Exact(estimate) => estimate.value,
         _ => return None,
     };
@@ -453,30 +457,10 @@ fn doubt(case: &CaseSummary) -> &'static str {
     }
 }
 
-/// The primary figure in words.
-pub fn noun(primary: Primary) -> &'static str {
-    match primary {
-        Primary::ResponseTimeP95 => "p95 of response time",
-        Primary::ResponseTimeP50 => "median of response time",
-        Primary::ResponseTimeMean => "mean response time",
-        Primary::Throughput => "throughput",
-    }
-}
-
-/// The primary figure in a word or two.
-pub fn short(primary: Primary) -> &'static str {
-    match primary {
-        Primary::ResponseTimeP95 => "p95",
-        Primary::ResponseTimeP50 => "median",
-        Primary::ResponseTimeMean => "mean response time",
-        Primary::Throughput => "throughput",
-    }
-}
-
 /// The interval of the figure that cases are sorted by. A unit that both ends share is given once:
 /// `3.41` and `3.78 ms`, but `981 µs` and `1.02 ms`.
 pub fn own_interval(primary: Primary, case: &CaseSummary) -> Option<(String, String)> {
-    let (low, high) = primary.figure(&case.figures).interval()?;
+    let (low, high) = case.figures.of(primary).interval()?;
     if primary == Primary::Throughput {
         return Some((words::rate(low), words::rate(high)));
     }

@@ -7,10 +7,10 @@
 //! connection.
 
 use serde::{Deserialize, Serialize};
+use stampede_model::record::Validity;
 
 use super::input::TrialData;
 use super::model::TrialSummary;
-use crate::store::record::Validity;
 
 /// The mean number of requests in flight, as counted and as Little's law predicts it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,8 +66,9 @@ pub const OFF_SHARE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::record::TrialRecord;
+
     use super::*;
-    use crate::store::record::TrialRecord;
     use crate::summary::TrialData;
 
     fn trial(change: impl Fn(&mut TrialRecord)) -> TrialData {

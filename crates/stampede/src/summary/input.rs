@@ -1,13 +1,13 @@
 //! Reads from disk what a summary is computed from.
 
 use stampede_model::counts::TimeSet;
+use stampede_model::fact::stored::Damage;
+use stampede_model::fact::{Fact, Notice};
+use stampede_model::record::{RunRecord, SecondRecord, TrialRecord};
+use stampede_model::sample::ResourceSample;
 
 use super::breaking::rising_schedule;
 use super::steady;
-use crate::fact::stored::Damage;
-use crate::fact::{Fact, Notice};
-use crate::monitor::sample::ResourceSample;
-use crate::store::record::{RunRecord, SecondRecord, TrialRecord};
 use crate::store::{Rows, RunState, StoreError, StoredRun, StoredTrial, left_out};
 
 /// A run as read from disk.

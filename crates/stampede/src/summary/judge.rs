@@ -1,6 +1,10 @@
 //! Judges whether a case meets an expectation: `p95 < 100ms`, `ok >= 99.9%`.
 
 use stampede_model::counts::TimeSet;
+use stampede_model::expectation as asked;
+use stampede_model::expectation::{Bound, Expectation, Side};
+use stampede_model::fact::FigureUnit;
+use stampede_model::record::{LoadRecord, Validity};
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
@@ -8,9 +12,6 @@ use super::model::{
     CaseSummary, ExpectedOutcome, Figure, Figures, Found, LoadModel, Stat, TimeFigures,
 };
 use super::trial;
-use crate::fact::FigureUnit;
-use crate::plan::model::{self as asked, Bound, Expectation, Side};
-use crate::store::record::{LoadRecord, Validity};
 
 /// Judges one expectation for one case. `trials` are the case's trials as read, from which a
 /// percentile is computed that is not among the case's figures. Times are response times in the

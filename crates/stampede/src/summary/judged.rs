@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::fact::Found;
-use crate::fact::{Fact, figure};
-use crate::plan::model::Bound;
+use stampede_model::expectation::Bound;
+pub use stampede_model::fact::Found;
+use stampede_model::fact::{Fact, figure};
 
 /// An expectation and its outcome for a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

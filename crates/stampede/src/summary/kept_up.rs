@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use stampede_model::counts::{Counts, End};
+use stampede_model::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
 
 use super::input::TrialData;
 use super::model::TrialSummary;
 use super::steady::is_constant;
 use super::why::facts::{Facts, SECOND, turned_away};
 use super::why::limits;
-use crate::store::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
 
 /// Whether a runtime kept up with a constant target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ mod tests {
     /// Judges ten seconds of a schedule with 100 requests due in each.
     fn of(schedule: &str, change: impl Fn(&mut TrialData)) -> Option<KeptUp> {
         let text = include_str!("../../tests/runs/format-2/trials/001-x/trial.json");
-        let mut record: crate::store::record::TrialRecord =
+        let mut record: stampede_model::record::TrialRecord =
             serde_json::from_str(text).expect("a trial");
         let load = record.load.as_mut().expect("a load");
         (load.counts.planned, load.schedule_lag_ns_sure) = (1_000, 0);
@@ -178,7 +178,7 @@ mod tests {
             resources: vec![],
         };
         change(&mut trial);
-        let run: crate::store::record::RunRecord =
+        let run: stampede_model::record::RunRecord =
             serde_json::from_str(include_str!("../../tests/runs/format-2/run.json"))
                 .expect("a run");
         let schedule = stampede_model::schedule::Segments::parse(schedule).ok();

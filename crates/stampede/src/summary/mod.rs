@@ -1,7 +1,7 @@
 //! Computes the summary of a run from its files. The computation is pure: it reads no clock and no
 //! file, so the same files give the same page a year later.
 
-use crate::fact::{Fact, Notice};
+use stampede_model::fact::{Fact, Notice};
 pub mod breaking;
 mod case;
 mod comparable;
@@ -24,7 +24,6 @@ pub mod pages;
 pub mod steady;
 mod trial;
 pub mod why;
-pub mod words;
 
 pub use input::{RunData, TrialData};
 pub use model::Summary;

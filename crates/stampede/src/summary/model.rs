@@ -6,18 +6,20 @@ use serde::{Deserialize, Serialize};
 use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
-pub use super::compared::{Comparison, Drift, Primary, Standing};
+pub use super::compared::{Comparison, Drift, Standing};
 use super::exhausted::Exhausted;
 use super::in_flight::InFlight;
 pub use super::judged::{ExpectedOutcome, Found, Validity};
+use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
+pub use stampede_model::primary::Primary;
+use stampede_model::record::{AutoRecord, Provider, Validity as Verdict};
+
 use super::kept_up::KeptUp;
 use super::over_time::{ErrorSpan, OverTime};
 use super::pages::Pages;
 use super::steady::Steady;
 use super::why::LimitingCause;
-use crate::fact::{self, Fact, Mismatch, Notice, Php, Reason};
-use crate::store::record::{AutoRecord, Provider, Validity as Verdict};
-pub use crate::store::record::{LoadModel, LoadShape};
+pub use stampede_model::record::{LoadModel, LoadShape};
 
 /// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -236,7 +238,7 @@ impl CaseReason {
 impl std::fmt::Display for CaseReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Some(judged) = self.judged else { return f.write_str(&self.text) };
-        let trials = super::words::number_list("trial", &self.trials);
+        let trials = stampede_model::words::number_list("trial", &self.trials);
         let judged = match judged {
             Verdict::Valid => "",
             Verdict::Suspect => " suspect",

@@ -1,11 +1,11 @@
 //! Finds the widest interval of a run, by which `rounds: auto` decides whether more rounds are
 //! needed.
 
+use stampede_model::fact::{IntervalOf, Widest};
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::width;
 
 use super::model::{Figure, Summary};
-use crate::fact::{IntervalOf, Widest};
 
 /// The widest interval among the primary figures of all cases and their ratios to the baseline.
 /// Both kinds count, because the table prints both with intervals and either may be wider. A ratio
@@ -16,7 +16,7 @@ pub fn widest(summary: &Summary, precision: f64) -> Widest {
     let mut all: Vec<(IntervalOf, Option<f64>)> = Vec::new();
     for group in &summary.groups {
         for case in summary.cases_of(group) {
-            if let Figure::Exact(estimate) = group.primary.figure(&case.figures) {
+            if let Figure::Exact(estimate) = case.figures.of(group.primary) {
                 let (figure, runtime) = (group.primary, case.runtime.clone());
                 all.push((IntervalOf::Figure { figure, runtime }, known(&estimate)));
             }
@@ -34,13 +34,6 @@ pub fn widest(summary: &Summary, precision: f64) -> Widest {
     let widest = all.into_iter().max_by(|a, b| size(a).total_cmp(&size(b)));
     let (of, width_share) = widest.map_or((None, None), |(of, width)| (Some(of), width));
     Widest { of, width_share, precision_share: precision }
-}
-
-impl Widest {
-    /// Whether the widest interval is as narrow as the precision asks for.
-    pub fn is_narrow(&self) -> bool {
-        self.of.is_none() || self.width_share.is_some_and(|width| width < self.precision_share)
-    }
 }
 
 fn known(estimate: &Estimate) -> Option<f64> {

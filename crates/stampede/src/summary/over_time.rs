@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stampede_model::counts::Counts;
 use stampede_model::failure::FailureKind;
+use stampede_model::record::{SecondRecord, Validity};
 
 use super::input::TrialData;
 use super::model::CaseSummary;
-use crate::store::record::{SecondRecord, Validity};
 
 /// A trial by second, one column per figure: entry 0 is the first second. `offered` counts a
 /// request in the second in which it was due (closed model: started). All other columns count it in

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::fact::stored::Identity;
+use stampede_model::fact::{Fact, Notice};
+
 use super::group;
 use super::model::{CaseSummary, FORMAT, Group, Summary};
-use crate::fact::stored::Identity;
-use crate::fact::{Fact, Notice};
 
 /// Several runs as one summary.
 #[derive(Clone, Debug)]

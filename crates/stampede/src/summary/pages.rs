@@ -1,12 +1,12 @@
 //! The pages that were measured, as each row answered them before the load.
 
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::{Fact, Mismatch};
+use stampede_model::record::{PageRecord, Validity};
 
 use super::input::TrialData;
 use super::model::CaseSummary;
-use crate::fact::{Fact, Mismatch};
 use crate::observed;
-use crate::store::record::{PageRecord, Validity};
 
 /// A row's answers when each page of the load was requested once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 //! Determines whether the answers to a constant load were stable from its beginning to its end.
 
 use serde::{Deserialize, Serialize};
+use stampede_model::record::{CaseRecord, LoadModel, TrialRecord, Validity};
 use stampede_model::schedule::Segment;
+use stampede_model::words;
 use stampede_stats::steady::{SECONDS_MIN, Steadiness, steadiness};
 
 use super::input::TrialData;
 use super::model::CaseSummary;
-use super::words;
-use crate::store::record::{CaseRecord, LoadModel, TrialRecord, Validity};
 
 /// Whether a trial was stable over time. This is only a flag: no second is left out because of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

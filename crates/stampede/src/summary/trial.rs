@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use stampede_model::counts::{End, TimeSet};
 use stampede_model::failure::FailureKind;
+use stampede_model::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
+use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
@@ -18,8 +20,6 @@ use super::model::{
 use super::over_time::OverTime;
 use super::steady::Steady;
 use super::why;
-use crate::monitor::sample::{ResourceSample, RoleSample};
-use crate::store::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 
 /// Computes the summary of one trial, valid or invalid.
 pub fn summarize(

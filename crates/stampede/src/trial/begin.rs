@@ -1,12 +1,12 @@
 //! Judges how a trial began: cold or not, and with which files preloaded.
 
 use serde_json::Value;
+use stampede_model::fact::{ColdOpcache, Server};
+use stampede_model::record::{TrialRecord, Validity};
 
 use super::measured::Measured;
 use super::verdict::Judgement;
-use crate::fact::{ColdOpcache, Server};
 use crate::plan::model::StartState;
-use crate::store::record::{TrialRecord, Validity};
 
 /// The notes and reasons about the trial's begin.
 pub(super) fn begin_facts(

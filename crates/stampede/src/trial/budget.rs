@@ -1,13 +1,14 @@
 //! Checks whether a plan's budget fits into this machine, and its workers into the budget.
 
+use stampede_model::fact::Notice;
+use stampede_model::machine::MachineFacts;
+use stampede_model::words;
+
 use super::refusal::Refusal;
-use crate::fact::Notice;
 use crate::keeper::Sharing;
-use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, BudgetFit, Plan};
 use crate::plan::{self, Subject};
 use crate::runtime::RuntimeTraits;
-use crate::summary::words;
 
 /// A budget that is larger than this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

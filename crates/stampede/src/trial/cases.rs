@@ -3,14 +3,14 @@
 
 use std::ffi::OsStr;
 
+use stampede_model::fact::{Fact, Notice, Reason, Server, Unfit};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
+use stampede_model::words;
 
-use crate::fact::{Fact, Notice, Reason, Server, Unfit};
 use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 use crate::runtime::{HeldBy, RuntimeTraits};
-use crate::summary::words;
 
 /// One runtime × app × load, as indices into the plan.
 #[derive(Clone, Debug, PartialEq)]

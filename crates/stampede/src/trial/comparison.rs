@@ -3,6 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use stampede_model::expectation::Expectation;
+use stampede_model::fact::{self, Fact, Notice};
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::expectations::{Expectations, WrittenExpectation};
+use stampede_model::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use stampede_model::time::Nanos;
 
 use super::cases::{self, Case};
@@ -12,15 +17,9 @@ use super::refusal::{
 };
 use super::{TrialContext, budget, executor, sent};
 use crate::external::External;
-use crate::fact::{self, Fact, Notice};
 use crate::keeper::{self, CpuSplit};
-use crate::machine::MachineFacts;
-use crate::plan::model::{
-    AppChoice, Budget, Expectation, LoadChoice, Plan, RuntimeSource, StartState,
-};
+use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
 use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
-use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run on this machine: every name is known, every program found, nothing started.

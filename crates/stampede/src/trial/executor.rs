@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
+use stampede_model::causes::chain;
+use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
+use stampede_model::fact::{Fact, Look, Notice};
+use stampede_model::record::{
+    AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, TrialRecord, Validity,
+};
 use stampede_model::time::Nanos;
 use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
 use super::{Retry, Subject, cases, trial};
-use crate::causes::chain;
-use crate::event::{Event, EventListener, RemainingTime, RemainingUntil};
-use crate::fact::{Fact, Look, Notice};
 use crate::interrupt;
 use crate::keeper;
 use crate::plan::model::Rounds;
-use crate::store::record::{
-    AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, TrialRecord, Validity,
-};
 use crate::store::{self, RunDirectory, StoreError};
 use crate::summary::{RunData, narrow, summarize};
 

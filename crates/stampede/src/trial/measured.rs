@@ -1,11 +1,13 @@
 //! Gives a trial one interface to what it sends to: a runtime that the trial starts and stops, or
 //! an external one.
 
+use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
+use stampede_model::record::{LoadRecord, LogEvidence, ObservedState, RuntimeRecord};
 
 use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;
-use crate::keeper::spec::{Exit, IsolationRecord, ProcessGroup};
+use crate::keeper::spec::ProcessGroup;
 use crate::monitor::WorkerPattern;
 use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, RuntimeSource};
@@ -14,7 +16,6 @@ use crate::runtime::{
     RunningStack, RuntimeError,
 };
 use crate::store::TrialDirectory;
-use crate::store::record::{LoadRecord, LogEvidence, ObservedState, RuntimeRecord};
 
 /// The measured runtime. All differences between the two kinds are in this file.
 pub enum Measured {

@@ -22,25 +22,24 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
+use stampede_model::event::{Event, EventListener, Phase};
+use stampede_model::fact::{Machine, Server, Traffic};
+use stampede_model::isolation::Exit;
+use stampede_model::record::{
+    LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
+};
+use stampede_model::redirect::FollowedRedirects;
+use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 
 use crate::causes::cause;
-use crate::event::{Event, EventListener, Phase};
-use crate::fact::{Machine, Server, Traffic};
 use crate::interrupt;
-use crate::keeper::spec::Exit;
-use crate::monitor::sample::ResourceSample;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use crate::runtime::{
-    self, App, Catalogue, FollowedRedirects, LogMarks, PageRequest, PageResult, PhpErrors,
-    Placement,
+    self, App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement,
 };
 use crate::store::TrialDirectory;
-use crate::store::record::{
-    LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
-};
-
 use measured::Measured;
 pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
 pub use paths::PagesError;

@@ -3,15 +3,15 @@
 use serde::Serialize;
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
+use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
+use stampede_model::record::PageRecord;
 
 use super::paths::PagesError;
 use crate::causes::cause;
 use crate::external::ExternalError;
-use crate::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
-use crate::store::record::PageRecord;
 
 /// Why nothing was measured. The variants are transparent: each error is shown with its own causes,
 /// as if it were not wrapped.

@@ -4,14 +4,15 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use stampede_model::fact::{Traffic, pages};
+use stampede_model::record::PageRecord;
+use stampede_model::redirect::{FollowedRedirects, Redirect, RedirectLoop, is_redirect};
 
 use super::Subject;
 use super::measured::Measured;
 use super::traffic::own_request;
-use crate::fact::{Traffic, pages};
 use crate::plan::model::RequestSpec;
-use crate::runtime::{FollowedRedirects, PageResult, Redirect, RedirectLoop, is_redirect};
-use crate::store::record::PageRecord;
+use crate::runtime::PageResult;
 
 /// The requests that the load sends: those of the plan. Where the plan has none: one for the app's
 /// own page, at the path to which redirects led.

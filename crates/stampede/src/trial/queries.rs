@@ -5,15 +5,15 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use stampede_model::counts::Counts;
+use stampede_model::fact::{Queries, Traffic};
+use stampede_model::record::Validity;
 
 use super::Subject;
 use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::causes::cause;
-use crate::fact::{Queries, Traffic};
 use crate::plan::model::RequestSpec;
 use crate::runtime::{App, CountError, Site as _};
-use crate::store::record::Validity;
 
 /// The number of queries that the database has answered so far, or why it could not be read.
 /// `None`: there is no database that can be asked.

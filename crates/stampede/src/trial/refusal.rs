@@ -3,18 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
+use stampede_model::fact::{self, Cause, Notice, Server};
+use stampede_model::record::CaseRecord;
+use stampede_model::words;
+
 use super::cases::Case;
 use crate::causes::cause;
 use crate::external::External;
-use crate::fact::{self, Cause, Notice, Server};
 use crate::plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
 use crate::plan::{self, Help, PlanError, Subject};
 use crate::runtime::{
     App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
     nearest,
 };
-use crate::store::record::CaseRecord;
-use crate::summary::words;
 
 /// Why a plan cannot run here.
 #[derive(Debug, thiserror::Error)]

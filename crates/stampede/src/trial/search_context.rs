@@ -2,24 +2,24 @@
 //! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
 //! in the run.
 
+use stampede_model::causes::chain;
+use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
+use stampede_model::fact::{self, Fact, Reason};
 use stampede_model::load::Model;
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::expectations::{Expectations, WrittenExpectation};
+use stampede_model::record::{
+    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
+};
 use stampede_model::time::Nanos;
 
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus, now};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
-use crate::causes::chain;
-use crate::event::{Event, EventListener, RemainingTime, RemainingUntil};
-use crate::fact::{self, Fact, Reason};
 use crate::keeper;
-use crate::machine::MachineFacts;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, RuntimeTraits, env_notices};
-use crate::store::expectations::{Expectations, WrittenExpectation};
-use crate::store::record::{
-    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
-};
 use crate::store::{
     RunDirectory, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id,
 };

@@ -1,12 +1,13 @@
 //! Describes what a case sends to which app, for the case's record. Two runs whose cases differ in
 //! it measure different things, whatever the names of their loads.
 
+use stampede_model::record::{SentRecord, Spread};
+use stampede_model::words;
+
 use super::traffic;
 use crate::plan::model::{LoadChoice, RequestSpec};
 use crate::runtime::{App, sha256};
 use crate::store::mask_secrets;
-use crate::store::record::{SentRecord, Spread};
-use crate::summary::words;
 
 /// The record of what a load sends to an app.
 pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {

@@ -3,7 +3,7 @@
 
 use stampede_model::time::Nanos;
 
-use crate::store::record::{TrialRecord, Validity};
+use stampede_model::record::{TrialRecord, Validity};
 
 /// The planned and the measured trial lengths, by case.
 #[derive(Clone, Debug)]

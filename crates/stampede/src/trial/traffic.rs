@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use stampede_load::spec::{Check, CpuSharing, Load, Rule};
 use stampede_load::traffic::{AnswerShape, Request, TrafficError};
 use stampede_model::load::{Arrivals, ConnectionHabit, Habits, Model, Until};
+use stampede_model::record::PageRecord;
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 
@@ -12,7 +13,6 @@ use super::measured::RequestTarget;
 use super::{Subject, TrialContext, paths};
 use crate::plan::model::{Client, KeepAlive, RequestSpec};
 use crate::runtime::App;
-use crate::store::record::PageRecord;
 
 /// The load of `subject`, sent through `request_target` from the CPUs of `ctx`.
 ///

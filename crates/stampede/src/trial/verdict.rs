@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{Counts, End};
+use stampede_model::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use stampede_model::failure::{FailureKind, Net};
+use stampede_model::record::{LoadRecord, Validity, Verdict};
+use stampede_model::sample::ResourceSample;
 
-use crate::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use crate::machine;
-use crate::monitor::sample::ResourceSample;
-use crate::store::record::{LoadRecord, Validity, Verdict};
 use crate::summary::in_flight::OFF_SHARE;
 
 /// A fact about a trial, and how the trial is judged because of it.

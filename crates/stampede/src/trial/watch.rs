@@ -7,15 +7,15 @@ use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
 use stampede_load::{Listener, Stop};
 use stampede_model::counts::Second;
+use stampede_model::event::{Event, EventListener, Phase};
+use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 
 use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
-use crate::event::{Event, EventListener, Phase};
 use crate::interrupt;
 use crate::monitor::Monitor;
-use crate::monitor::sample::ResourceSample;
 use crate::runtime::FpmStatusPage;
 use crate::store::TrialDirectory;
 

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::record::RuntimeRecord;
+
 use super::model::Line;
-use crate::store::record::RuntimeRecord;
 
 /// The configuration of a trial's runtime: file → lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

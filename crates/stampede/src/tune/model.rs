@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::Fact;
+use stampede_model::fact::search::{ChoiceFailed, Tuned};
 
 use crate::capacity::model::Point;
-use crate::fact::Fact;
-use crate::fact::search::{ChoiceFailed, Tuned};
 
 /// Raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;

@@ -1,9 +1,11 @@
 //! Formats a tuning as text: the chosen settings, the lines to copy, the table of points.
 
+use stampede_model::words;
+use stampede_model::words::target_rate;
+
 use super::model::{TunePoint, TuneReport};
 use crate::capacity::model::held_back;
-use crate::capacity::text::{rate, waiting};
-use crate::summary::words;
+use crate::capacity::text::waiting;
 
 /// Returns the text for the terminal.
 pub fn text(report: &TuneReport) -> String {
@@ -14,7 +16,7 @@ pub fn text(report: &TuneReport) -> String {
     let cpus = words::number_of(report.budget_cpus, "CPU");
     let objective = match report.rate_per_second {
         None => "the highest capacity".to_owned(),
-        Some(at) => format!("the least p95 at {}/s", rate(at)),
+        Some(at) => format!("the least p95 at {}/s", target_rate(at)),
     };
     let mut text = format!(
         "{} · {} · {cpus}{memory} · {objective} · {}\n\n{}\n",
@@ -55,7 +57,7 @@ fn remarks(report: &TuneReport) -> Vec<String> {
     if let Some(scaling) = &report.scaling {
         remarks.push(format!(
             "as measured, one worker handles {}/s; contention {:.3}, coherency {:.5}",
-            rate((scaling.one_worker_per_second * 10.0).round() / 10.0),
+            target_rate((scaling.one_worker_per_second * 10.0).round() / 10.0),
             scaling.contention,
             scaling.coherency
         ));
@@ -78,7 +80,7 @@ fn table(report: &TuneReport) -> String {
     let names: Vec<String> = points.iter().map(|point| name(point)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(8);
     let words_of = |value: f64| match report.rate_per_second {
-        None => rate(value.round()),
+        None => target_rate(value.round()),
         Some(_) => words::time(value),
     };
     let head = if report.rate_per_second.is_none() { "capacity/s" } else { "p95" };

@@ -1,5 +1,7 @@
 //! Searches for the best settings: decides which point is next. Its caller measures the points.
 
+use stampede_model::fact::Fact;
+use stampede_model::fact::search::{ChoiceFailed, Limited};
 use stampede_stats::best::{Gain, Point as MeasuredPoint, Tuner, Value};
 use stampede_stats::estimate::Estimate;
 
@@ -7,8 +9,6 @@ use super::model::TunePoint;
 use super::settings::{Setting, named};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch, LoadLevel, TrialSpec};
 use crate::capacity::model::{Ending, Limit, Point, Purpose, TrialOutcome};
-use crate::fact::Fact;
-use crate::fact::search::{ChoiceFailed, Limited};
 
 /// The goal of a tuning.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Tunes simulated runtimes whose results can be calculated.
 
+use stampede_model::fact::{Fact, FigureUnit, Found, Machine, Reason, Traffic};
+
 use super::*;
-use crate::fact::{Fact, FigureUnit, Found, Machine, Reason, Traffic};
 
 /// Workers that sleep 50 ms and need 2 ms of one CPU. Memory is exhausted at `memory_ends` workers.
 fn not_met(value: f64) -> Fact<Reason> {

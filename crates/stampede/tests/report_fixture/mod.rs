@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use stampede::fact::Fact;
-use stampede::monitor::sample::{ResourceSample, RoleSample};
-use stampede::store::record::{
+use stampede::summary::{RunData, TrialData};
+use stampede_model::counts::{Connections, Counts, End, TimeSet};
+use stampede_model::fact::Fact;
+use stampede_model::record::{
     CaseRecord, Closed, LoadModel, LoadRecord, ObservedState, PhaseRecord, RunRecord,
     RuntimeRecord, TrialRecord, Validity, Verdict,
 };
-use stampede::summary::{RunData, TrialData};
-use stampede_model::counts::{Connections, Counts, End, TimeSet};
+use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::schedule::Segments;
 use stampede_stats::histogram::Times;
 
@@ -172,7 +172,7 @@ fn record(number: u32, round: u32, case: usize, requests: &Requests) -> TrialRec
             before: Some(observed()),
             ..RuntimeRecord::default()
         },
-        isolation: stampede::keeper::spec::IsolationRecord {
+        isolation: stampede_model::isolation::IsolationRecord {
             memory_bytes: 1 << 30,
             ..Default::default()
         },

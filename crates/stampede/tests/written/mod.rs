@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use stampede::event::{Event, EventListener};
-use stampede::monitor::sample::{ResourceSample, RoleSample};
 use stampede::store::RunDirectory;
 use stampede::store::hlog::empty_time_set;
 use stampede::summary::RunData;
 use stampede_model::counts::{Counts, Second, TimeSet};
+use stampede_model::event::{Event, EventListener};
+use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::fixture::{self, MS, spread};

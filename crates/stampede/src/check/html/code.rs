@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::words;
+
 use super::element::{Element, classed, element};
 use super::{LISTED, block, left};
 use crate::check::code::{CodeScan, Suspect, SuspectKind};
 use crate::check::model::CheckReport;
 use crate::check::text;
-use crate::summary::words;
 
 /// Returns the suspects that no finding names. The reason for a kind is given once.
 pub fn section(report: &CheckReport) -> Element {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::words;
+
 use super::element::{Element, classed, element};
 use super::{block, left};
 use crate::check::analyze::{name, user_name};
 use crate::check::model::{CheckReport, CodeLocation, Finding, FindingKind, RuntimeResult, Step};
 use crate::check::text::{self, NOT_AGAIN};
 use crate::store::mask_secrets;
-use crate::summary::words;
 
 /// Returns the number of findings of each kind, without those accepted by the baseline.
 pub fn counts(checked: &RuntimeResult) -> Option<Element> {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use stampede_model::fact::NotSent;
 use url::Url;
 
 use super::links::{LinkTarget, Links, json_links, links, resolve};
@@ -10,7 +11,6 @@ use super::policy::method_and_target;
 use super::shape::Shapes;
 use super::{Policy, RequestList};
 use crate::check::model::{CheckRequest, SkippedRequest};
-use crate::fact::NotSent;
 
 /// Default number of pages.
 pub const PAGES: usize = 50;

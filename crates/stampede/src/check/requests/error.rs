@@ -144,7 +144,7 @@ mod tests {
     use crate::runtime::AppKind;
 
     fn shown(error: &RequestError) -> String {
-        format!("error: {}\n\nhint: {}\n", crate::causes::chain(error), error.hint())
+        format!("error: {}\n\nhint: {}\n", stampede_model::causes::chain(error), error.hint())
     }
 
     #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]

@@ -14,10 +14,10 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use shape::Shapes;
+use stampede_model::fact::NotSent;
 
 use crate::check::model::{CheckRequest, SkippedRequest};
-use crate::fact::NotSent;
+use shape::Shapes;
 
 pub use crawl::{Crawl, PAGES};
 pub use error::RequestError;

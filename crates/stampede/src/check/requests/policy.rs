@@ -1,11 +1,11 @@
 //! Decides which requests are not sent: those that may destroy something or end the session.
 
 use regex::Regex;
+use stampede_model::fact::NotSent;
 
 use super::RequestError;
 use super::words::{decoded, is_routing, pairs, parts, words};
 use crate::check::model::{CheckRequest, SkippedRequest};
-use crate::fact::NotSent;
 
 /// Methods that are sent by default: RFC 9110 section 9.2.1 calls them safe.
 pub const METHODS: &str = "GET,HEAD";

@@ -6,11 +6,11 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
+use stampede_model::fact::NotSent;
 
 use super::policy::method_and_target;
 use super::{RequestError, RequestList};
 use crate::check::model::{CheckRequest, SkippedRequest};
-use crate::fact::NotSent;
 use crate::runtime::AppKind;
 
 /// Returns the command that lists an app's routes: a script of its directory, with arguments.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use stampede_model::fact::NotSent;
+
 use super::words::{decoded, is_routing, pairs, parts};
 use crate::check::model::SkippedRequest;
-use crate::fact::NotSent;
 
 /// Most targets of a shape with a number, an id or a title: enough to see what one request leaves
 /// behind for the next.

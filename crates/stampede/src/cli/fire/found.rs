@@ -8,11 +8,11 @@ use stampede_load::report::LoadResult;
 use stampede_load::traffic::Tags;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::counts::End;
+use stampede_model::fact::{Fact, Generator, Traffic};
 use stampede_model::load::Model;
+use stampede_model::record::Validity;
+use stampede_model::sample::ResourceSample;
 
-use crate::fact::{Fact, Generator, Traffic};
-use crate::monitor::sample::ResourceSample;
-use crate::store::record::Validity;
 use crate::trial::verdict::Judgement;
 
 /// The first failed request of a kind, with secrets masked.

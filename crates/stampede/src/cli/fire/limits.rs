@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use stampede_load::spec::Load;
+use stampede_model::fact::Before;
+use stampede_model::fact::before::WIDEN;
 use stampede_model::load::{Address, ConnectionHabit, Model, Until};
+use stampede_model::machine::MachineFacts;
 use stampede_model::schedule::{MicroRate, Segment};
+use stampede_model::words;
 
 use crate::cli::fail::CommandError;
-use crate::fact::Before;
-use crate::fact::before::WIDEN;
-use crate::machine::MachineFacts;
-use crate::summary::words;
 
 /// Where the number of connections comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,15 +8,15 @@ use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::counts::End;
+use stampede_model::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::load::Address;
+use stampede_model::words;
 
 use super::ready::PreparedLoad;
 use super::report::Report;
 use crate::addresses::{self, shown};
 use crate::cli::fail::CommandError;
-use crate::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
-use crate::summary::words;
 
 /// Returns why a load has no correct answer. `None`: there is one, or no request was due, or the
 /// user stopped the load. The last counts only if some request was answered or none had ended.

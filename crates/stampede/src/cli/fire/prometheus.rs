@@ -6,10 +6,10 @@
 use std::fmt::Write as _;
 
 use stampede_load::report::LoadResult;
+use stampede_model::record::Validity;
 use stampede_stats::histogram::Times;
 
 use super::report::{Report, TimeNs, TimesNs};
-use crate::store::record::Validity;
 
 /// Returns all figures, with times in seconds. A percentile that falls on a failed request is
 /// `+Inf`, because such a request counts as slower than any answer.

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use stampede_load::autostop::{Autostop, Judge};
 use stampede_load::spec::{CpuSharing, EngineChoice, Load};
+use stampede_model::expectation::{Expectation, Figure};
+use stampede_model::fact::{Before, Fact, Reason, Traffic};
 use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
+use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
 
 use super::error::FireError;
@@ -13,9 +16,7 @@ use super::limits::{LimitSource, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
-use crate::fact::{Before, Fact, Reason, Traffic};
-use crate::machine::MachineFacts;
-use crate::plan::model::{Expectation, Figure, KeepAlive, LoadChoice};
+use crate::plan::model::{KeepAlive, LoadChoice};
 use crate::plan::tank::{self, Criterion, TankConfig};
 use crate::plan::{self, Overrides};
 use crate::reach::Reach;

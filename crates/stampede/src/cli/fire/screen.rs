@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use stampede_mask::{MaskingWriter, mask_secrets};
 use stampede_model::counts::Second;
+use stampede_model::event::{Event, EventListener as _, Phase};
 use stampede_model::load::Model;
 
 use self::picture::Dashboard;
 use self::terminal::AlternateScreen;
 use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
-use crate::event::{Event, EventListener as _, Phase};
 use crate::progress::plain::LineProgress;
 use crate::trial::cases;
 

@@ -1,14 +1,14 @@
 //! Formats the result of `fire` for people: easy to read, and plain text that can be pasted
 //! anywhere.
 
+use stampede_model::fact;
 use stampede_model::failure;
+use stampede_model::record::Validity;
+use stampede_model::words;
 
 use super::found::Example;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
-use crate::fact;
-use crate::store::record::Validity;
 use crate::summary::model::LoadModel;
-use crate::summary::words;
 
 /// Returns the summary. It begins with the verdict, followed by the load, its results and its
 /// times.

@@ -3,13 +3,13 @@
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
+use stampede_model::fact::{Before, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_stats::histogram::Times;
 
 use super::report::{EndReason, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
-use crate::fact::{Before, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use crate::schema_fits::fits;
 
 /// Sends load to `server` as the command does, and returns what `--json` would print.

@@ -20,8 +20,10 @@ pub(super) use mounts::Version;
 use tree::Tree;
 pub(super) use tree::is_full_root;
 
+use stampede_model::isolation::IsolationRecord;
+
 use super::kill::PATIENCE;
-use super::spec::{IsolationRecord, StackSpec};
+use super::spec::StackSpec;
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
 

@@ -1,10 +1,10 @@
 //! Builds the percentile curve of each case from all planned requests of its trials, merged.
 
+use stampede_model::record::Validity;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Percentile, Ranked};
 
 use super::model::{Curve, Number};
-use crate::store::record::Validity;
 use crate::summary::model::{CaseSummary, LoadModel};
 use crate::summary::{RunData, Summary, TrialData};
 

@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 
 use stampede_model::failure;
+use stampede_model::isolation::IsolationRecord;
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::{LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord};
+use stampede_model::sample::ResourceSample;
+use stampede_model::words;
 
 use super::super::evidence as words_of;
 use super::case_of;
 use super::model::{CaseEvidence, Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
-use crate::keeper::spec::IsolationRecord;
-use crate::machine::MachineFacts;
-use crate::monitor::sample::ResourceSample;
-use crate::store::record::{LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord};
 use crate::store::{StoredRun, StoredTrial};
 use crate::summary::in_flight::InFlight;
-use crate::summary::{RunData, Summary, TrialData, words};
+use crate::summary::{RunData, Summary, TrialData};
 
 /// The evidence of a run.
 pub fn of_run(stored: &StoredRun, data: &RunData, summary: &Summary) -> Evidence {

@@ -17,13 +17,12 @@ mod thin;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stampede_model::record::{RunRecord, TrialRecord};
 
-use crate::store::record::{RunRecord, TrialRecord};
 use crate::store::{StoreError, StoredRun};
 use crate::summary::model::CaseSummary;
 use crate::summary::overlay::Overlay;
 use crate::summary::{RunData, Summary, input, overlay};
-
 use model::{
     CaseEvidence, Curve, Download, Evidence, LiveUpdate, OverlaidRuntime, Run, RuntimeEvidence,
     Series, TrialEvidence,

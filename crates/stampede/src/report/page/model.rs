@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use stampede_model::fact::{Fact, Observation, Reason};
+use stampede_model::record::Validity;
 
-use crate::fact::{Fact, Observation, Reason};
 use crate::store::RunState;
-use crate::store::record::Validity;
 use crate::summary::Summary;
 
 /// Version of the format. It is raised when a field changes its meaning.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::fact::Notice;
+use stampede_model::fact::stored::MachinePart;
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::RunRecord;
+use stampede_model::words;
+
 use super::model::{CurrentTrial, Progress, Run, Series};
-use crate::fact::Notice;
-use crate::fact::stored::MachinePart;
-use crate::machine::MachineFacts;
 use crate::plan::Flags;
-use crate::store::record::RunRecord;
 use crate::store::{RunState, StoredRun};
-use crate::summary::words;
 
 /// The description of a single run.
 pub fn of(stored: &StoredRun) -> Run {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::record::SecondRecord;
+use stampede_model::sample::{ResourceSample, RoleSample};
 
 use super::case_of;
 use super::model::{Number, Resources, Series, Times};
 use super::thin::Thinning;
-use crate::monitor::sample::{ResourceSample, RoleSample};
-use crate::store::record::SecondRecord;
 use crate::store::{StoreError, StoredRun, StoredTrial};
 use crate::summary::model::LoadModel;
 use crate::summary::{RunData, Summary, TrialData};

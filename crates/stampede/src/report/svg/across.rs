@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use stampede_model::words::list;
+
 use super::RenderedChart;
 use super::chart::{Axis, Chart, Granularity, Line, Strength, most};
 use super::frame::Frame;
@@ -11,7 +13,6 @@ use super::scale::Scale;
 use super::words;
 use crate::report::page::Page;
 use crate::summary::model::{CaseSummary, Figure, Group, LoadModel};
-use crate::summary::words::list;
 
 /// The loads of one app and one model, the lightest first.
 struct Loads<'a> {

@@ -1,11 +1,12 @@
 //! Draws response time against offered rate, with the knee and the capacity of each runtime.
 
+use stampede_model::words::target_rate;
+
 use super::chart::{Axis, Chart, Granularity, Line, Mark, Strength};
 use super::frame::Frame;
 use super::look::SeriesStyle;
 use super::words;
 use crate::capacity::model::{CapacityReport, Limit};
-use crate::capacity::text::rate;
 
 /// The chart as a file. `None`: no trial had both a rate and answers.
 pub fn chart(report: &CapacityReport) -> Option<String> {
@@ -33,7 +34,7 @@ pub fn chart(report: &CapacityReport) -> Option<String> {
             at.map(|at| Mark {
                 at,
                 look,
-                words: format!("{} {what} {}/s", limit.runtime, rate(at.round())),
+                words: format!("{} {what} {}/s", limit.runtime, target_rate(at.round())),
             })
         };
         [at(limit.knee_per_second, "knee"), at(limit.capacity_per_second, "capacity")]

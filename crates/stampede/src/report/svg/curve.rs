@@ -1,13 +1,14 @@
 //! Draws the percentile curve, which shows how slow the slowest requests are. Each step to the
 //! right is ten times rarer.
 
+use stampede_model::words::list;
+
 use super::RenderedChart;
 use super::chart::{Axis, Chart, Line, Strength};
 use super::panel::Panel;
 use super::scale::{Scale, tail};
 use super::words;
 use crate::report::page::model::Curve;
-use crate::summary::words::list;
 
 /// The chart. `None`: no trial counts.
 pub fn of(panel: &Panel<'_>) -> Option<RenderedChart> {

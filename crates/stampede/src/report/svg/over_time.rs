@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stampede_model::words::list;
+
 use super::RenderedChart;
 use super::chart::{Axis, Chart, Granularity, Line, Strength, most};
 use super::look::SeriesStyle;
@@ -10,7 +12,6 @@ use super::view::{View, whole_and_parts};
 use super::words;
 use crate::report::page::model::{Number, Series, Times};
 use crate::summary::model::LoadModel;
-use crate::summary::words::list;
 
 /// All charts that have something to draw.
 pub fn of(panel: &Panel<'_>) -> Vec<RenderedChart> {

@@ -1,17 +1,18 @@
 //! Selects the cases of one app and load, and the trial of each that is drawn over time. That trial
 //! is the one in the middle by p95, as on the page.
 
+use stampede_model::fact;
+use stampede_model::record::Validity;
+use stampede_model::words as figures;
+
 use super::frame::Frame;
 use super::look::SeriesStyle;
 use super::scale::median;
 use super::words;
-use crate::fact;
 use crate::report::page::Page;
 use crate::report::page::model::Series;
 use crate::report::text;
-use crate::store::record::Validity;
 use crate::summary::model::{CaseSummary, Figures, Group, LoadModel, TimeFigures, TrialSummary};
-use crate::summary::words as figures;
 
 /// One app and load.
 pub struct Panel<'a> {

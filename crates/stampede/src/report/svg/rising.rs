@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::words::{list, rate};
+
 use super::RenderedChart;
 use super::chart::{Axis, Chart, Line, Mark, Strength};
 use super::panel::{Panel, TrialStatus};
@@ -10,7 +12,6 @@ use super::scale::{Scale, median};
 use super::words;
 use crate::report::page::model::Series;
 use crate::summary::model::LoadModel;
-use crate::summary::words::{list, rate};
 
 /// The chart. `None`: the load does not rise.
 pub fn of(panel: &Panel<'_>) -> Option<RenderedChart> {

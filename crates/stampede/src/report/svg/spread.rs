@@ -1,5 +1,9 @@
 //! Draws the distribution over trials: one point for each trial, with the interval over them.
 
+use stampede_model::primary::Primary;
+use stampede_model::record::Validity;
+use stampede_model::words as figures;
+
 use super::RenderedChart;
 use super::element::Element;
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
@@ -9,9 +13,7 @@ use super::scale::{Scale, ScaleKind, extent};
 use super::view::View;
 use super::words;
 use crate::report::figure_text;
-use crate::store::record::Validity;
-use crate::summary::model::{CaseSummary, Figure, Figures, Primary};
-use crate::summary::words as figures;
+use crate::summary::model::{CaseSummary, Figure, Figures};
 
 /// A figure that can be drawn.
 struct Metric {

@@ -1,8 +1,8 @@
 //! Words at the axes and in the notes of charts. A number and its unit cannot be separated by a
 //! line break.
 
-use crate::summary::words;
-pub use crate::summary::words::cut;
+use stampede_model::words;
+pub use stampede_model::words::cut;
 
 /// A narrow no-break space, between groups of three digits and before a unit.
 const THIN: &str = "\u{202f}";

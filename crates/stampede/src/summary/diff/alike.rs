@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::{CaseRecord, ObservedState, SentRecord, TrialRecord, Validity};
+use stampede_model::words;
+
 use super::model::Difference;
-use crate::machine::MachineFacts;
-use crate::store::record::{CaseRecord, ObservedState, SentRecord, TrialRecord, Validity};
-use crate::summary::{RunData, words};
+use crate::summary::RunData;
 
 /// Maps the name of a circumstance to its value, both as people read them.
 type Facts = BTreeMap<String, String>;

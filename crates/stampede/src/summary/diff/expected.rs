@@ -1,9 +1,10 @@
 //! Judges whether a change meets an expectation: `p95 worse < 5%`.
 
+use stampede_model::expectation::{Bound, Expectation, Figure, Side};
+use stampede_model::fact::{ChangeFound, ChangeUnit, NoChange};
+
 use super::model::{ChangeExpectation, Outcome, Pairing, Worse};
 use super::{CasePair, Measure, figures};
-use crate::fact::{ChangeFound, ChangeUnit, NoChange};
-use crate::plan::model::{Bound, Expectation, Figure, Side};
 
 /// An expectation that a comparison cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,12 +1,13 @@
 //! The figures by which two cases are compared: where their values are, which direction is better,
 //! and how they are worded.
 
-use crate::plan::model as asked;
-use crate::summary::input::TrialData;
-use crate::summary::model::{Figure, LoadModel, Stat, TimeFigures, TrialSummary};
-use crate::summary::{trial, words};
+use stampede_model::expectation as asked;
+use stampede_model::words;
 
 use super::model::Change;
+use crate::summary::input::TrialData;
+use crate::summary::model::{Figure, LoadModel, Stat, TimeFigures, TrialSummary};
+use crate::summary::trial;
 
 /// A figure to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]

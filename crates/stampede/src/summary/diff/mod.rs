@@ -22,13 +22,15 @@ pub use model::{
     Pairing, Side, SideNote, Worse,
 };
 
+use stampede_model::expectation::Expectation;
+use stampede_model::fact::{Fact, NoChange, Notice};
+use stampede_model::record::Validity;
+use stampede_model::record::expectations::WrittenExpectation;
+use stampede_model::words;
+
+use super::RunData;
 use super::input::TrialData;
 use super::model::{CaseSummary, Figure, Found, LoadModel, Summary, TrialSummary};
-use super::{RunData, words};
-use crate::fact::{Fact, NoChange, Notice};
-use crate::plan::model::Expectation;
-use crate::store::expectations::WrittenExpectation;
-use crate::store::record::Validity;
 
 /// A run, with its name in this comparison.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@
 use std::fmt;
 
 use serde::Serialize;
+use stampede_model::fact::{ChangeFound, Fact, NoChange, Notice};
 use stampede_stats::estimate::Estimate;
 
 use super::Measure;
-use crate::fact::{ChangeFound, Fact, NoChange, Notice};
 use crate::summary::model::{CaseReason, Figure, LoadModel};
 
 /// Version of the format. It is raised when a field changes its meaning.

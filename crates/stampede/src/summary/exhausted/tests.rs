@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::record::{LoadRecord, SecondRecord, TrialRecord};
+use stampede_model::sample::{ListenerSample, RoleSample, WorkersSample};
+
 use super::*;
-use crate::monitor::sample::{ListenerSample, RoleSample, WorkersSample};
-use crate::store::record::{LoadRecord, SecondRecord, TrialRecord};
 use crate::summary::RunData;
 
 const SECOND: u64 = 1_000_000_000;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use stampede_model::counts::{Counts, TimeSet};
 use stampede_model::failure::{FailureKind, Net};
+use stampede_model::record::{LoadRecord, LogEvidence, LogSignal, RuntimeRecord, TrialRecord};
+use stampede_model::sample::{ListenerSample, ResourceSample, RoleSample};
 
-use crate::monitor::sample::{ListenerSample, ResourceSample, RoleSample};
-use crate::store::record::{LoadRecord, LogEvidence, LogSignal, RuntimeRecord, TrialRecord};
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 

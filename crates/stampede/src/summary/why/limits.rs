@@ -1,14 +1,15 @@
 //! Judges the limits: the generator, memory, a CPU quota, workers and CPU, and whether none of them
 //! was reached.
 
+use stampede_model::fact::LimitFound;
+use stampede_model::fact::limit_found::{InUse, times_text};
+use stampede_model::record::{LogEvidence, LogSignal};
+use stampede_model::sample::ResourceSample;
+use stampede_model::words;
+
 use super::facts::Facts;
 use super::{Cause, Diagnosis, Novelty};
-use crate::fact::LimitFound;
-use crate::fact::limit_found::{InUse, times_text};
-use crate::monitor::sample::ResourceSample;
-use crate::store::record::{LogEvidence, LogSignal};
 use crate::summary::model::LoadModel;
-use crate::summary::words;
 
 /// The generator was at its limit, so the runtime's own limit is higher.
 pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {

@@ -16,10 +16,10 @@ mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::{Fact, LimitFound};
 
 use super::input::TrialData;
 use super::model::LoadModel;
-use crate::fact::{Fact, LimitFound};
 use facts::Facts;
 
 /// What limited a case, ordered by how directly it explains the figures.

@@ -1,9 +1,10 @@
 //! Judges causes inside PHP: an OPcache that is off, full or checks its files, and Xdebug.
 
+use stampede_model::fact::LimitFound;
+use stampede_model::record::ObservedState;
+
 use super::facts::Facts;
 use super::{Cause, Diagnosis, Novelty};
-use crate::fact::LimitFound;
-use crate::store::record::ObservedState;
 
 pub fn xdebug(facts: &Facts<'_>) -> Option<Diagnosis> {
     let shown = facts.runtime().before.as_ref()?;

@@ -3,16 +3,16 @@
 
 use std::cmp::Reverse;
 
+use stampede_model::fact::LimitFound;
+use stampede_model::fact::limit_found::{StatusCount, times_text};
 use stampede_model::failure::{FailureKind, Net};
+use stampede_model::record::{LogEvidence, LogSignal};
+use stampede_model::sample::ListenerSample;
+use stampede_model::words;
 
 use super::facts::Facts;
 use super::limits::line;
 use super::{Cause, Diagnosis, Novelty};
-use crate::fact::LimitFound;
-use crate::fact::limit_found::{StatusCount, times_text};
-use crate::monitor::sample::ListenerSample;
-use crate::store::record::{LogEvidence, LogSignal};
-use crate::summary::words;
 
 /// The web server logged that it accepts no more connections, and requests had to wait or were
 /// turned away. The log line alone is no cause: a server may log it long before a request waits.

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
+use stampede_model::fact::LimitFound;
+use stampede_model::isolation::IsolationRecord;
+use stampede_model::record::{
+    LoadRecord, LogEvidence, LogSignal, ObservedState, OpcacheState, RuntimeRecord, SecondRecord,
+    TrialRecord, Validity, Verdict,
+};
+use stampede_model::sample::{
+    ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
+};
 use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;
 use super::{Cause, LimitingCause, of_case, of_trial};
-use crate::fact::LimitFound;
-use crate::keeper::spec::IsolationRecord;
-use crate::monitor::sample::{
-    ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
-};
-use crate::store::record::{
-    LoadRecord, LogEvidence, LogSignal, ObservedState, OpcacheState, RuntimeRecord, SecondRecord,
-    TrialRecord, Validity, Verdict,
-};
 use crate::summary::input::TrialData;
 use crate::summary::model::LoadModel;
 

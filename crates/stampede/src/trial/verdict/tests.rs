@@ -1,10 +1,10 @@
 use stampede_model::counts::Connections;
+use stampede_model::fact::Mismatch;
+use stampede_model::record::{ObservedState, RequestedSetup};
+use stampede_model::sample::RoleSample;
 
 use super::*;
-use crate::fact::Mismatch;
-use crate::monitor::sample::RoleSample;
 use crate::observed::{ObservedRuntime, changed as changed_between};
-use crate::store::record::{ObservedState, RequestedSetup};
 
 fn load() -> LoadRecord {
     LoadRecord {

@@ -8,13 +8,13 @@ use ratatui::style::{Style, Stylize as _};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 use stampede_model::counts::Second;
+use stampede_model::event::Phase;
 use stampede_model::failure;
 use stampede_model::load::{Model, Until};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
-use crate::event::Phase;
 use crate::progress::tally::phase_word;
 use crate::progress::words;
 use crate::summary::model::LoadModel;

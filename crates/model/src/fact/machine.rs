@@ -1,0 +1,104 @@
+//! Reasons about the machine that a trial ran on.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::words;
+
+/// Something that the machine did, or could not do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Machine {
+    /// The kernel reads the clock with a system call, which is slow.
+    #[serde(rename = "slow_clock")]
+    SlowClock {
+        /// The name of the clock source.
+        source: String,
+    },
+    /// The host of this virtual machine took CPU time away (steal).
+    #[serde(rename = "steal")]
+    Steal {
+        /// The share of all CPU time, 0 … 1.
+        share: f64,
+    },
+    /// A CPU quota stopped the stack's processes at times.
+    #[serde(rename = "throttled")]
+    Throttled {
+        /// For how long, in nanoseconds.
+        throttled_ns: u64,
+    },
+    /// The kernel ended processes of the stack because memory ran out.
+    #[serde(rename = "out_of_memory")]
+    OutOfMemory {
+        /// Number of processes.
+        kills: u64,
+        /// Memory limit of the whole stack. 0: no limit.
+        limit_bytes: u64,
+    },
+    /// The stack's memory was full.
+    #[serde(rename = "memory_full")]
+    MemoryFull {
+        /// The most memory that was in use.
+        peak_bytes: u64,
+        /// Memory limit of the whole stack.
+        limit_bytes: u64,
+    },
+    /// The memory limit that was asked for is not in force.
+    #[serde(rename = "memory_limit_missing")]
+    MemoryLimitMissing {
+        /// The limit that was asked for.
+        limit_bytes: u64,
+    },
+    /// One address does not have enough ports for this many connections.
+    #[serde(rename = "ports_exhausted")]
+    PortsExhausted {
+        /// Number of local addresses that connections came from, starting at 127.0.0.1.
+        addresses: u32,
+    },
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |bytes: &u64| words::bytes(*bytes as f64);
+        match self {
+            Machine::SlowClock { source } => {
+                write!(
+                    f,
+                    "the clock source `{source}` is slow to read; `tsc` and `kvm-clock` are fast"
+                )
+            }
+            Machine::Steal { share } => {
+                write!(f, "the host took {:.1} % of the CPU time away (steal)", share * 100.0)
+            }
+            Machine::Throttled { throttled_ns } => {
+                write!(f, "the stack was throttled for {} ms", ms(*throttled_ns))
+            }
+            Machine::OutOfMemory { kills, limit_bytes } => write!(
+                f,
+                "{} because memory ran out{}; use fewer workers or more memory",
+                words::killed(*kills),
+                words::memory_limit(*limit_bytes)
+            ),
+            Machine::MemoryFull { peak_bytes, limit_bytes } => {
+                write!(f, "memory was full: {} of {}", bytes(peak_bytes), bytes(limit_bytes))
+            }
+            Machine::MemoryLimitMissing { limit_bytes } => write!(
+                f,
+                "the memory limit of {} is not in force here (`stampede doctor` says why)",
+                bytes(limit_bytes)
+            ),
+            Machine::PortsExhausted { addresses } => write!(
+                f,
+                "127.0.0.1 ran out of ports: connections came from {addresses} addresses of this machine, 127.0.0.1 \
+                 to 127.0.0.{addresses}"
+            ),
+        }
+    }
+}
+
+/// Milliseconds with two decimals.
+pub(super) fn ms(ns: u64) -> String {
+    format!("{:.2}", ns as f64 / 1e6)
+}

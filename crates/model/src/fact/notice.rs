@@ -1,0 +1,521 @@
+//! Notices for the reader of a whole run: choices that stampede made, parts that were skipped or
+//! not in force, and data that was lost.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::app::{Detected, NotTuned, Unsuited, Versions};
+use super::external::External;
+use super::server::with_todo;
+use super::stored::{Damage, Identity, MachinePart};
+use super::{Cause, Fact, Kind, Look, Reason, Unfit};
+use crate::time::Nanos;
+use crate::words;
+use crate::words::length;
+
+/// A notice about a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code")]
+pub enum Notice {
+    /// stampede chose the values that the user did not give.
+    #[serde(rename = "chosen")]
+    Chosen {
+        /// Flags that ask for the same values.
+        flags: Vec<String>,
+    },
+    /// More runtimes are installed than were chosen.
+    #[serde(rename = "also_installed")]
+    AlsoInstalled {
+        /// The names of those runtimes.
+        runtimes: Vec<String>,
+    },
+    /// Some runtimes were left out of the choice.
+    #[serde(rename = "left_out")]
+    LeftOut {
+        /// The names of those runtimes.
+        runtimes: Vec<String>,
+        /// The reason.
+        why: Unsuited,
+        /// What the user can do, in English. Null: nothing helps.
+        todo: Option<String>,
+    },
+    /// A runtime of the plan is not available and was skipped.
+    #[serde(rename = "runtime_skipped")]
+    RuntimeSkipped {
+        /// The runtime's name.
+        runtime: String,
+        /// The reason.
+        cause: Cause,
+        /// What the user can do, in English. Null: nothing helps.
+        todo: Option<String>,
+    },
+    /// A load was skipped because none of its runtimes is available.
+    #[serde(rename = "load_skipped")]
+    LoadSkipped {
+        /// The load's name.
+        load: String,
+    },
+    /// stampede detected the kind of app in a directory.
+    #[serde(rename = "app_detected")]
+    AppDetected {
+        /// The app's name.
+        app: String,
+        /// What was detected.
+        detected: Detected,
+    },
+    /// The app's `.env` has other values than those that the app is measured with.
+    #[serde(rename = "env_overruled")]
+    EnvOverruled {
+        /// The values in `.env`, such as `APP_ENV=dev APP_DEBUG=1`.
+        own: String,
+        /// The values that are used, such as `APP_ENV=prod APP_DEBUG=0`.
+        given: String,
+    },
+    /// The load reaches the app's own database.
+    #[serde(rename = "own_database")]
+    OwnDatabase {
+        /// The address of the database.
+        at: String,
+    },
+    /// The app is compared with another revision of itself.
+    #[serde(rename = "against")]
+    Against(Versions),
+    /// The budget has more CPUs than the machine: all CPUs are used.
+    #[serde(rename = "budget_cpus_too_many")]
+    CpusTooMany {
+        /// Number of CPUs asked for.
+        cpus: u32,
+        /// Number of CPUs of the machine.
+        machine_cpus: u32,
+    },
+    /// The budget has more memory than the machine: all memory is used.
+    #[serde(rename = "budget_memory_too_large")]
+    MemoryTooLarge {
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes that the machine has.
+        machine_bytes: u64,
+    },
+    /// Numbers of CPUs that this machine does not have were left out.
+    #[serde(rename = "cpus_left_out")]
+    CpusLeftOut {
+        /// The numbers of CPUs that are skipped.
+        asked: Vec<u32>,
+    },
+    /// The budget is split by role, so rows have unequal means.
+    #[serde(rename = "budget_split")]
+    BudgetSplit {
+        /// Each role with its number of CPUs.
+        cpus: Vec<(String, u32)>,
+    },
+    /// Stack and load share CPUs.
+    #[serde(rename = "cpus_shared")]
+    CpusShared {},
+    /// Stack and load run on hardware threads of the same core.
+    #[serde(rename = "cores_shared")]
+    CoresShared {},
+    /// The workers may not fit into the memory.
+    #[serde(rename = "workers_crowded")]
+    Crowded {
+        /// The runtime's name.
+        runtime: String,
+        /// Number of workers.
+        workers: u32,
+        /// The least memory that these workers need.
+        least_bytes: u64,
+        /// The memory that is available.
+        memory_bytes: u64,
+        /// Whether that is the machine's memory. False: it is the stack's limit.
+        is_machine: bool,
+    },
+    /// Keep-alive is off for all runtimes, because one of them does not suit it.
+    #[serde(rename = "keep_alive_off")]
+    KeepAliveOff {
+        /// The load's name.
+        load: String,
+        /// The name of that runtime.
+        runtime: String,
+        /// The reason.
+        unfit: Unfit,
+    },
+    /// URLs of other sites are requested from the app on this machine.
+    #[serde(rename = "other_sites")]
+    OtherSites {
+        /// Hosts named in the request file.
+        sites: Vec<String>,
+    },
+    /// Lengths and numbers of requests are multiplied by a factor.
+    #[serde(rename = "time_scale")]
+    TimeScale {
+        /// The factor.
+        scale: f64,
+    },
+    /// The rule by which `rounds: auto` stops.
+    #[serde(rename = "rounds_auto")]
+    RoundsAuto {
+        /// The numbers of rounds after which it checks.
+        looks: Vec<u32>,
+        /// The width that every interval must be below, as a share, 0 … 1.
+        precision: f64,
+        /// Time limit in nanoseconds: a round is not begun if it would end later than this after
+        /// the run's start.
+        max_time_ns: u64,
+    },
+    /// One check of `rounds: auto`.
+    #[serde(rename = "rounds_look")]
+    RoundsLook {
+        /// Why the run went on or stopped.
+        found: Fact<Look>,
+    },
+    /// A runtime is measured with its best number of workers.
+    #[serde(rename = "tuned")]
+    Tuned {
+        /// The runtime's name.
+        runtime: String,
+        /// The number of workers.
+        workers: u32,
+        /// The directory of the tuning.
+        run: String,
+        /// Whether the runtime was tuned only with the first of several apps.
+        first_app_alone: bool,
+    },
+    /// A runtime's best number of workers is not known.
+    #[serde(rename = "not_tuned")]
+    NotTuned {
+        /// The runtime's name.
+        runtime: String,
+        /// The reason.
+        why: NotTuned,
+    },
+    /// Loads whose rate is a share of the baseline's peak were left out.
+    #[serde(rename = "no_peak")]
+    NoPeak {
+        /// The baseline's name.
+        runtime: String,
+        /// The names of the loads.
+        loads: Vec<String>,
+        /// Why the baseline's peak is not known.
+        why: NoPeak,
+    },
+    /// Something was noticed about an external runtime.
+    #[serde(rename = "external")]
+    External {
+        /// The runtime's name.
+        runtime: String,
+        /// What was noticed.
+        found: External,
+    },
+    /// An external runtime is on another machine.
+    #[serde(rename = "external_on_another_machine")]
+    Elsewhere {
+        /// The runtime's name.
+        runtime: String,
+        /// The host.
+        host: String,
+    },
+    /// The run has not ended yet.
+    #[serde(rename = "under_way")]
+    UnderWay {
+        /// Number of planned trials.
+        planned: usize,
+        /// Number of trials that have ended.
+        ended: usize,
+    },
+    /// The run was ended early.
+    #[serde(rename = "ended_early")]
+    EndedEarly {
+        /// Number of planned trials.
+        planned: usize,
+        /// Number of trials that had ended.
+        ended: usize,
+    },
+    /// A trial was not finished, and does not count.
+    #[serde(rename = "trial_unfinished")]
+    Unfinished {
+        /// The name of the trial's directory.
+        trial: String,
+    },
+    /// A stored file is damaged or cut off.
+    #[serde(rename = "damaged")]
+    Damaged {
+        /// Which file, and how.
+        damage: Damage,
+    },
+    /// The runs were measured at different times.
+    #[serde(rename = "between_runs")]
+    BetweenRuns {
+        /// Whether the runs are compared. False: they are only shown together.
+        compared: bool,
+    },
+    /// A notice about one of several runs.
+    #[serde(rename = "of_run")]
+    OfRun {
+        /// The run's letter or name.
+        run: String,
+        /// The notice about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notice: Option<Box<Fact<Notice>>>,
+        /// The run's identity: when and with what it was measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        measured: Option<Identity>,
+    },
+    /// The machines of several runs differ.
+    #[serde(rename = "machines_differ")]
+    MachinesDiffer {
+        /// The parts that differ.
+        what: Vec<MachinePart>,
+    },
+    /// The app's answers differ between two runs.
+    #[serde(rename = "answers_differ")]
+    AnswersDiffer {
+        /// The run with the other answers.
+        run: String,
+        /// The runtimes whose app answered differently.
+        runtimes: Vec<String>,
+    },
+}
+
+/// The reason why a peak is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum NoPeak {
+    /// The runtime was refused, so it was not measured.
+    Refused {
+        /// The reason.
+        reason: Fact<Reason>,
+    },
+    /// The peak's trial was not valid.
+    Invalid {
+        /// The reasons. Empty: there was no correct answer.
+        reasons: Vec<Fact<Reason>>,
+    },
+}
+
+impl fmt::Display for NoPeak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoPeak::Refused { reason } => reason.fmt(f),
+            NoPeak::Invalid { reasons } if reasons.is_empty() => {
+                f.write_str("it gave no correct answer")
+            }
+            NoPeak::Invalid { reasons } => f.write_str(&super::joined(reasons)),
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Chosen { flags } => write!(f, "defaults used: {}", flags.join(", ")),
+            Notice::AlsoInstalled { runtimes } => {
+                write!(
+                    f,
+                    "also installed (add with `--runtimes`): {}",
+                    words::list(&quoted(runtimes))
+                )
+            }
+            Notice::LeftOut { runtimes, why, todo } => {
+                write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
+                todo.as_ref().map_or(Ok(()), |todo| write!(f, "; {todo}"))
+            }
+            Notice::RuntimeSkipped { runtime, cause, todo } => {
+                write!(f, "skipped: `{runtime}`: ")?;
+                with_todo(f, cause, todo.as_deref())
+            }
+            Notice::LoadSkipped { load } => {
+                write!(f, "skipped: load `{load}`: none of its runtimes is available")
+            }
+            Notice::AppDetected { app, detected } => write!(f, "app `{app}`: {detected}"),
+            Notice::EnvOverruled { own, given } => write!(
+                f,
+                "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
+            ),
+            Notice::OwnDatabase { at } => write!(
+                f,
+                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, give \
+                 the app a copy with `env:` in a plan"
+            ),
+            Notice::Tuned { runtime, workers, run, first_app_alone } => {
+                let app = if *first_app_alone { ", first app of the plan" } else { "" };
+                write!(
+                    f,
+                    "`{runtime}` runs with workers={workers}, its best value (tuning run `{run}`{app})"
+                )
+            }
+            Notice::NotTuned { runtime, why } => {
+                write!(f, "`{runtime}` is compared without tuning: {why}")
+            }
+            Notice::NoPeak { runtime, loads, why } => {
+                let loads = words::list(&quoted(loads));
+                write!(
+                    f,
+                    "load {loads} is left out: the peak of `{runtime}` could not be measured: {why}"
+                )
+            }
+            Notice::External { runtime, found } => write!(f, "`{runtime}`: {found}"),
+            Notice::Elsewhere { runtime, host } => write!(
+                f,
+                "the load for `{runtime}` goes to {host}, not to this machine: make sure that you may load it"
+            ),
+            Notice::Against(versions) => versions.fmt(f),
+            Notice::Damaged { damage } => damage.fmt(f),
+            Notice::RoundsLook { found } => write!(f, "`rounds: auto`: {found}"),
+            Notice::BetweenRuns { compared: true } => f.write_str(
+                "the runs were measured at different times, so part of the difference may come from \
+                 the machine; `stampede compare --against REV` measures two versions in the same \
+                 rounds",
+            ),
+            Notice::BetweenRuns { compared: false } => f.write_str(
+                "these runs are shown together but not compared, because they were measured at \
+                 different times; `stampede diff A B` compares them",
+            ),
+            _ => self.of_budget(f),
+        }
+    }
+}
+
+impl Notice {
+    /// Writes the notices about the budget.
+    fn of_budget(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::CpusTooMany { cpus, machine_cpus } => write!(
+                f,
+                "a budget of {cpus} CPUs does not fit: this machine has {machine_cpus}; all of it is used"
+            ),
+            Notice::MemoryTooLarge { bytes, machine_bytes } => write!(
+                f,
+                "a budget of {} does not fit: this machine has {}; all of it is used",
+                words::bytes(*bytes as f64),
+                words::bytes(*machine_bytes as f64)
+            ),
+            Notice::CpusLeftOut { asked } => {
+                let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "CPU counts above this machine's number are skipped: {}",
+                    words::list(&asked)
+                )
+            }
+            Notice::BudgetSplit { cpus } => split(f, cpus),
+            Notice::Crowded { runtime, workers, least_bytes, memory_bytes, is_machine } => {
+                let [least, memory] =
+                    [least_bytes, memory_bytes].map(|bytes| words::bytes(*bytes as f64));
+                write!(
+                    f,
+                    "`{runtime}`: {} workers need at least {least} even with a tiny app, but {} has {memory}: \
+                     use fewer workers or more memory",
+                    words::count(u64::from(*workers)),
+                    if *is_machine { "this machine" } else { "the stack" },
+                )
+            }
+            Notice::CoresShared {} => f.write_str(
+                "stack and load run on hardware threads of the same core: each slows the other",
+            ),
+            Notice::CpusShared {} => f.write_str(
+                "stack and load share CPUs: response times contain the generator's own CPU time",
+            ),
+            _ => self.of_load(f),
+        }
+    }
+
+    /// Writes the notices about load and rounds.
+    fn of_load(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::KeepAliveOff { load, runtime, unfit } => write!(
+                f,
+                "load `{load}`: keep-alive is off for all runtimes, because `{runtime}` {unfit}. With `keep_alive: true` \
+                 it stays on, and `{runtime}` is skipped"
+            ),
+            Notice::OtherSites { sites } => write!(
+                f,
+                "URLs of {} are sent to the app on this machine, not to that host",
+                words::list(&quoted(sites))
+            ),
+            Notice::TimeScale { scale } => write!(
+                f,
+                "time scale {scale}: all lengths, request counts and the warm-up are multiplied by {scale}; rates, \
+                 timeouts and rounds are not"
+            ),
+            Notice::RoundsAuto { looks, precision, max_time_ns } => {
+                let looks: Vec<String> = looks.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "`rounds: auto` checks after {} rounds. It stops when every interval is narrower than {}, or \
+                     when the next round would end later than {} after the start",
+                    words::list(&looks),
+                    words::percent(precision * 100.0),
+                    length(Nanos(*max_time_ns))
+                )
+            }
+            _ => self.of_runs(f),
+        }
+    }
+
+    /// Writes the notices about stored runs.
+    fn of_runs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::UnderWay { planned, ended } => {
+                write!(f, "this run is still going: {ended} of {planned} trials have ended")
+            }
+            Notice::EndedEarly { planned, ended } => {
+                write!(f, "this run was ended early: {ended} of {planned} trials were finished")
+            }
+            Notice::Unfinished { trial } => {
+                write!(f, "trial `{trial}` was not finished: it does not count")
+            }
+            Notice::OfRun { run, notice: Some(notice), .. } => write!(f, "{run}: {notice}"),
+            Notice::OfRun { run, measured: Some(measured), .. } => write!(f, "{run}: {measured}"),
+            Notice::OfRun { run, .. } => f.write_str(run),
+            Notice::MachinesDiffer { what } => {
+                let what: Vec<String> = what.iter().map(|part| part.label().to_owned()).collect();
+                write!(f, "the runs' machines differ in {}: see the evidence", words::list(&what))
+            }
+            Notice::AnswersDiffer { run, runtimes } => {
+                write!(f, "the app's answer differs in {run}: {}", words::list(runtimes))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Notice {
+    /// Makes a notice about one of several runs.
+    pub fn of_run(run: String, notice: &Fact<Notice>) -> Notice {
+        Notice::OfRun { run, notice: Some(Box::new(notice.clone())), measured: None }
+    }
+}
+
+fn split(f: &mut fmt::Formatter<'_>, cpus: &[(String, u32)]) -> fmt::Result {
+    let each: Vec<String> = cpus.iter().map(|(role, count)| format!("{role} {count}")).collect();
+    write!(f, "the CPUs are split by role ({}), so the rows are marked as unequal", each.join(", "))
+}
+
+fn quoted(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
+}
+
+impl Notice {
+    /// Whether the notice only says how the run came about, and changes nothing about how its
+    /// figures are to be read.
+    pub fn is_detail(&self) -> bool {
+        matches!(
+            self,
+            Notice::Chosen { .. }
+                | Notice::AlsoInstalled { .. }
+                | Notice::LeftOut { .. }
+                | Notice::AppDetected { .. }
+                | Notice::RoundsAuto { .. }
+        )
+    }
+}
+
+impl Kind for Notice {
+    const NAME: &'static str = "Notice";
+    const ABOUT: &'static str = "What the reader of a whole run should know.";
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        vec![Notice::json_schema(generator)]
+    }
+}

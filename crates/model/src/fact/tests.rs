@@ -1,0 +1,216 @@
+//! Tests that facts are written with a code, figures and a sentence, and can be read again.
+
+use std::collections::BTreeSet;
+
+use schemars::SchemaGenerator;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::entry::EntryError;
+
+fn read<T: Kind>(value: Value) -> Fact<T> {
+    serde_json::from_value(value).expect("a fact")
+}
+
+#[test]
+fn a_reason_has_a_code_figures_and_a_sentence() {
+    let reason: Fact<Reason> =
+        Generator::Late { p99_lag_ns: 1_240_000, limit_ns: 1_000_000 }.into();
+    let text = "the generator was late: p99 schedule lag 1.24 ms, allowed 1.00 ms";
+    let written = json!({
+        "code": "generator_late", "p99_lag_ns": 1_240_000, "limit_ns": 1_000_000, "text": reason.to_string(),
+    });
+    assert_eq!(serde_json::to_value(&reason).expect("JSON"), written);
+    assert_eq!(read::<Reason>(written), reason);
+    assert_eq!(reason.code(), "generator_late");
+    if cfg!(not(feature = "codes-for-text")) {
+        assert_eq!(reason.to_string(), text);
+    }
+}
+
+#[test]
+fn a_nested_fact_survives_a_round_trip() {
+    let difference = Mismatch::PhpVersion { version: "8.4.1".into(), reference: "8.2.1".into() };
+    let reason: Fact<Reason> = Server::Changed { difference }.into();
+    let inner: Fact<Notice> = Notice::TimeScale { scale: 0.5 }.into();
+    let notice: Fact<Notice> = Notice::of_run("A".into(), &inner).into();
+    let text = serde_json::to_string(&(&reason, &notice)).expect("JSON");
+    let again: (Fact<Reason>, Fact<Notice>) = serde_json::from_str(&text).expect("facts");
+    assert_eq!(again, (reason, notice));
+}
+
+#[test]
+fn a_sentence_of_format_1_is_shown_as_it_was() {
+    let reason = read::<Reason>(json!("the generator was late: p99 schedule lag 9 ms"));
+    assert_eq!(reason.known(), None, "nothing is decided by a sentence");
+    let Fact::Other(other) = &reason else { panic!("{reason:?}") };
+    assert!(other.is_bare() && other.text.starts_with("the generator was late"));
+    let written = serde_json::to_value(&reason).expect("JSON");
+    assert_eq!(written["code"], "text");
+    if cfg!(not(feature = "codes-for-text")) {
+        assert_eq!(read::<Reason>(written), reason);
+    }
+}
+
+#[test]
+fn leaks_in_a_run_of_format_1_are_parsed() {
+    #[derive(Deserialize)]
+    struct Seen {
+        #[serde(deserialize_with = "observation::read")]
+        notices: Vec<Fact<Observation>>,
+    }
+    let text = r#"{"notices": ["class of one request is visible in a later one", "else"]}"#;
+    let seen: Seen = serde_json::from_str(text).expect("JSON");
+    assert_eq!(seen.notices[0].known(), Some(&Observation::Visible { what: "class".into() }));
+    assert_eq!(seen.notices[1].known(), None);
+}
+
+#[test]
+fn a_reason_of_a_later_version_is_kept_whole() {
+    for written in [
+        json!({"code": "moon_phase", "phase": 0.5, "text": "the moon was in the way"}),
+        json!({"code": "steal", "share_percent": 1, "text": "the host took 1 %"}),
+    ] {
+        let reason = read::<Reason>(written.clone());
+        assert_eq!(reason.known(), None);
+        assert_eq!(reason.code(), written["code"]);
+        if cfg!(not(feature = "codes-for-text")) {
+            assert_eq!(reason.to_string(), written["text"]);
+            assert_eq!(serde_json::to_value(&reason).expect("JSON"), written);
+        }
+    }
+    let newer = json!({"code": "steal", "share": 0.25, "of": "two CPUs", "text": ""});
+    assert_eq!(
+        read::<Reason>(newer).known(),
+        Some(&Reason::Machine(Machine::Steal { share: 0.25 }))
+    );
+}
+
+fn codes<T: Kind>() -> Vec<String> {
+    let schema = <Fact<T>>::json_schema(&mut SchemaGenerator::default()).to_value();
+    let of = |code: &Value| code["properties"][CODE]["const"].as_str().map(str::to_owned);
+    let listed = schema["oneOf"].as_array().expect("codes");
+    let fields =
+        listed.iter().flat_map(|code| code["properties"].as_object().expect("fields").keys());
+    for field in fields {
+        assert!(!stampede_mask::is_secret_name(field), "`{field}` would be masked in a file");
+    }
+    let mut codes: Vec<String> = listed.iter().filter_map(of).collect();
+    assert_eq!(codes.len(), listed.len(), "each has a code");
+    assert_eq!(codes.pop().as_deref(), Some(BARE));
+    for code in listed {
+        assert_eq!(code["properties"][TEXT]["type"], "string", "{code}");
+        assert!(code["required"].as_array().expect("required").contains(&json!(TEXT)), "{code}");
+    }
+    codes
+}
+
+fn assert_well_formed(codes: &[String], least: usize) {
+    let own: BTreeSet<&String> = codes.iter().collect();
+    assert_eq!(own.len(), codes.len(), "each is one thing: {codes:?}");
+    assert!(codes.len() >= least, "{codes:?}");
+    for code in codes {
+        assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
+    }
+}
+
+#[test]
+fn schemas_list_every_code_once() {
+    assert_well_formed(&codes::<Reason>(), 60);
+    assert_well_formed(&codes::<Notice>(), 30);
+    assert_well_formed(&codes::<Mismatch>(), 15);
+    assert_well_formed(&codes::<Observation>(), 4);
+    assert_well_formed(&codes::<Php>(), 4);
+    assert_well_formed(&codes::<LimitFound>(), 25);
+}
+
+#[test]
+fn the_schema_in_the_docs_is_the_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/facts.schema.json");
+    let written: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("a schema")).expect("JSON");
+    assert_eq!(written, schema(), "write it again: stampede schema facts > docs/facts.schema.json");
+}
+
+/// One fact of each shape, as printed for a user.
+#[test]
+fn sentences_are_as_they_were() {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    let text = [
+        of(Generator::Short { sent_share: 0.981 }.into()),
+        of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
+        of(Generator::Naps { naps: 24_887, mean_ns: 27_400 }.into()),
+        of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
+        of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
+        of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
+        of(Machine::PortsExhausted { addresses: 3 }.into()),
+        of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+        of(Server::Replaced {
+            started: 1,
+            threads: false,
+            is_asked: false,
+            log: vec!["a".into(), "b".into()],
+        }
+        .into()),
+        of(Server::Replaced { started: 2, threads: true, is_asked: true, log: vec![] }.into()),
+        of(Server::ProcessEnded {
+            role: "php".into(),
+            signal: Some(11),
+            exit_code: None,
+            is_before_load: false,
+        }
+        .into()),
+        of(Server::ProcessEnded {
+            role: "web".into(),
+            signal: None,
+            exit_code: Some(1),
+            is_before_load: true,
+        }
+        .into()),
+        of(Server::Cold {
+            opcache: Some(ColdOpcache::Empty),
+            emptied: vec!["var/cache".into(), "tmp".into()],
+        }
+        .into()),
+        of(Server::Changed { difference: Mismatch::WorkersChanged { workers: 3, before: 4 } }
+            .into()),
+        of(Traffic::NoAnswer {
+            failed: [("net:refused".to_owned(), 1_200), ("net:reset".to_owned(), 3)].into(),
+        }
+        .into()),
+        of(Traffic::Starved { connections: 12, opened: 16, failure: None }.into()),
+        of(Traffic::Starved {
+            connections: 2,
+            opened: 16,
+            failure: Some(Failure { kind: "net:reset".into(), requests: 9 }),
+        }
+        .into()),
+        of(Traffic::OddHeaders { kind: "folded".into(), answers: 1_200 }.into()),
+        of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
+        of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
+        of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
+        of(Traffic::FileBroken {
+            entries: 1,
+            line: 3,
+            error: EntryError::HeadersWithoutEnd { bytes: 9 },
+        }
+        .into()),
+        of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
+    ];
+    insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
+}
+
+/// A stored code keeps its meaning for ever. Removing or renaming one would break the readers of
+/// stored results.
+#[test]
+fn codes_are_never_renamed() {
+    let all = [
+        codes::<Reason>(),
+        codes::<Notice>(),
+        codes::<Mismatch>(),
+        codes::<Observation>(),
+        codes::<Php>(),
+        codes::<LimitFound>(),
+    ];
+    insta::assert_snapshot!(all.map(|codes| codes.join("\n")).join("\n\n"));
+}

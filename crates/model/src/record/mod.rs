@@ -1,0 +1,605 @@
+//! The records on disk. They are versioned and self-describing, and every raw number names its
+//! unit.
+
+mod case;
+pub mod expectations;
+mod unknown;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::counts::{Connections, Counts, End};
+
+use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
+use crate::isolation::{Exit, IsolationRecord};
+pub use crate::record::case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
+use crate::record::expectations::Expectations;
+use crate::record::unknown::known_values;
+
+/// Raised when a field changes its meaning. Readers refuse newer formats.
+pub const FORMAT: u32 = 2;
+
+/// The record `run.json`. It is written before the first trial, and again whenever `order` grows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Format of the record: `FORMAT`.
+    pub format: u32,
+    /// Id of the run, which is the name of its directory.
+    pub id: String,
+    /// Version of stampede.
+    pub stampede: String,
+    /// Start of the run in RFC 3339, local time with offset.
+    pub started_at: String,
+    /// The plan's text as it was written.
+    pub plan_text: String,
+    /// Flags that changed the plan.
+    pub flags: Vec<String>,
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Planned rounds. With `rounds: auto`, those up to the next check.
+    pub rounds: u32,
+    /// Limits and results of `rounds: auto`; `None`: the plan gives the number of rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoRecord>,
+    /// Name of the row that the others are compared with. It was chosen before the first trial.
+    /// `None`: the first row of each load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// The peak from which a fixed rate was chosen before the first trial; `None`: the plan gives
+    /// its rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<PeakRecord>,
+    /// Every case, in the plan's order.
+    #[serde(alias = "cells")]
+    pub cases: Vec<CaseRecord>,
+    /// Case indices in the order of trials, one list per round. A case with an invalid trial may
+    /// appear again at the end of its round.
+    pub order: Vec<Vec<usize>>,
+    /// Expectations of the run and of single loads.
+    #[serde(flatten)]
+    pub expect: Expectations,
+    /// The machine, as `doctor` describes it.
+    pub machine: Value,
+    /// Decisions for all cases that the reader should know, such as keep-alive off.
+    pub notices: Vec<Fact<Notice>>,
+    /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<AgainstRecord>,
+}
+
+/// Another version of the plan's apps. Its cases have the names of the working tree's, followed by
+/// ` @main`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgainstRecord {
+    /// Label after the runtimes' names: `@main`.
+    pub label: String,
+    /// The revision as given.
+    pub rev: String,
+    /// Full id of its commit. With several apps, that of the first app.
+    pub commit: String,
+    /// Short id of the commit that the working tree is based on; empty: there is none.
+    pub head: String,
+    /// Number of files in the working tree that differ from that commit.
+    pub changed: u32,
+    /// Files that git does not have. Both versions use the working tree's.
+    pub brought: Vec<String>,
+    /// Command that was run in the other version's copy; empty: none.
+    pub prepare: String,
+}
+
+impl AgainstRecord {
+    /// Returns the name that a runtime has with the other version.
+    pub fn name_of(&self, runtime: &str) -> String {
+        format!("{runtime} {}", self.label)
+    }
+
+    /// Returns the runtime if `name` belongs to the other version; `None`: it belongs to the
+    /// working tree.
+    pub fn version_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_suffix(self.label.as_str())?.strip_suffix(' ')
+    }
+}
+
+impl RunRecord {
+    /// Returns one kind of name of its cases, each once, in the plan's order.
+    pub fn names_of(&self, name: fn(&CaseRecord) -> &String) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for case in &self.cases {
+            if !names.contains(name(case)) {
+                names.push(name(case).clone());
+            }
+        }
+        names
+    }
+
+    /// Number of trials in the plan.
+    pub fn trials(&self) -> usize {
+        self.order.iter().map(Vec::len).sum()
+    }
+
+    /// Whether a run with `ended` ended trials is complete.
+    pub fn is_whole(&self, ended: usize) -> bool {
+        let is_over = self.auto.as_ref().is_none_or(|auto| auto.ended.is_some());
+        is_over && ended >= self.trials()
+    }
+}
+
+/// The peak of the baseline, and the rates that are a share of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakRecord {
+    /// Runtime that has this peak.
+    pub runtime: String,
+    /// Correct answers per second under the closed load.
+    pub throughput_per_second: f64,
+    /// Duration of the closed load.
+    pub length_ns: u64,
+    /// The rates that were chosen from the peak.
+    pub rates: Vec<PeakRate>,
+}
+
+/// A rate that was chosen from the peak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakRate {
+    /// Name of its load.
+    pub load: String,
+    /// The rate ÷ the peak, as given.
+    pub share: f64,
+    /// Requests per second, rounded to two digits.
+    pub rate_per_second: f64,
+}
+
+/// The record of `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoRecord {
+    /// An interval is narrow if it is narrower than this share of its value.
+    pub precision_share: f64,
+    /// No round begins that would end later than this after the start of the run.
+    pub max_time_ns: u64,
+    /// What each check found.
+    pub looks: Vec<AutoCheckRecord>,
+    /// The limit that ended the rounds; `None`: they have not ended.
+    pub ended: Option<AutoEnd>,
+}
+
+/// One check of `rounds: auto`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AutoCheckRecord {
+    /// Number of rounds before the check.
+    pub rounds: u32,
+    /// Why the rounds went on or stopped.
+    #[serde(alias = "said")]
+    pub found: Fact<Look>,
+}
+
+/// Why `rounds: auto` ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoEnd {
+    /// Every interval is narrow.
+    Precision,
+    /// The next round would have ended too late.
+    MaxTime,
+    /// Twenty rounds were done.
+    Rounds,
+}
+
+/// The record `trial.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Format of the record: `FORMAT`.
+    pub format: u32,
+    /// Number of the trial in the run, from 1.
+    pub number: u32,
+    /// Number of the round, from 1.
+    pub round: u32,
+    /// Index of the case in `RunRecord::cases`.
+    #[serde(alias = "cell")]
+    pub case: usize,
+    /// Start of the trial in RFC 3339.
+    pub started_at: String,
+    /// Phases in order, with begin and end in ns since the trial began.
+    pub phases: Vec<PhaseRecord>,
+    /// Results of the load; `None`: the load never started (see `verdict`).
+    pub load: Option<LoadRecord>,
+    /// The runtime and its settings.
+    pub runtime: RuntimeRecord,
+    /// The isolation of its stack.
+    pub isolation: IsolationRecord,
+    /// CPUs of the whole stack's budget. All of them busy is 100 % of CPU.
+    pub budget_cpus: u32,
+    /// Whether the budget is split by role.
+    pub budget_unequal: bool,
+    /// How its processes ended.
+    pub exits: Vec<Exit>,
+    /// The trial's verdict.
+    pub verdict: Verdict,
+}
+
+impl TrialRecord {
+    /// The record before anything has happened. A trial that is never measured stays invalid.
+    pub fn empty(number: u32, round: u32, case: usize) -> TrialRecord {
+        TrialRecord {
+            format: FORMAT,
+            number,
+            round,
+            case,
+            started_at: String::new(),
+            phases: Vec::new(),
+            load: None,
+            runtime: RuntimeRecord::default(),
+            isolation: IsolationRecord::default(),
+            budget_cpus: 0,
+            budget_unequal: false,
+            exits: Vec::new(),
+            verdict: Verdict { judged: Validity::Invalid, reasons: Vec::new(), notes: Vec::new() },
+        }
+    }
+}
+
+/// One phase of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Name: `start`, `verify`, `warm-up`, `measure`, `drain` or `stop`.
+    pub phase: String,
+    /// Begin, since the trial began.
+    pub begin_ns: u64,
+    /// End, since the trial began.
+    pub end_ns: u64,
+}
+
+/// Totals of the measured load. Histograms are in `seconds.hlog` (tags `response_time`,
+/// `service_time`, `connection_wait`, `schedule_lag`) and, merged, in `total.hlog`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Number of requests by outcome.
+    pub counts: Counts,
+    /// Length of the schedule.
+    pub scheduled_ns: u64,
+    /// Time until the last answer.
+    pub lasted_ns: u64,
+    /// Ok requests that were done within the schedule.
+    pub ok_inside: u64,
+    /// Highest number of requests in flight.
+    pub in_flight_max: u32,
+    /// Mean number of requests in flight: the gauge's integral ÷ `lasted_ns`. `None`: an earlier
+    /// version did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_mean: Option<f64>,
+    /// Integral of the in-flight gauge ÷ (starts × mean service time). 1 agrees with Little's law.
+    /// NaN (`null` in the file) if nothing started.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub littles_law_ratio: f64,
+    /// Counts of connections.
+    pub connections: Connections,
+    /// Busy share of the busiest load thread, 0 … 1; NaN (`null` in the file) if it is unknown.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub busy_share_max: f64,
+    /// Real ÷ planned length; NaN (`null` in the file) if nothing was planned.
+    #[serde(deserialize_with = "number_or_nan")]
+    pub stretched: f64,
+    /// p99 of schedule lag. With fewer than 100 requests, the longest.
+    #[serde(alias = "lateness_ns_p99")]
+    pub schedule_lag_ns_p99: u64,
+    /// Schedule lag at the same rank, or at the highest rank that ten requests lie beyond. Every
+    /// printed percentile has ten requests beyond it. With fewer than 20 requests, the median.
+    #[serde(default, alias = "lateness_ns_sure")]
+    pub schedule_lag_ns_sure: u64,
+    /// Requests that took longer than an hour. They count as one hour.
+    #[serde(default)]
+    pub clipped: u64,
+    /// Median service time of ok requests.
+    pub service_time_ns_p50: u64,
+    /// Timeout of a request.
+    pub timeout_ns: u64,
+    /// Whether connections were kept open.
+    pub keep_alive: bool,
+    /// Name of the client.
+    pub client: String,
+    /// How the load ended.
+    pub end: End,
+}
+
+impl LoadRecord {
+    /// Whether the load generator limited a closed load, because a load thread had no time left.
+    /// This cannot be decided for loads below 100 ms, in which starting counts as busy.
+    pub fn is_generators_limit(&self) -> bool {
+        self.busy_share_max > BUSY_CLOSED && self.lasted_ns >= SURELY_BUSY_NS
+    }
+}
+
+/// Above this busy share a closed load measures the generator.
+const BUSY_CLOSED: f64 = 0.95;
+/// Shorter loads are mostly busy with starting.
+const SURELY_BUSY_NS: u64 = 100_000_000;
+
+/// The runtime of a trial.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RuntimeRecord {
+    /// Title of the runtime for people.
+    pub title: String,
+    /// Mode: `per-request`, `worker` or `event-loop`.
+    pub mode: String,
+    /// Program → version as the program prints it.
+    pub versions: BTreeMap<String, String>,
+    /// Programs that are not an upstream release → what they are instead.
+    #[serde(
+        default,
+        deserialize_with = "known_values",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub custom_builds: BTreeMap<String, CustomBuild>,
+    /// Settings in force, including defaults.
+    pub settings: BTreeMap<String, Value>,
+    /// Rendered file → text.
+    pub files: BTreeMap<String, String>,
+    /// Command lines by role, as they were started.
+    pub commands: Vec<String>,
+    /// Time from the start to the first correct answer.
+    pub first_answer_ns: u64,
+    /// Duration of the request that got the first correct answer; 0: not known.
+    #[serde(default)]
+    pub first_request_ns: u64,
+    /// Choices that explain what the runtime shows of itself.
+    #[serde(default)]
+    pub given: RequestedSetup,
+    /// Worker threads that restarted under load. The resource series shows restarted processes.
+    #[serde(default)]
+    pub thread_restarts: u64,
+    /// What verification found before the load.
+    pub before: Option<ObservedState>,
+    /// What verification found after the load.
+    pub after: Option<ObservedState>,
+    /// Log lines under load that show a limit or a failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<LogEvidence>,
+}
+
+/// A build that stampede made and that is not an upstream release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CustomBuild {
+    /// A program made of upstream's modules.
+    Assembled,
+    /// A program around upstream's library.
+    Library,
+}
+
+impl CustomBuild {
+    /// The mark after names in tables.
+    pub const MARK: &str = " (custom build)";
+
+    /// Recognises a custom build by the version that the program prints, which ends with its kind.
+    pub fn of_version(printed: &str) -> Option<CustomBuild> {
+        let all = [CustomBuild::Assembled, CustomBuild::Library];
+        all.into_iter().find(|build| printed.contains(build.printed()))
+    }
+
+    const fn printed(self) -> &'static str {
+        match self {
+            CustomBuild::Assembled => " (assembled)",
+            CustomBuild::Library => " (library)",
+        }
+    }
+}
+
+/// Log lines of one program with the same meaning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEvidence {
+    /// Program that wrote the lines: the need's name in `runtime.yaml`.
+    pub program: String,
+    /// Meaning of the lines.
+    pub means: LogSignal,
+    /// Number of the lines.
+    pub lines: u64,
+    /// The first line, with secrets masked.
+    pub first: String,
+}
+
+/// Meaning of a log line, according to `runtimes/common/log-patterns.yaml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogSignal {
+    /// The web server accepts no more connections.
+    WebServerLimit,
+    /// All workers of the web server are busy. The line appears whether or not a request waits for
+    /// a worker.
+    WebServerFull,
+    /// The pool of workers has its maximum size.
+    WorkerLimit,
+    /// A queue of connections is full.
+    Backlog,
+    /// PHP, or a server in front of it, ended during a request or could not be reached.
+    UpstreamGone,
+    /// As `UpstreamGone`, from a web server that then answers 500.
+    #[serde(rename = "upstream-gone-500")]
+    UpstreamGone500,
+    /// PHP did not answer within the web server's time limit.
+    UpstreamTimeout,
+    /// PHP's own memory limit was reached.
+    PhpMemory,
+    /// A meaning of a later version, which is not known here.
+    #[serde(other)]
+    Other,
+}
+
+/// Where a runtime comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Programs of this machine, started by stampede.
+    #[default]
+    Native,
+    /// A runtime that is already running. stampede neither starts nor stops it.
+    #[serde(alias = "live")]
+    External,
+}
+
+/// Choices that explain what a runtime shows: what was requested, and what its SAPI decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestedSetup {
+    /// Where the runtime comes from.
+    pub provider: Provider,
+    /// Requested number of workers; 0: not known.
+    pub workers: u32,
+    /// Whether the runtime starts with fewer workers and adds more under load.
+    pub grows: bool,
+    /// Whether PHP keeps its memory from request to request, by design of the runtime.
+    pub keeps_memory: bool,
+    /// Whether its workers are threads, which need a thread-safe PHP.
+    pub threads: bool,
+    /// php.ini keys that the plan or a setting decides → the requested value.
+    pub ini: BTreeMap<String, String>,
+    /// Extensions that its SAPI always has. A trailing `*` matches any rest.
+    pub forced_extensions: Vec<String>,
+    /// php.ini keys that its SAPI has or sets itself. A trailing `*` matches any rest.
+    pub forced_ini: Vec<String>,
+}
+
+/// What a runtime showed of itself, in its answers to requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ObservedState {
+    /// `PHP_VERSION`.
+    pub php_version: String,
+    /// `PHP_SAPI`.
+    pub sapi: String,
+    /// Whether PHP is thread safe (ZTS) or not (NTS).
+    pub thread_safe: bool,
+    /// Loaded extensions, sorted, in lower case.
+    pub extensions: Vec<String>,
+    /// Result of `ini_get_all()`: key → value in force.
+    pub ini: BTreeMap<String, String>,
+    /// Whether OPcache is on in this SAPI.
+    pub opcache: bool,
+    /// Whether JIT is on in this SAPI.
+    pub jit: bool,
+    /// Number of files that OPcache preloaded.
+    #[serde(default)]
+    pub preloaded: u32,
+    /// How full OPcache is; `None`: it does not report this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opcache_state: Option<OpcacheState>,
+    /// Number of workers seen; 0: unknown.
+    pub workers: u32,
+    /// SHA-256 of the masked answer (status, headers, body).
+    pub answer_sha256: String,
+    /// Whether the answer changes by itself: it differed when requested again at once or a second
+    /// later.
+    #[serde(default)]
+    pub answer_changes: bool,
+    /// The masked answer, which shows where a later answer differs. It is kept in memory only.
+    #[serde(skip)]
+    pub answer: String,
+    /// Number of requests in the load's list, with repetitions; 0: not known.
+    #[serde(default)]
+    pub requests: u64,
+    /// Answers to the load's requests before the load, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageRecord>,
+    /// Whether nothing of an earlier request was visible in a later one.
+    pub isolated: bool,
+    /// Further observations for the reader.
+    #[serde(default, deserialize_with = "observation::read")]
+    pub notices: Vec<Fact<Observation>>,
+}
+
+/// The answer to a request, reduced to what should be the same on every runtime.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PageRecord {
+    /// Path and query, with secrets masked.
+    pub path: String,
+    /// HTTP status; 0: no answer came.
+    pub status: u16,
+    /// Target of a redirect, as the header has it, with secrets masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// Title of the page, else its first line; at most 120 characters.
+    pub title: String,
+    /// Length of the body.
+    pub bytes: u64,
+    /// Whether the page differed when it was requested again, or may differ.
+    #[serde(default)]
+    pub changes: bool,
+    /// Whether its title differed.
+    #[serde(default)]
+    pub title_changes: bool,
+    /// PHP error at the end of the page. The status may be 200 all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub php_error: Option<String>,
+}
+
+/// How full the OPcache of the answering worker is, from `opcache_get_status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpcacheState {
+    /// Whether it accepts no more files.
+    pub full: bool,
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// Size in bytes.
+    pub memory_bytes: u64,
+    /// Number of cached files.
+    pub files: u64,
+    /// Highest number of cached files.
+    pub files_max: u64,
+    /// Number of requests for files that were not cached.
+    pub misses: u64,
+    /// How often it was emptied because memory or file slots ran out.
+    pub restarts: u64,
+}
+
+/// Whether a trial counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The judgement.
+    pub judged: Validity,
+    /// Reasons for the judgement; empty for `valid`.
+    pub reasons: Vec<Fact<Reason>>,
+    /// Information that does not affect the judgement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Fact<Reason>>,
+}
+
+/// The judgement of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validity {
+    /// The trial counts.
+    Valid,
+    /// The trial counts, with a mark.
+    Suspect,
+    /// The trial does not count, and is in no average.
+    Invalid,
+}
+
+/// A row of `seconds.ndjson`: the counts of one second. Its times are in `seconds.hlog`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondRecord {
+    /// Index of the second, from 0.
+    pub second: u32,
+    /// Number of requests by outcome.
+    pub counts: Counts,
+    /// Highest number of requests in flight.
+    pub in_flight_max: u32,
+    /// CPU time of the load threads.
+    pub busy_ns: u64,
+}
+
+/// A row of `errors.ndjson`: failures of one kind in one second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// Index of the second, from 0.
+    pub second: u32,
+    /// A key of `Counts::failed`, or `dropped`.
+    pub kind: String,
+    /// Number of such requests in this second.
+    pub count: u64,
+}
+
+/// Reads a number or `null`. JSON has no NaN: `serde_json` writes `null`, and cannot read that back
+/// as a number.
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
