@@ -6,10 +6,11 @@ use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{CpuSharing, EngineChoice, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_load::{Listener, Load, LoadResult, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use crate::LOAD_CPU;

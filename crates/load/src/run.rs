@@ -11,6 +11,7 @@ use serde::Serialize;
 use stampede_model::counts::{Connections, End};
 use stampede_model::load::{Address, ConnectionHabit, Model, Until};
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use crate::check::RULES_MAX;
@@ -33,7 +34,7 @@ use crate::report::{Listener, LoadResult};
 use crate::sched::SessionPriority;
 use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
-use crate::{Stop, open_files, sched};
+use crate::{open_files, sched};
 
 /// Why nothing was sent. Once requests are sent, everything that goes wrong is an outcome.
 #[derive(Debug, thiserror::Error, Serialize)]

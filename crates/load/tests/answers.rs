@@ -16,9 +16,10 @@ use stampede_known_server::{
 };
 use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::{AnswerShape, Request};
-use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_load::{Listener, Load, LoadResult, run_load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 /// Adds the seconds up: what is reported during a load must be what is reported at its end.

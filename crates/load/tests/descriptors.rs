@@ -20,9 +20,10 @@ use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, Stop, run_load};
+use stampede_load::{Listener, Load, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_model::stop::Stop;
 
 /// Limit of the process's open files; it includes those of the servers, which are few at once.
 const FILES: u64 = 200;

@@ -14,9 +14,10 @@ use rustls::{StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{EngineChoice, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadResult, Stop, run_load};
+use stampede_load::{Listener, Load, LoadResult, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 const REQUESTS: u64 = 12;

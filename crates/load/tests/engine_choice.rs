@@ -6,10 +6,11 @@ use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{EngineChoice, Load, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
+use stampede_load::{Listener, LoadError, LoadResult, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, ConnectionHabit, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 
 struct NoListener;
 

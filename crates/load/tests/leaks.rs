@@ -24,9 +24,10 @@ use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{Rule, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Stop, run_load};
+use stampede_load::{Listener, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::stop::Stop;
 
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 

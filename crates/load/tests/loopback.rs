@@ -13,12 +13,13 @@ use stampede_known_server::{
 };
 use stampede_load::spec::{Check, EngineChoice};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
+use stampede_load::{Listener, Load, LoadError, LoadResult, run_load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{
     Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 struct Seconds(Vec<Second>);

@@ -4,9 +4,10 @@
 use rustix::process::{Resource, Rlimit, setrlimit};
 use stampede_known_server::{Accept, Behaviour, KnownServer};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, Stop, run_load};
+use stampede_load::{Listener, Load, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 struct NoListener;

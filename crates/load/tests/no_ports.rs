@@ -7,9 +7,10 @@ use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::spec::{EngineChoice, Load};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, LoadError, LoadResult, Stop, run_load};
+use stampede_load::{Listener, LoadError, LoadResult, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
+use stampede_model::stop::Stop;
 
 struct NoListener;
 

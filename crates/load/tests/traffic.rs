@@ -9,10 +9,11 @@ use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::outcome::Outcome;
 use stampede_load::report::RequestRecord;
 use stampede_load::traffic::{LoadTraffic, Order, Passes, Request, Tags, TrafficFile};
-use stampede_load::{Listener, Load, LoadError, LoadResult, Stop, run_load};
+use stampede_load::{Listener, Load, LoadError, LoadResult, run_load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 
 /// What a listener was told, in order.
 #[derive(Default)]

@@ -3,18 +3,18 @@
 //! An error enum derives `Serialize` with its variants in snake case. The variant is the code, and
 //! its fields are the facts. Messages of the system or of another program stay text.
 
-use stampede_model::causes::message;
 use std::error::Error;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use stampede_keeper::KeeperError;
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
+use stampede_model::causes::message;
 use stampede_model::fact::Cause;
+use stampede_monitor::MonitorError;
 
 use crate::external::ExternalError;
-use crate::keeper::KeeperError;
-use crate::monitor::MonitorError;
 use crate::runtime::{CountError, RuntimeError};
 use crate::store::StoreError;
 use crate::trial::{PagesError, RuntimeLoss};

@@ -4,6 +4,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The keeper and its init process are this same binary. In those roles the call never returns.
-    stampede::keeper::main_if_asked();
+    stampede_keeper::main_if_asked();
     stampede::cli::run()
 }

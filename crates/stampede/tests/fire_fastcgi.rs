@@ -11,9 +11,10 @@ use common::{Sandbox, finish, skipped, stderr, stdout};
 use stampede::target::Target;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Check, Load};
-use stampede_load::{Listener, Stop, run_load};
+use stampede_load::{Listener, run_load};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Model, Until};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 const LIMIT: Duration = Duration::from_secs(60);

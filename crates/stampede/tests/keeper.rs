@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use keeper_support::{NOBODY, PROGRAM, Sandbox, is_root, namespaces, processes_of, wait_until};
-use stampede::keeper::spec::Accounting;
-use stampede::keeper::{
+use stampede_keeper::{
     CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkingDirectory, Writable,
     capabilities, place_self, split_cpus, sweep_in,
 };
+use stampede_model::process_group::Accounting;
 use stampede_model::time::Nanos;
 
 /// Every combination of features that a machine may have.

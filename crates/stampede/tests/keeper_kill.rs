@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use keeper_support::{NOBODY, PROGRAM, Sandbox, is_root, namespaces, processes_of, wait_until};
-use stampede::keeper::{CgroupUse, NamespaceUse, sweep_in};
+use stampede_keeper::{CgroupUse, NamespaceUse, sweep_in};
 
 /// Daemons, double forks, separate sessions, and processes that ignore SIGTERM.
 const TREE: &str = "trap '' TERM INT HUP

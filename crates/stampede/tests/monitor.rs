@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use stampede::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
-use stampede::monitor::{Monitor, parse};
+use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
+use stampede_monitor::{Monitor, parse};
 
 /// A child process that is killed and waited for on drop.
 struct ChildGuard(Child);

@@ -1,9 +1,9 @@
 //! A listener that asks a load to stop.
 
 use stampede_model::counts::Second;
+use stampede_model::stop::Stop;
 
 use super::judge::Judge;
-use crate::Stop;
 use crate::report::{Listener, RequestRecord};
 
 /// Passes everything on to another listener, and asks for a stop once a criterion is met.

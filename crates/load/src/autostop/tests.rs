@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::{MicroRate, Segments};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
 use super::*;
-use crate::Stop;
 use crate::report::Listener;
 use crate::spec::{Check, Load};
 use crate::traffic::Request;

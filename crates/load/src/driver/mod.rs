@@ -15,9 +15,9 @@ mod tests;
 use stampede_model::counts::{Connections, End};
 use stampede_model::failure::Net;
 use stampede_model::load::ConnectionHabit;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
-use crate::Stop;
 use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::Outcome;

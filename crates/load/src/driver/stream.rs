@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use stampede_model::stop::Stop;
+
 use super::feed::FeedStatus;
-use crate::Stop;
 use crate::traffic::Request;
 
 /// Consecutive requests. Their memory is reused.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use stampede_model::stop::Stop;
+
 use super::Request;
-use crate::Stop;
 use crate::driver::{Batch, BatchQueue, NoThreadsLeft, Stream};
 
 /// The reader's side of the board of batches.

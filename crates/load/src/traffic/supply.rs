@@ -12,13 +12,13 @@ use std::time::Duration;
 use stampede_model::counts::TimeSet;
 use stampede_model::entry::ReadFailure;
 use stampede_model::load::Habits;
+use stampede_model::stop::Stop;
 
 use super::deal::BatchWriter;
 use super::read::{Entry, TrafficReader};
 use super::{
     LoadTraffic, Order, Passes, Request, Source, Tag, Tags, TrafficError, TrafficFile, TrafficNotes,
 };
-use crate::Stop;
 use crate::driver::{Feed, List, NoThreadsLeft, Origin, TrafficEnd};
 use crate::report::TagFigures;
 

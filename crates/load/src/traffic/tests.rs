@@ -12,11 +12,11 @@ mod har;
 
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::stop::Stop;
 
 use super::read::{Entry, TrafficReader};
 use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
-use crate::Stop;
 use crate::driver::{FeedStatus, Origin};
 
 const HABITS: Habits =

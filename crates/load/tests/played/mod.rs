@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use stampede_load::spec::{Check, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, Stop, run_load};
+use stampede_load::{Listener, Load, run_load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, ConnectionHabit};
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};

@@ -8,9 +8,9 @@ use stampede_mask::mask_foreign;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
-use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
-use crate::keeper::{Keeper, KeeperError};
-use crate::{fresh, interrupt};
+use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_keeper::{Keeper, KeeperError};
+use stampede_linux::{fresh, interrupt};
 
 /// The failure of the command that should prepare the copy.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +94,7 @@ fn environment() -> BTreeMap<String, String> {
     text.filter(|(name, _)| !name.starts_with("GIT_")).collect()
 }
 
-fn ended(stack: &crate::keeper::Stack) -> Option<Exit> {
+fn ended(stack: &stampede_keeper::Stack) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::is_requested() {
         if let Some(exit) = stack.exited().pop() {

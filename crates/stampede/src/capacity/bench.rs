@@ -1,5 +1,6 @@
 //! Runs one trial of a search and summarizes it as a [`Point`].
 
+use stampede_linux::interrupt;
 use stampede_model::counts::End;
 use stampede_model::fact::{Fact, Reason, Traffic};
 use stampede_model::load::{Model, Until};
@@ -8,7 +9,6 @@ use stampede_model::time::Nanos;
 
 use super::capacity_search::{LoadLevel, TrialSpec};
 use super::model::{LimitingFactor, Point, TrialOutcome};
-use crate::interrupt;
 use crate::plan::model::{LoadChoice, RuntimeChoice};
 use crate::store::StoreError;
 use crate::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};

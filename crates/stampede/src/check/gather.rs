@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_linux::interrupt;
 use stampede_model::fact::NotSent;
 
 use super::analyze::name;
 use super::harness::{Harness, HarnessSession, StepResult};
 use super::model::{CheckRequest, SkippedRequest, Step};
 use super::requests::{self, Crawl, Policy, RequestError, RequestList, routes, wants_login};
-use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
 

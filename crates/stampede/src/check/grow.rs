@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use stampede_linux::interrupt;
 use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
@@ -17,9 +18,9 @@ use super::signs::of_growth;
 use super::subject::Subject;
 use super::text;
 use super::watch::{Sizes, Worker};
-use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
+use crate::stop::stop_for_load;
 
 /// The extent of the measurement.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +279,7 @@ fn send_block(
         check: Check { statuses: STATUSES.collect(), ..Check::default() },
         ..Load::new(target, Model::Closed { concurrency: 1, until }, rotated)
     };
-    match stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut IgnoreSeconds) {
+    match stampede_load::run_load(&load, &stop_for_load(), &mut IgnoreSeconds) {
         Ok(result) => {
             let failed = result.counts.failed_total();
             BlockResult { sent: result.counts.ok + failed, failed }

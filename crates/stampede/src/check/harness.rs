@@ -234,7 +234,7 @@ impl HarnessSession {
         spill_file: &SpillFile,
     ) -> Vec<StepResult> {
         let moments = orders::moments(steps).into_iter();
-        let wanted = moments.take_while(|_| !crate::interrupt::is_requested());
+        let wanted = moments.take_while(|_| !stampede_linux::interrupt::is_requested());
         let results = wanted.flat_map(|moment| self.moment(&steps[moment], order));
         results.map(|result| result.spill(spill_file)).collect()
     }

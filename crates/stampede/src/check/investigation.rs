@@ -4,6 +4,8 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use stampede_linux::interrupt;
+
 use super::analyze::{self, Deviation, PassResult, ReferenceModel};
 use super::harness::{PassRecord, PassRunner, SendOrder, StepResult};
 use super::model::{CheckRequest, Finding, FindingKind, Step};
@@ -11,7 +13,6 @@ use super::nondeterminism::{Nondeterminism, NondeterminismStore};
 use super::orders::{self, Pass};
 use super::sessions;
 use super::subject::{StateName, Subject};
-use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 use crate::store::mask_secrets;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 use stampede_model::words;
 
@@ -17,7 +18,6 @@ use super::model::{
 };
 use super::orders::{self, Pass};
 use super::signs::stable_fingerprint;
-use crate::interrupt;
 use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 

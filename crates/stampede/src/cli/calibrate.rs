@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
+use stampede_linux::interrupt;
 use stampede_load::spec::{CpuSharing, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Listener, LoadResult};
@@ -14,8 +15,7 @@ use stampede_model::words;
 
 use super::Failure;
 use super::fail::CommandError;
-use crate::interrupt;
-use crate::keeper;
+use crate::stop::stop_for_load;
 use crate::trial::verdict::{SCHEDULE_LAG_NS, SENT_SHARE};
 
 /// The limit of the generator with one load thread.
@@ -41,7 +41,7 @@ pub struct Ceiling {
 /// The server or the load does not start, or Ctrl-C.
 pub fn measure() -> Result<Ceiling, Failure> {
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let split = keeper::split_cpus(1);
+    let split = stampede_keeper::split_cpus(1);
     let (load_cpu, server_cpu) = (last(&split.load), last(&split.stack));
     let server = NullServer::start_on(&Listen::Tcp, Some(server_cpu))
         .map_err(|error| Failure::new(&error))?;
@@ -128,7 +128,7 @@ impl Calibration {
         let get = get.map_err(|error| Failure::new(&error))?;
         let (cpus, cpu_sharing) = (vec![self.load_cpu], self.cpu_sharing);
         let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
-        let result = stampede_load::run_load(&load, &interrupt::stop_for_load(), &mut NoListener);
+        let result = stampede_load::run_load(&load, &stop_for_load(), &mut NoListener);
         if interrupt::is_requested() {
             return Err(CalibrateError::Interrupted.into());
         }

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::load::Model;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::parse_length;
+use stampede_monitor::machine;
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
@@ -26,7 +28,7 @@ use crate::runtime::{Catalogue, SearchPaths};
 use crate::store::{RunDirectory, StoreError};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::trial::{cases, refusal};
-use crate::{interrupt, keeper, machine, progress, store};
+use crate::{progress, store};
 
 /// Flags or a plan that `stampede capacity` cannot use.
 #[derive(Debug, thiserror::Error)]
@@ -264,7 +266,7 @@ pub fn begin(context: &SearchContext, record: &RunRecord) -> Result<RunDirectory
     if let Some(directory) = out.clone().filter(|directory| directory.exists()) {
         return Err(StoreError::Exists { directory }.into());
     }
-    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     Ok(RunDirectory::create(out.as_deref(), record)?)
 }

@@ -1,15 +1,17 @@
 //! The command `stampede check`: is an app safe in a worker that keeps it in memory?
 
-use stampede_model::size::parse_size;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 use stampede_model::fact;
 use stampede_model::schedule::parse_length;
+use stampede_model::size::parse_size;
 use stampede_model::words;
+use stampede_monitor::machine;
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
@@ -30,7 +32,6 @@ use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
-use crate::{interrupt, keeper, machine};
 
 /// Runs a check, or sends one finding's requests again.
 pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {
@@ -165,7 +166,7 @@ impl CheckSetup {
         }
         let directory = plan.apps[0].directory().map(Path::to_path_buf);
         let placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
-        keeper::sweep().map_err(|error| Failure::new(&error))?;
+        stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = plan.runtimes;
         let reference = choices.remove(0);

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use stampede_keeper::KeeperOptions;
+use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::fact::Notice;
 use stampede_model::time::Nanos;
+use stampede_monitor::machine;
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
@@ -14,7 +17,6 @@ use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::against::{self, AgainstRequest, VersionCopies};
-use crate::keeper::KeeperOptions;
 use crate::plan::model::{Fairness, LoadChoice, Plan};
 use crate::plan::{Overrides, WithSteady};
 use crate::progress::words;
@@ -26,7 +28,7 @@ use crate::summary::Summary;
 use crate::summary::model::{Comparison as Compared, Group, Standing};
 use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
-use crate::{interrupt, keeper, machine, plan, progress, store};
+use crate::{plan, progress, store};
 
 /// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
@@ -50,7 +52,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     if args.dry_run {
         return print(dry_run(&comparison, args.json).as_bytes());
     }
-    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut directory = RunDirectory::create(out.as_deref(), comparison.record())?;
     let mut progress = progress::for_stderr();

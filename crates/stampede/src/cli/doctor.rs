@@ -1,17 +1,17 @@
 //! The command `stampede doctor`: shows what this machine allows, and how to fix what it does not.
 
 use serde_json::json;
+use stampede_keeper::{self, Capabilities, KeeperOptions, PidNamespace, Writable};
+use stampede_monitor::machine;
 
 use super::args::DoctorArgs;
 use super::calibrate;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::keeper::{self, Capabilities, KeeperOptions, PidNamespace, Writable};
-use crate::machine;
 
 /// Examines the machine and prints the findings.
 pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
-    let allowed = keeper::capabilities(&KeeperOptions::default().program);
+    let allowed = stampede_keeper::capabilities(&KeeperOptions::default().program);
     let facts = machine::facts();
     let findings = machine::findings(&facts);
     let ceiling = if args.calibrate { Some(calibrate::measure()?) } else { None };

@@ -1,21 +1,23 @@
 //! Implements `fairness: each-at-its-best`: tunes the workers of each runtime before all are
 //! compared.
 
+use stampede_linux::interrupt;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::NotTuned;
 use stampede_model::load::{Arrivals, Model, WhenFull};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
+use stampede_monitor::machine;
 
 use super::Failure;
 use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
 use crate::plan::model::{Plan, Scalar};
+use crate::progress;
 use crate::runtime::{Catalogue, SearchPaths};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::tuning_search::{Objective, TuningSearch};
-use crate::{interrupt, machine, progress};
 
 /// Tunes `workers` of every runtime that stampede starts. Each result becomes a setting and a
 /// notice of the plan.

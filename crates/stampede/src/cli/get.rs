@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use stampede_linux::interrupt;
 
 use super::fail::CommandError;
 use super::shell::print_message;
-use crate::interrupt;
 use crate::runtime::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
 
 /// How one need is made, and where it goes.

@@ -10,7 +10,6 @@ use super::args::InitArgs;
 use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::keeper;
 use crate::plan::model::{AppChoice, Plan};
 use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
@@ -81,7 +80,7 @@ impl CommandError for InitError {
 
 /// Returns the number of CPUs that the stack gets without a plan.
 fn cpus() -> u32 {
-    u32::try_from(keeper::split_cpus(0).stack.len()).unwrap_or(1).max(1)
+    u32::try_from(stampede_keeper::split_cpus(0).stack.len()).unwrap_or(1).max(1)
 }
 
 /// Writes the plan. Never overwrites a file, even one that has just been created.

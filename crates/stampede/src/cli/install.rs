@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use stampede_linux::interrupt;
 
 use super::args::InstallArgs;
 use super::fail::CommandError;
 use super::get::{self, GetError, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::interrupt;
 use crate::runtime::{
     self, Catalogue, RuntimeDirectory, RuntimeListing, RuntimeState, SearchPaths,
 };

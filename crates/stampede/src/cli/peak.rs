@@ -7,21 +7,23 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use stampede_linux::interrupt;
 use stampede_model::event::Event;
 use stampede_model::fact::{NoPeak, Notice};
 use stampede_model::load::{Model, Until};
 use stampede_model::record::{PeakRate, PeakRecord, Validity};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
+use stampede_monitor::machine;
 
 use super::Failure;
 use super::fail::CommandError;
 use crate::plan::AT_A_TIME;
 use crate::plan::model::{LoadChoice, Plan};
+use crate::progress;
 use crate::runtime::{Catalogue, SearchPaths};
 use crate::store::RunDirectory;
 use crate::trial::search_context::{SearchContext, SearchRun};
-use crate::{interrupt, keeper, machine, progress};
 
 /// Why the rates of a plan cannot be chosen.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +123,7 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     if let Some(why) = &context.refused[0] {
         return Ok(Err(NoPeak::Refused { reason: why.clone() }));
     }
-    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let directory = tempfile::Builder::new()
         .prefix("stampede-peak-")

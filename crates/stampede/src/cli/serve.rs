@@ -3,13 +3,15 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
+use stampede_linux::interrupt;
+
 use super::args::ServeArgs;
 use super::fail::CommandError;
 use super::history::readable;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::serve::Server;
-use crate::{interrupt, store};
+use crate::store;
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
+use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::fact::search as fact;
 use stampede_model::record::RunRecord;
@@ -23,6 +24,7 @@ use crate::plan::Overrides;
 use crate::progress;
 use crate::report::svg;
 use crate::runtime::RuntimeError;
+use crate::store;
 use crate::store::{RunDirectory, StoreError};
 use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{SearchContext, SearchRun};
@@ -31,7 +33,6 @@ use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
 use crate::tune::settings::{Setting, SettingError, variant};
 use crate::tune::text::text;
 use crate::tune::tuning_search::{Objective, TuningSearch};
-use crate::{interrupt, store};
 
 /// Flags or a runtime that `stampede tune` cannot use.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use stampede_linux::interrupt;
 use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::fact;
 use stampede_model::time::Nanos;
+use stampede_monitor::machine;
 
 use super::args::UpArgs;
 use super::fail::CommandError;
@@ -14,7 +16,6 @@ use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
 use crate::trial::{budget, comparison, refusal};
-use crate::{interrupt, keeper, machine};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
@@ -36,7 +37,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     }
     let mut placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
-    keeper::sweep().map_err(|error| Failure::new(&error))?;
+    stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut running = match runtime::start_with_any_answer(&catalogue, choice, &app, &placement) {
         Ok(running) => running,

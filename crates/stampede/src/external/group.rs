@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::keeper::Mounts;
-use crate::keeper::spec::Accounting;
+use stampede_linux::mounts::Mounts;
+use stampede_model::process_group::Accounting;
 
 /// The name that a cgroup's path must contain to belong to the watched container or unit alone. If
 /// the path has no such part, the processes share their cgroup with others, and its figures include

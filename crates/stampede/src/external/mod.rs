@@ -26,11 +26,11 @@ use stampede_model::address::ChosenAddress;
 use stampede_model::fact::external as about;
 use stampede_model::fact::{Notice, Observation};
 use stampede_model::isolation::IsolationRecord;
+use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::redirect::is_redirect;
 
 use crate::addresses::{self, shown};
-use crate::keeper::spec::ProcessGroup;
 use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{

@@ -6,10 +6,10 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use stampede_model::fact::external::External;
+use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 
 use super::error::ExternalError;
 use super::group::{self, CgroupOwner};
-use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
 use crate::plan::model::Watch;
 
 /// Watched processes, with what shows whether they are still the same.

@@ -13,6 +13,8 @@ use minijinja::context;
 use serde::Deserialize;
 use serde::{Serialize, Serializer};
 use serde_saphyr::Spanned;
+use stampede_keeper::spec::ProcessSpec;
+use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
 
 use super::app::App;
@@ -28,8 +30,6 @@ use super::setting::Settings;
 use super::start::{StackHandle, ended};
 use super::template::render;
 use super::user::User;
-use crate::interrupt;
-use crate::keeper::spec::ProcessSpec;
 use crate::plan::model::RuntimeChoice;
 
 /// The databases that a plan may name.

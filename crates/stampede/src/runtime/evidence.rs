@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use stampede_model::record::{LogEvidence, LogSignal};
 use stampede_model::sample::PoolSample;
+use stampede_monitor::WorkerPattern;
 
 use super::catalogue::parse;
 use super::error::RuntimeError;
 use super::fastcgi;
 use super::logs::{self, LogMarks};
 use super::start::RunningStack;
-use crate::monitor::WorkerPattern;
 
 /// The file of the shared directory that lists log texts and their meaning: need → texts.
 const LOG_PATTERNS: &str = "log-patterns.yaml";

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_saphyr::Spanned;
 
-use crate::monitor::IdleIn;
 pub use crate::plan::model::AppKind;
 use crate::plan::model::Scalar;
+use stampede_monitor::IdleIn;
 
 /// The content of `runtime.yaml`.
 #[derive(Clone, Debug, Deserialize)]

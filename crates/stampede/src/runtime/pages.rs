@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 use sha2::{Digest, Sha256};
+use stampede_linux::interrupt;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::is_redirect;
@@ -15,7 +16,6 @@ use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::Site;
 use super::stable::{without_place, without_times, without_tokens};
-use crate::interrupt;
 use crate::plan::model::RequestSpec;
 
 /// The timeout of one answer, since some pages are slow on purpose.

@@ -7,9 +7,10 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
+use stampede_monitor::matches_pattern;
+
 use super::error::RuntimeError;
-use crate::keeper::spec::{Accounting, ProcessGroup, RoleGroup};
-use crate::monitor::matches_pattern;
 
 /// The address of all traffic.
 pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;

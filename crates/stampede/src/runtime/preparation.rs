@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_linux::interrupt;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
@@ -19,8 +21,6 @@ use super::manifest::{AppKind, Need};
 use super::problem::PrepareEnd;
 use super::start::{Failure, StackHandle, Supervisor};
 use super::user::User;
-use crate::interrupt;
-use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 
 /// Finds the PHP that runs the scripts. It is PHP's command line, the same for all runtimes, so
 /// that the results are the same for all. `in_plan` is the path that the plan gives.

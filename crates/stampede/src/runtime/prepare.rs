@@ -11,6 +11,8 @@ use std::time::Duration;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
+use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_linux::fresh;
 use stampede_model::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::time::Nanos;
 
@@ -37,8 +39,6 @@ use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
 use super::working_directory::working_directory;
-use crate::fresh;
-use crate::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use crate::observed::asked_ini;
 use crate::plan::model::RuntimeChoice;
 

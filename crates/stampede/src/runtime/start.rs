@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stampede_keeper::spec::StackSpec;
+use stampede_keeper::{Keeper, Stack};
+use stampede_linux::interrupt;
 use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
 
@@ -17,10 +21,6 @@ use super::logs::{self, LogMarks};
 use super::page::{PageRequest, PageResult, Site};
 use super::port::{self, HOST};
 use super::prepare::{PreparedStack, StackSetup};
-use crate::interrupt;
-use crate::keeper::spec::{ProcessGroup, StackSpec};
-use crate::keeper::{Keeper, Stack};
-use crate::monitor;
 use crate::observed::ObservedRuntime;
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
@@ -343,7 +343,7 @@ impl RunningStack {
 
     /// The number of processes that the kernel ended for lack of memory since the start.
     pub fn oom_kills(&self) -> u64 {
-        monitor::oom_kills(&self.group())
+        stampede_monitor::oom_kills(&self.group())
     }
 
     /// Adds to an error that memory ran out, if the kernel ended processes. A missing process

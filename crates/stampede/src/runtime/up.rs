@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use stampede_keeper::{Keeper, KeeperOptions};
+
 use super::app::App;
 use super::catalogue::Catalogue;
 use super::cold::start_without_request;
@@ -10,7 +12,6 @@ use super::page::PageRequest;
 use super::prepare::{Placement, PreparedStack, prepare};
 use super::ready::{start, start_answering};
 use super::start::{Failure, RunningStack, Supervisor};
-use crate::keeper::{Keeper, KeeperOptions};
 use crate::plan::model::RuntimeChoice;
 
 /// Prepares and starts a runtime, and waits until `page` shows that the app works. The keeper

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use stampede_keeper::KeeperError;
+use stampede_linux::fresh;
+
 use super::app::App;
 use super::error::RuntimeError;
 use super::locate::SearchPaths;
 use super::start::{Failure, Supervisor};
-use crate::fresh;
-use crate::keeper::KeeperError;
 
 /// A stack's id, its working directory and its guard.
 pub(super) type GuardedDirectory = (String, PathBuf, Box<dyn Supervisor>);

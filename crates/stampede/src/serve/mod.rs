@@ -27,9 +27,9 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream::{self, Stream};
+use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 
-use crate::interrupt;
 use crate::store::StoreError;
 use shows::Site;
 use watch::{Message, Watch};

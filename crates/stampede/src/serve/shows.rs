@@ -44,7 +44,7 @@ struct ListAddresses {
 impl Site {
     /// A site with a new token.
     pub fn new(results: PathBuf) -> Site {
-        Site { results, token: crate::fresh::token() }
+        Site { results, token: stampede_linux::fresh::token() }
     }
 
     /// Whether this is the right token. The time of the comparison reveals nothing about the token.

@@ -1,11 +1,11 @@
 //! Checks whether a plan's budget fits into this machine, and its workers into the budget.
 
+use stampede_keeper::Sharing;
 use stampede_model::fact::Notice;
 use stampede_model::machine::MachineFacts;
 use stampede_model::words;
 
 use super::refusal::Refusal;
-use crate::keeper::Sharing;
 use crate::plan::model::{Budget, BudgetFit, Plan};
 use crate::plan::{self, Subject};
 use crate::runtime::RuntimeTraits;

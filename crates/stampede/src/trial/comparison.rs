@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use stampede_keeper::{self, CpuSplit};
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
@@ -17,7 +18,6 @@ use super::refusal::{
 };
 use super::{TrialContext, budget, executor, sent};
 use crate::external::External;
-use crate::keeper::{self, CpuSplit};
 use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
 use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
 use crate::store::{mask_secrets, run_id};
@@ -191,7 +191,7 @@ pub struct CpuPlacements {
 /// Chooses CPUs for the stacks and for the load.
 pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
     let counts = budget.cpu_counts();
-    let split = keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
+    let split = stampede_keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
     let (memory_bytes, cpus_by_role) = match budget {
         Budget::Shared { memory_bytes, .. } => (*memory_bytes, BTreeMap::new()),
         Budget::ByRole { cpus, memory_bytes } => (*memory_bytes, by_role(cpus, &split.stack)),
@@ -206,7 +206,7 @@ pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
         beside.iter().copied().filter(|cpu| !split.stack.contains(cpu)).collect();
     let placement = |&count| Placement {
         // The CPUs of a smaller stack are a part of those of a larger one.
-        cpus: keeper::split_cpus(count).stack,
+        cpus: stampede_keeper::split_cpus(count).stack,
         cpus_by_role: cpus_by_role.clone(),
         beside: beside.clone(),
         memory_bytes,

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use stampede_model::fact::{Fact, Look, Notice};
@@ -14,8 +15,6 @@ use stampede_stats::rounds::{LOOKS, next_look};
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
 use super::{Retry, Subject, cases, trial};
-use crate::interrupt;
-use crate::keeper;
 use crate::plan::model::Rounds;
 use crate::store::{self, RunDirectory, StoreError};
 use crate::summary::{RunData, narrow, summarize};
@@ -62,7 +61,7 @@ impl Comparison {
         for notice in &self.record.notices {
             listener.event(&Event::Notice(&notice.to_string()));
         }
-        if let Err(error) = keeper::place_self(&self.places.split.load) {
+        if let Err(error) = stampede_keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
         }
         let mut executor = RunExecutor {

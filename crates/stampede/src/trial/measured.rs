@@ -3,12 +3,12 @@
 
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
+use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{LoadRecord, LogEvidence, ObservedState, RuntimeRecord};
+use stampede_monitor::WorkerPattern;
 
 use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;
-use crate::keeper::spec::ProcessGroup;
-use crate::monitor::WorkerPattern;
 use crate::observed::ObservedRuntime;
 use crate::plan::model::{RequestSpec, RuntimeSource};
 use crate::runtime::{

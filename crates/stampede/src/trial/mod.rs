@@ -20,6 +20,7 @@ mod watch;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use stampede_linux::interrupt;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
 use stampede_model::event::{Event, EventListener, Phase};
@@ -33,12 +34,12 @@ use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 
 use crate::causes::cause;
-use crate::interrupt;
 use crate::observed;
 use crate::plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use crate::runtime::{
     self, App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement,
 };
+use crate::stop::stop_for_load;
 use crate::store::TrialDirectory;
 use measured::Measured;
 pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
@@ -241,7 +242,7 @@ fn load_and_record(
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::run_load(&warm_up, &interrupt::stop_for_load(), phases)?;
+        stampede_load::run_load(&warm_up, &stop_for_load(), phases)?;
     }
     if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);

@@ -5,11 +5,11 @@ use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
 use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use stampede_model::record::PageRecord;
+use stampede_monitor::MonitorError;
 
 use super::paths::PagesError;
 use crate::causes::cause;
 use crate::external::ExternalError;
-use crate::monitor::MonitorError;
 use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
 

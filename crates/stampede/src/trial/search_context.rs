@@ -17,7 +17,6 @@ use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus, now};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
-use crate::keeper;
 use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, RuntimeTraits, env_notices};
 use crate::store::{
@@ -149,7 +148,7 @@ impl SearchContext {
         for notice in &self.plan.notices {
             listener.event(&Event::Notice(&fact::sentence(notice)));
         }
-        if let Err(error) = keeper::place_self(&self.places.split.load) {
+        if let Err(error) = stampede_keeper::place_self(&self.places.split.load) {
             listener.event(&Event::Notice(&chain(&error)));
         }
     }

@@ -10,8 +10,8 @@ use stampede_model::fact::{self, Fact, Failure, Generator, Machine, Reason, Serv
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
+use stampede_monitor::machine;
 
-use crate::machine;
 use crate::summary::in_flight::OFF_SHARE;
 
 /// A fact about a trial, and how the trial is judged because of it.

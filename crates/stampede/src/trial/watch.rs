@@ -3,20 +3,21 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
+use stampede_load::Listener;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::Load;
-use stampede_load::{Listener, Stop};
 use stampede_model::counts::Second;
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::sample::ResourceSample;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_monitor::Monitor;
 
 use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
-use crate::interrupt;
-use crate::monitor::Monitor;
 use crate::runtime::FpmStatusPage;
+use crate::stop::stop_for_load;
 use crate::store::TrialDirectory;
 
 /// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
@@ -41,7 +42,7 @@ pub fn run(
     };
     let (group, workers) = (measured.group(), measured.workers());
     let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
-    let stop = interrupt::stop_for_load();
+    let stop = stop_for_load();
     let mut listener = TrialListener {
         directory,
         phases,

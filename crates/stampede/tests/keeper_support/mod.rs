@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use stampede::keeper::spec::{ProcessSpec, StackSpec, StopSpec};
-use stampede::keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
+use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
 use stampede_model::time::Nanos;
 
 /// The binary that becomes keeper and init.
@@ -176,6 +176,6 @@ pub fn is_root() -> bool {
 
 /// Whether PID namespaces are available here.
 pub fn namespaces() -> bool {
-    let found = stampede::keeper::capabilities(Path::new(PROGRAM)).pid_namespace;
+    let found = stampede_keeper::capabilities(Path::new(PROGRAM)).pid_namespace;
     found != PidNamespace::No
 }

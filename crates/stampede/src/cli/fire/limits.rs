@@ -178,7 +178,7 @@ mod tests {
 
     fn machine() -> MachineFacts {
         let nothing = std::path::Path::new("/nonexistent");
-        let facts = crate::machine::facts_below(nothing, || {});
+        let facts = stampede_monitor::machine::facts_below(nothing, || {});
         MachineFacts { open_files_hard: 4_096, ports_first: 32_768, ports_last: 60_999, ..facts }
     }
 

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
+use stampede_linux::interrupt;
 use stampede_load::autostop::{Criterion, Guard};
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::spec::Load;
@@ -31,6 +32,8 @@ use stampede_model::load::Model;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
+use stampede_monitor::InterferenceMeter;
+use stampede_monitor::machine::{self};
 
 use self::files::Files;
 use self::nothing::NothingError;
@@ -41,9 +44,7 @@ use self::watch::{GeneratorUsage, LoadListener, WarmUpListener};
 use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::interrupt;
-use crate::machine::{self};
-use crate::monitor::InterferenceMeter;
+use crate::stop::stop_for_load;
 use crate::summary::model::LoadModel;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
@@ -86,7 +87,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
 }
 
 fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, LoadError> {
-    stampede_load::run_load(load, &interrupt::stop_for_load(), listener)
+    stampede_load::run_load(load, &stop_for_load(), listener)
 }
 
 /// The results of a measured load.
@@ -113,7 +114,7 @@ fn measure(
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (run_load(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
-            let stop = interrupt::stop_for_load();
+            let stop = stop_for_load();
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
             let result = stampede_load::run_load(&ready.load, &stop, &mut guard)?;
             // A criterion that is met only in the last second stopped nothing.

@@ -11,7 +11,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::interrupt;
+use stampede_linux::interrupt;
 
 /// The alternate screen of the terminal at standard error. It is left when this value is dropped,
 /// on a panic, and when a third Ctrl-C ends the process at once.

@@ -1,0 +1,292 @@
+//! Finds out what this machine allows, by trying it. The command `doctor` shows the result.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use stampede_linux::mounts::Mounts;
+use stampede_model::time::Nanos;
+
+use super::cgroup::{self, Freezer};
+use super::spec::{ProcessSpec, StackSpec, StopSpec};
+use super::stack::CgroupUse;
+use super::{cpus, keep, sys};
+
+/// First argument of the hidden command that tries namespaces.
+pub(super) const ROLE: &str = "__namespaces";
+
+/// The means on this machine to limit and end a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// `cgroup v2`, `cgroup v1`, `cgroup v1 and v2` or `no cgroups`.
+    pub cgroups: &'static str,
+    /// `cpuset`, `memory`, `cpuacct` and, on v2, `kill`.
+    pub controllers: Vec<Controller>,
+    /// Whether processes can be put into a PID namespace.
+    pub pid_namespace: PidNamespace,
+    /// CPUs that this process may use.
+    pub cpus: Vec<usize>,
+    /// The guarantee that holds, as a sentence.
+    pub guarantee: String,
+    /// How to fix what is missing, one line each; empty if nothing is missing.
+    pub hints: Vec<String>,
+}
+
+/// A cgroup controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// The controller's name; `kill` means `cgroup.kill`.
+    pub name: &'static str,
+    /// The interface that offers the controller.
+    pub writable: Writable,
+}
+
+/// Whether a stack can use a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writable {
+    /// A stack can use it through this interface: `cgroup-v2` or `cgroup-v1`.
+    By(&'static str),
+    /// The controller is missing, or this process may not use it.
+    No,
+}
+
+/// How a PID namespace can be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PidNamespace {
+    /// By root.
+    Root,
+    /// Inside a user namespace, by an ordinary user.
+    User,
+    /// Not at all.
+    No,
+}
+
+/// Controllers that a stack uses.
+const USED: [&str; 3] = ["cpuset", "memory", "cpuacct"];
+
+/// Tries what this machine allows. Creates and removes a group in every hierarchy. Starts an init
+/// in new namespaces, from a separate process that executes `program` (`KeeperOptions::program`).
+pub fn capabilities(program: &Path) -> Capabilities {
+    let mounts = Mounts::read();
+    let cgroups = match (mounts.v1.is_empty(), mounts.v2.is_some()) {
+        (true, true) => "cgroup v2",
+        (false, false) => "cgroup v1",
+        (false, true) => "cgroup v1 and v2",
+        (true, false) => "no cgroups",
+    };
+    let (controllers, freezer) = try_groups();
+    let pid_namespace = try_namespace(program);
+    let kill = controllers.iter().any(|one| one.name == "kill" && one.writable != Writable::No);
+    Capabilities {
+        cgroups,
+        pid_namespace,
+        cpus: cpus::allowed().to_vec(),
+        guarantee: guarantee(pid_namespace, kill, freezer).to_owned(),
+        hints: hints(pid_namespace, &controllers, MissingControllersCause::of(&mounts)),
+        controllers,
+    }
+}
+
+/// The hidden command. Exits with code 0 if an init could start in new namespaces.
+pub(super) fn main() -> ! {
+    let spawn_mode = match rustix::process::geteuid().is_root() {
+        true => sys::SpawnMode::Namespaces,
+        false => sys::SpawnMode::UserNamespaces,
+    };
+    std::process::exit(if keep::can_spawn_init(spawn_mode) { 0 } else { 1 })
+}
+
+fn try_namespace(program: &Path) -> PidNamespace {
+    let tried = Command::new(program)
+        .arg(ROLE)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match tried.is_ok_and(|status| status.success()) {
+        true if rustix::process::geteuid().is_root() => PidNamespace::Root,
+        true => PidNamespace::User,
+        false => PidNamespace::No,
+    }
+}
+
+/// Creates a stack's groups without processes, looks at them, and removes them. Also returns
+/// whether the v1 freezer can be used.
+fn try_groups() -> (Vec<Controller>, bool) {
+    let spec = probe_spec();
+    let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+    let directories = plan.directories();
+    let groups = plan.create(&spec, Freezer::IfNoKill);
+    let found = groups.controllers();
+    let by = |name: &str| {
+        let version = found.iter().find(|(_, one)| one == name).map(|(version, _)| *version);
+        let by_v2 = name == "cpuacct" && groups.v2_counts_cpu();
+        let version = version.or(by_v2.then_some("cgroup-v2"));
+        version.map_or(Writable::No, Writable::By)
+    };
+    let mut controllers: Vec<Controller> =
+        USED.into_iter().map(|name| Controller { name, writable: by(name) }).collect();
+    let kill = groups.kill_directory().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
+    controllers.push(Controller { name: "kill", writable: kill });
+    let freezer = groups.freezer_directory().is_some();
+    for directory in directories {
+        let _ = cgroup::remove(&directory);
+    }
+    plan.undo();
+    (controllers, freezer)
+}
+
+fn probe_spec() -> StackSpec {
+    StackSpec {
+        id: format!("probe-{}", std::process::id()),
+        work: PathBuf::from("/"),
+        in_memory: Vec::new(),
+        cpus: cpus::allowed().to_vec(),
+        cpus_by_role: Default::default(),
+        memory_bytes: 64 << 20,
+        processes: vec![ProcessSpec {
+            role: "probe".to_owned(),
+            program: PathBuf::from("/"),
+            args: Vec::new(),
+            env: Default::default(),
+            cwd: PathBuf::from("/"),
+            input: None,
+            user: None,
+            log: PathBuf::from("/dev/null"),
+            stop: StopSpec { signal: libc::SIGTERM, grace: Nanos(0) },
+        }],
+        first: 0,
+    }
+}
+
+fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static str {
+    match (pid_namespace, kill, freezer) {
+        (PidNamespace::Root | PidNamespace::User, _, _) => {
+            "the kernel stops every process of a stack, even if stampede and its keeper are both \
+             killed (PID namespace)"
+        }
+        (PidNamespace::No, true, _) => {
+            "stampede stops all processes that it started; if it is killed, its keeper process \
+             or the next start stops them (cgroup.kill)"
+        }
+        (PidNamespace::No, false, true) => {
+            "stampede stops all processes that it started; if it is killed, its keeper process \
+             or the next start stops them (cgroup freezer)"
+        }
+        (PidNamespace::No, false, false) => {
+            "stampede finds and stops all child processes of a stack; if it is killed, its \
+             keeper process stops them, or the next start those that it can recognise"
+        }
+    }
+}
+
+/// Why controllers are missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MissingControllersCause {
+    /// The process belongs to an ordinary user.
+    User,
+    /// The process is root in a container, and the container's visible root group holds processes.
+    FullRoot,
+    /// The process is root, and the cgroup tree is read-only or missing.
+    NoTree,
+}
+
+impl MissingControllersCause {
+    fn of(mounts: &Mounts) -> MissingControllersCause {
+        let top = mounts.v2.as_ref().map(|v2| v2.top.as_path());
+        match top {
+            _ if !rustix::process::geteuid().is_root() => MissingControllersCause::User,
+            Some(top) if cgroup::is_full_root(top) => MissingControllersCause::FullRoot,
+            _ => MissingControllersCause::NoTree,
+        }
+    }
+
+    fn fix(self) -> &'static str {
+        match self {
+            MissingControllersCause::User => {
+                "run as root, or in a delegated group (`systemd-run --user --scope -p \
+                 Delegate=yes stampede …`; for cpuset also `Delegate=cpu cpuset memory pids` in \
+                 `systemctl edit user@.service`)"
+            }
+            MissingControllersCause::FullRoot => {
+                "processes stand in the container's root group; move them into one of their own \
+                 (`cd /sys/fs/cgroup && mkdir -p init && xargs -rn1 <cgroup.procs \
+                 >init/cgroup.procs`)"
+            }
+            MissingControllersCause::NoTree => {
+                "mount cgroups writable (in a container: `docker run --privileged`)"
+            }
+        }
+    }
+}
+
+fn hints(
+    pid_namespace: PidNamespace,
+    controllers: &[Controller],
+    situation: MissingControllersCause,
+) -> Vec<String> {
+    let mut hints = Vec::new();
+    if pid_namespace == PidNamespace::No {
+        hints.push(
+            "PID namespaces: run as root, or allow user namespaces (`sysctl \
+             kernel.unprivileged_userns_clone=1`, on Ubuntu `sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0`; in Docker `--cap-add SYS_ADMIN`)"
+                .to_owned(),
+        );
+    }
+    let missing: Vec<&str> = controllers
+        .iter()
+        .filter(|one| one.writable == Writable::No && one.name != "kill")
+        .map(|one| one.name)
+        .collect();
+    if !missing.is_empty() {
+        hints.push(format!(
+            "{}: {}; until then {}",
+            missing.join(", "),
+            situation.fix(),
+            without(&missing)
+        ));
+    }
+    hints
+}
+
+/// Describes the effects of missing controllers.
+fn without(missing: &[&str]) -> String {
+    let effects = [
+        ("cpuset", "CPUs are pinned by affinity"),
+        ("memory", "memory is not limited"),
+        ("cpuacct", "CPU time is read from /proc"),
+    ];
+    let ours = effects.iter().filter(|(name, _)| missing.contains(name));
+    ours.map(|(_, effect)| *effect).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_capabilities_have_hints() {
+        let controllers = [
+            Controller { name: "cpuset", writable: Writable::No },
+            Controller { name: "memory", writable: Writable::By("cgroup-v1") },
+        ];
+        let hints = hints(PidNamespace::No, &controllers, MissingControllersCause::User);
+        assert_eq!(hints.len(), 2);
+        assert!(hints[1].starts_with("cpuset: run as root"), "{hints:?}");
+        // Only controllers that are really missing are mentioned.
+        assert!(hints[1].ends_with("until then CPUs are pinned by affinity"), "{hints:?}");
+        assert!(
+            super::hints(PidNamespace::User, &controllers[1..], MissingControllersCause::User)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn probing_leaves_no_group() {
+        let (controllers, _) = try_groups();
+        assert_eq!(controllers.len(), 4);
+        let spec = probe_spec();
+        let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+        assert!(plan.directories().iter().all(|directory| !directory.exists()));
+    }
+}

@@ -1,0 +1,247 @@
+//! The cgroups of a stack: one directory per hierarchy, with a leaf for each role.
+//!
+//! ```text
+//! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
+//! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
+//! ```
+//! Only the leaves hold processes. A v2 group with controllers may hold groups or processes, not
+//! both (cgroup-v2.rst, "No Internal Process Constraint").
+
+mod tree;
+
+use stampede_linux::mounts::Mounts;
+use stampede_linux::mounts::Version;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use std::{fs, io, thread, time::Duration};
+
+use tree::Tree;
+pub(super) use tree::is_full_root;
+
+use stampede_model::isolation::IsolationRecord;
+
+use super::kill::PATIENCE;
+use super::spec::StackSpec;
+use super::stack::CgroupUse;
+use super::wire::RoleDirectories;
+
+/// Prefix of the directories that stampede creates. It never removes a directory without it.
+pub(super) const PREFIX: &str = "stampede-";
+
+/// The places of a stack's groups. Nothing is created yet.
+pub(super) struct Plan {
+    name: String,
+    parents: Vec<tree::Parent>,
+}
+
+impl Plan {
+    /// Finds the hierarchies, and the parent group for ours in each. On v2 this may enable
+    /// controllers for the children of an ancestor. They stay enabled after the stack has ended.
+    /// Somebody else may have set a limit there by then, which disabling a controller would remove.
+    pub(super) fn new(id: &str, allowed: CgroupUse) -> Plan {
+        let mounts = match allowed {
+            CgroupUse::Forbidden => Mounts::default(),
+            CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
+        };
+        let v2 = match allowed {
+            CgroupUse::Allowed => mounts.v2.as_ref().and_then(tree::Parent::v2),
+            CgroupUse::OnlyV1 | CgroupUse::Forbidden => None,
+        };
+        // Each controller is in one hierarchy only, so a controller of v2 is in no v1 mount.
+        let v1 = mounts.v1.iter().map(tree::Parent::v1);
+        Plan { name: format!("{PREFIX}{id}"), parents: v2.into_iter().chain(v1).collect() }
+    }
+
+    /// The directories that `create` may create, for the journal.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        self.parents.iter().map(|parent| parent.directory.join(&self.name)).collect()
+    }
+
+    /// Disables the controllers that `new` enabled, for a plan that was only a probe.
+    pub(super) fn undo(&self) {
+        self.parents.iter().for_each(tree::Parent::undo);
+    }
+
+    /// Creates the groups. Hierarchies that the machine does not allow are left out.
+    pub(super) fn create(&self, spec: &StackSpec, freezer: Freezer) -> Groups {
+        let roles: BTreeMap<String, Vec<usize>> = spec
+            .processes
+            .iter()
+            .map(|process| {
+                let cpus = spec.cpus_by_role.get(&process.role).unwrap_or(&spec.cpus);
+                (process.role.clone(), cpus.clone())
+            })
+            .collect();
+        let wanted = tree::GroupSpec {
+            cpus: stack_cpus(spec),
+            memory_bytes: spec.memory_bytes,
+            roles,
+            freezer,
+        };
+        let trees =
+            self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted)).collect();
+        Groups { trees, wanted }
+    }
+}
+
+/// Whether the v1 freezer is needed. It is needed only if nothing better can end the stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freezer {
+    /// Namespaces or `cgroup.kill` end the stack.
+    NotNeeded,
+    /// The freezer is used to end all processes, unless `cgroup.kill` works.
+    IfNoKill,
+}
+
+/// Returns the CPUs of the whole stack: its own, and those of roles with other CPUs.
+fn stack_cpus(spec: &StackSpec) -> Vec<usize> {
+    if spec.cpus.is_empty() && spec.cpus_by_role.len() < role_count(spec) {
+        return Vec::new();
+    }
+    let all = spec.cpus.iter().chain(spec.cpus_by_role.values().flatten());
+    all.copied().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn role_count(spec: &StackSpec) -> usize {
+    spec.processes.iter().map(|process| &process.role).collect::<BTreeSet<_>>().len()
+}
+
+/// The groups of a running stack.
+pub(super) struct Groups {
+    trees: Vec<Tree>,
+    wanted: tree::GroupSpec,
+}
+
+impl Groups {
+    /// The directories that a process of `role` enters before it is executed.
+    pub(super) fn of_role(&self, role: &str) -> Vec<PathBuf> {
+        self.trees.iter().map(|tree| tree.role(role)).collect()
+    }
+
+    /// Records that a process could not enter `directory`. That hierarchy then limits and counts
+    /// nothing.
+    pub(super) fn refused(&mut self, directory: &Path) {
+        for tree in self.trees.iter_mut().filter(|tree| directory.starts_with(&tree.directory)) {
+            tree.refused();
+        }
+    }
+
+    /// The stack's directory in the v2 tree, if `cgroup.kill` works there.
+    pub(super) fn kill_directory(&self) -> Option<PathBuf> {
+        self.directory(|tree| tree.can_kill())
+    }
+
+    /// The stack's directory in the v1 freezer hierarchy.
+    pub(super) fn freezer_directory(&self) -> Option<PathBuf> {
+        self.directory(|tree| tree.version == Version::V1 && tree.has("freezer"))
+    }
+
+    fn directory(&self, fits: impl Fn(&Tree) -> bool) -> Option<PathBuf> {
+        self.trees.iter().find(|tree| fits(tree)).map(|tree| tree.directory.clone())
+    }
+
+    /// Describes the limits in force and their means. The caller fills in `process_group`.
+    pub(super) fn isolation(&self) -> IsolationRecord {
+        let by = |controller: &str| {
+            self.trees.iter().find(|tree| tree.limits(controller)).map(|tree| tree.version.name())
+        };
+        let unpinned = self.wanted.cpus.is_empty();
+        let cpu_set = by("cpuset").unwrap_or(if unpinned { "none" } else { "affinity" });
+        let memory_limit = by("memory");
+        IsolationRecord {
+            cpu_set: cpu_set.to_owned(),
+            cpus: self.wanted.cpus.clone(),
+            cpus_by_role: if unpinned { BTreeMap::new() } else { self.wanted.roles.clone() },
+            memory_limit: memory_limit.unwrap_or("none").to_owned(),
+            memory_bytes: memory_limit.map_or(0, |_| self.wanted.memory_bytes),
+            process_group: String::new(),
+            accounting: self.accounting().map_or("proc", Version::name).to_owned(),
+        }
+    }
+
+    /// The interface that counts CPU time and memory. v1 wins if its controllers count, because a
+    /// v2 tree without controllers counts CPU time only. `None`: neither counts, and each process
+    /// is read from `/proc`.
+    fn accounting(&self) -> Option<Version> {
+        let counts = |version, controller| {
+            self.trees.iter().any(|tree| tree.version == version && tree.has(controller))
+        };
+        if counts(Version::V2, "memory") {
+            Some(Version::V2)
+        } else if counts(Version::V1, "cpuacct") || counts(Version::V1, "memory") {
+            Some(Version::V1)
+        } else {
+            self.v2_counts_cpu().then_some(Version::V2)
+        }
+    }
+
+    /// The directories from which a role's figures are read.
+    pub(super) fn role_directories(&self, role: &str) -> RoleDirectories {
+        let version = self.accounting();
+        let v1 = |controller: &str| {
+            self.trees
+                .iter()
+                .find(|tree| tree.version == Version::V1 && tree.has(controller))
+                .filter(|_| version == Some(Version::V1))
+                .map(|tree| tree.role(role))
+        };
+        let v2 = self
+            .trees
+            .iter()
+            .find(|tree| tree.version == Version::V2 && version == Some(Version::V2));
+        RoleDirectories {
+            role: role.to_owned(),
+            v2: v2.map(|tree| tree.role(role)),
+            cpuacct: v1("cpuacct"),
+            memory: v1("memory"),
+        }
+    }
+
+    /// Whether v2 counts CPU time, for which it needs no controller.
+    pub(super) fn v2_counts_cpu(&self) -> bool {
+        self.trees.iter().any(|tree| tree.version == Version::V2 && tree.entered)
+    }
+
+    /// The hierarchies and controllers that the stack got, for `doctor`.
+    pub(super) fn controllers(&self) -> Vec<(&'static str, String)> {
+        self.trees
+            .iter()
+            .flat_map(|tree| tree.controllers.iter().map(|c| (tree.version.name(), c.clone())))
+            .collect()
+    }
+}
+
+/// Removes a stack's directory and everything below it. A missing directory is no error. Groups
+/// stay busy for a moment after their last process has died, so the function tries again for a
+/// while.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    let ours = directory.file_name().and_then(|name| name.to_str());
+    if !ours.is_some_and(|name| name.starts_with(PREFIX)) {
+        return Err(io::Error::other("not a directory of ours"));
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match remove_once(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if Instant::now() > deadline => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(pause),
+            other => return other,
+        }
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+fn remove_once(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            match remove_once(&entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    fs::remove_dir(directory)
+}

@@ -1,0 +1,64 @@
+//! The description of a stack that the keeper starts, and of its isolation and exits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use stampede_model::time::Nanos;
+
+/// A whole stack: a group of processes with one working directory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StackSpec {
+    /// Id, unique on this machine while the stack lives. It names the cgroups and the journal's
+    /// entry.
+    pub id: String,
+    /// The stack's working directory; it is removed with the stack.
+    pub work: PathBuf,
+    /// Existing directories, each of which becomes a private tmpfs of the stack, where namespaces
+    /// are allowed. `/dev/shm` becomes one without being listed.
+    pub in_memory: Vec<PathBuf>,
+    /// CPUs of the whole stack; empty: all.
+    pub cpus: Vec<usize>,
+    /// CPUs of single roles (unequal budgets). A role that is not listed has `cpus`.
+    pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// Memory limit of the whole stack in bytes; 0: no limit.
+    pub memory_bytes: u64,
+    /// Processes in the order of their start. They are stopped in the reverse order.
+    pub processes: Vec<ProcessSpec>,
+    /// Number of processes to start first; 0: all. The others start on request (`Stack::go`).
+    #[serde(default)]
+    pub first: usize,
+}
+
+/// One process of a stack.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProcessSpec {
+    /// Role such as `web` or `php`, under which its CPU time and memory are counted.
+    pub role: String,
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    /// Arguments without the program's own name.
+    pub args: Vec<String>,
+    /// The whole environment. Nothing is inherited.
+    pub env: BTreeMap<String, String>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// File for its standard input; `None`: `/dev/null`.
+    #[serde(default)]
+    pub input: Option<PathBuf>,
+    /// User and group id to run as; `None`: those of stampede.
+    pub user: Option<(u32, u32)>,
+    /// File to which standard output and error are appended.
+    pub log: PathBuf,
+    /// How the process is asked to end.
+    pub stop: StopSpec,
+}
+
+/// How a process is asked to end. After `grace` it is killed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StopSpec {
+    /// Signal number.
+    pub signal: i32,
+    /// Time between the signal and the kill.
+    pub grace: Nanos,
+}

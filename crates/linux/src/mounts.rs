@@ -1,0 +1,169 @@
+//! Finds the mounted cgroup hierarchies, and the group of a process in each.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A version of the cgroup interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// cgroup v1.
+    V1,
+    /// cgroup v2.
+    V2,
+}
+
+impl Version {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::V1 => "cgroup-v1",
+            Version::V2 => "cgroup-v2",
+        }
+    }
+}
+
+/// One mounted hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The mount point.
+    pub top: PathBuf,
+    /// The group of the process; below `top`.
+    pub own: PathBuf,
+    /// The controllers of a v1 hierarchy. Empty for v2, where each group lists its own.
+    pub controllers: BTreeSet<String>,
+}
+
+/// All mounted hierarchies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mounts {
+    /// The v2 hierarchy.
+    pub v2: Option<Mount>,
+    /// The v1 hierarchies that have a controller we use.
+    pub v1: Vec<Mount>,
+}
+
+/// The v1 controllers that we use: for limits, for accounting, and the freezer.
+const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
+
+impl Mounts {
+    /// Reads the hierarchies of this process.
+    pub fn read() -> Mounts {
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Mounts::parse(&mountinfo, &own)
+    }
+
+    /// Parses the hierarchies of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is that
+    /// of this process.
+    pub fn parse(mountinfo: &str, own: &str) -> Mounts {
+        Mounts::of_controllers(mountinfo, own, &USED_V1)
+    }
+
+    /// Does the same, for the v1 hierarchies that have one of the controllers `used`.
+    pub fn of_controllers(mountinfo: &str, own: &str, used: &[&str]) -> Mounts {
+        let mut mounts = Mounts::default();
+        for line in mountinfo.lines() {
+            let Some(found) = parse_mount(line) else { continue };
+            match found.kind {
+                "cgroup2" if mounts.v2.is_none() => {
+                    mounts.v2 = own_group(own, |controllers| controllers.is_empty())
+                        .and_then(|group| found.place(group, BTreeSet::new()));
+                }
+                "cgroup" => {
+                    let controllers: BTreeSet<String> =
+                        found.options.split(',').map(str::to_owned).collect();
+                    let Some(used) = used.iter().find(|one| controllers.contains(**one)) else {
+                        continue;
+                    };
+                    let group = own_group(own, |names| names.split(',').any(|n| n == *used));
+                    mounts.v1.extend(group.and_then(|group| found.place(group, controllers)));
+                }
+                _ => {}
+            }
+        }
+        mounts
+    }
+}
+
+/// A line of mountinfo (proc_pid_mountinfo(5)).
+struct Line<'a> {
+    root: &'a str,
+    top: PathBuf,
+    kind: &'a str,
+    /// Options of the super block, which include the controllers of a v1 hierarchy.
+    options: &'a str,
+}
+
+fn parse_mount(line: &str) -> Option<Line<'_>> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ').skip(3);
+    let (root, top) = (left.next()?, left.next()?);
+    let mut right = right.split(' ');
+    let (kind, _source, options) = (right.next()?, right.next()?, right.next()?);
+    Some(Line { root, top: PathBuf::from(unescape(top)), kind, options })
+}
+
+impl Line<'_> {
+    /// Returns our group as a directory. `None` if this mount does not show the group: a container
+    /// may see only a part of the hierarchy, or we are outside of the cgroup namespace.
+    fn place(&self, group: &str, controllers: BTreeSet<String>) -> Option<Mount> {
+        let below = Path::new(group).strip_prefix(unescape(self.root)).ok()?;
+        if below.components().any(|part| part == std::path::Component::ParentDir) {
+            return None;
+        }
+        let own = self.top.join(below);
+        Some(Mount { top: self.top.clone(), own, controllers })
+    }
+}
+
+/// Returns our group in the hierarchy whose controllers fit, from a line such as
+/// `7:cpu,cpuacct:/path`.
+fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
+    own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        fits(controllers).then_some(path)
+    })
+}
+
+/// mountinfo has blanks, tabs, newlines and backslashes in octal.
+fn unescape(text: &str) -> String {
+    text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_cgroup_versions_are_found_on_a_hybrid_machine() {
+        let mountinfo = "\
+31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd
+41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+";
+        let own = "4:memory:/a/b\n2:cpu,cpuacct:/\n1:name=systemd:/x\n0::/c\n";
+        let mounts = Mounts::parse(mountinfo, own);
+        assert_eq!(mounts.v2.unwrap().own, Path::new("/sys/fs/cgroup/unified/c"));
+        let owns: Vec<_> = mounts.v1.iter().map(|mount| mount.own.to_str().unwrap()).collect();
+        assert_eq!(owns, ["/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/memory/a/b"]);
+    }
+
+    #[test]
+    fn a_container_sees_only_its_part_of_the_hierarchy() {
+        let line = "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n";
+        let inside = Mounts::parse(line, "4:memory:/docker/abc/sub\n");
+        assert_eq!(inside.v1[0].own, Path::new("/sys/fs/cgroup/memory/sub"));
+        let outside = Mounts::parse(line, "4:memory:/elsewhere\n");
+        assert!(outside.v1.is_empty());
+    }
+
+    #[test]
+    fn a_group_outside_our_cgroup_namespace_is_not_used() {
+        let line = "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(Mounts::parse(line, "0::/../other\n").v2, None);
+    }
+}

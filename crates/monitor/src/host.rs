@@ -1,0 +1,127 @@
+//! Samples the machine during a load: CPU use, steal, pressure, and overflows of listen queues.
+
+use std::collections::BTreeMap;
+
+use stampede_model::sample::HostSample;
+
+use super::parse::{self, HostTicks};
+use super::source::{OpenFile, ReadBuffer, Sources};
+
+/// Reads the machine's counters. A counter that the kernel lacks stays zero or empty.
+#[derive(Debug)]
+pub struct Host {
+    stat: Option<OpenFile>,
+    net: Option<OpenFile>,
+    pressure: Vec<(&'static str, OpenFile)>,
+    before: Counters,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    ticks: HostTicks,
+    overflows: u64,
+    drops: u64,
+    delayed_acks: u64,
+    pressure_us: BTreeMap<&'static str, u64>,
+}
+
+impl Host {
+    /// Opens the available files. Differences are counted from now.
+    pub fn open(sources: &Sources, text: &mut ReadBuffer) -> Host {
+        let open = |name: &str| OpenFile::open(&sources.proc.join(name)).ok();
+        let pressure = RESOURCES
+            .into_iter()
+            .filter_map(|name| Some((name, open(&format!("pressure/{name}"))?)))
+            .collect();
+        let mut host = Host {
+            stat: open("stat"),
+            net: open("net/netstat"),
+            pressure,
+            before: Counters::default(),
+        };
+        host.before = host.counters(text);
+        host
+    }
+
+    /// Returns the changes since the previous reading.
+    pub fn read(&mut self, sources: &Sources, text: &mut ReadBuffer) -> HostSample {
+        let now = self.counters(text);
+        let before = &self.before;
+        let ns = |now: u64, before: u64| sources.ticks_as_ns(now.saturating_sub(before));
+        let pressure_some_ns = now
+            .pressure_us
+            .iter()
+            .map(|(name, us)| {
+                let before = before.pressure_us.get(name).copied().unwrap_or(*us);
+                ((*name).to_owned(), us.saturating_sub(before).saturating_mul(1_000))
+            })
+            .collect();
+        let sample = HostSample {
+            cpu_busy_ns: ns(now.ticks.busy, before.ticks.busy),
+            steal_ns: ns(now.ticks.steal, before.ticks.steal),
+            pressure_some_ns,
+            listen_overflows: now.overflows.saturating_sub(before.overflows),
+            listen_drops: now.drops.saturating_sub(before.drops),
+            delayed_acks: now.delayed_acks.saturating_sub(before.delayed_acks),
+        };
+        self.before = now;
+        sample
+    }
+
+    fn counters(&self, text: &mut ReadBuffer) -> Counters {
+        let ticks = self.stat.as_ref().and_then(|file| parse::host_ticks(text.reread(file)?));
+        let net = self.net.as_ref().and_then(|file| text.reread(file)).unwrap_or("");
+        let value = |name| parse::net_value(net, "TcpExt", name).unwrap_or(0);
+        let (overflows, drops) = (value("ListenOverflows"), value("ListenDrops"));
+        let delayed_acks = value("DelayedACKs");
+        let mut some = |(name, file): &(&'static str, OpenFile)| {
+            Some((*name, parse::pressure_some(text.reread(file)?)?))
+        };
+        let pressure_us = self.pressure.iter().filter_map(&mut some).collect();
+        Counters { ticks: ticks.unwrap_or_default(), overflows, drops, delayed_acks, pressure_us }
+    }
+}
+
+/// The resources of PSI (the kernel's `Documentation/accounting/psi.rst`).
+const RESOURCES: [&str; 3] = ["cpu", "memory", "io"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+
+    #[test]
+    fn the_machine_is_read_as_differences() {
+        let fake = FakeProc::new();
+        let net = |overflows: u32, drops: u32| {
+            let names = "TcpExt: DelayedACKs ListenOverflows ListenDrops";
+            let values = format!("{} {overflows} {drops}", 10 * drops);
+            fake.put("net/netstat", &format!("{names}\nTcpExt: {values}\n"));
+        };
+        let some = |us: u32| {
+            fake.put("pressure/cpu", &format!("some avg10=0.00 total={us}\nfull total=1\n"));
+        };
+        fake.put("stat", "cpu  100 0 50 900 0 0 0 4\n");
+        net(3, 5);
+        some(70);
+        let mut text = ReadBuffer::default();
+        let mut host = Host::open(&fake.sources(), &mut text);
+        fake.put("stat", "cpu  130 0 60 960 0 0 0 6\n");
+        net(4, 8);
+        some(75);
+        let expected = HostSample {
+            cpu_busy_ns: 400_000_000,
+            steal_ns: 20_000_000,
+            pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 5_000)]),
+            listen_overflows: 1,
+            listen_drops: 3,
+            delayed_acks: 30,
+        };
+        assert_eq!(host.read(&fake.sources(), &mut text), expected);
+        let expected = HostSample {
+            pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 0)]),
+            ..HostSample::default()
+        };
+        assert_eq!(host.read(&fake.sources(), &mut text), expected);
+    }
+}

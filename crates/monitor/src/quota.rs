@@ -1,0 +1,109 @@
+//! Measures how long a CPU quota stopped a stack. The quota may be that of the stack's own group,
+//! or that of a group around it, such as a container or a systemd unit.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use stampede_linux::mounts::Mounts;
+
+use super::parse;
+use super::source::{OpenFile, ReadBuffer, Sources};
+
+/// Reads the counters of all groups with a quota that contain a process of the stack.
+#[derive(Debug, Default)]
+pub struct Quota {
+    /// `cpu.stat` of each group.
+    counters: Vec<OpenFile>,
+    before: u64,
+}
+
+impl Quota {
+    /// Opens the available files. Differences are counted from now. One process of each role is
+    /// enough, because a role is one group.
+    pub fn open(
+        sources: &Sources,
+        pids: impl Iterator<Item = u32>,
+        text: &mut ReadBuffer,
+    ) -> Quota {
+        let mounted = text.of(&sources.proc.join("self/mountinfo")).unwrap_or("").to_owned();
+        let mut files = BTreeSet::new();
+        for pid in pids {
+            let Some(own) = text.of(&sources.of_process(pid, "cgroup")) else { continue };
+            let mounts = Mounts::of_controllers(&mounted, own, &["cpu"]);
+            for mount in mounts.v2.iter().chain(&mounts.v1) {
+                let holds = mount.own.ancestors().take_while(|one| one.starts_with(&mount.top));
+                let limited = holds.filter(|group| has_quota(group, text));
+                files.extend(limited.map(|group| group.join("cpu.stat")));
+            }
+        }
+        let open = |path: PathBuf| OpenFile::open(&path).ok();
+        let mut quota = Quota { counters: files.into_iter().filter_map(open).collect(), before: 0 };
+        quota.throttled_ns(text);
+        quota
+    }
+
+    /// Throttled time since the last call in ns, summed over CPUs.
+    pub fn throttled_ns(&mut self, text: &mut ReadBuffer) -> u64 {
+        let mut of_one = |file: &OpenFile| {
+            let stat = text.reread(file)?;
+            let v2 = || Some(parse::keyed(stat, "throttled_usec")?.saturating_mul(1_000));
+            parse::keyed(stat, "throttled_time").or_else(v2)
+        };
+        let now: u64 = self.counters.iter().filter_map(&mut of_one).sum();
+        let since = now.saturating_sub(self.before);
+        self.before = self.before.max(now);
+        since
+    }
+}
+
+/// Whether a group has a quota. Without one v2 says `max` and v1 says -1.
+fn has_quota(group: &Path, text: &mut ReadBuffer) -> bool {
+    let files = ["cpu.max", "cpu.cfs_quota_us"];
+    files.iter().any(|file| {
+        let first = text.of(&group.join(file)).and_then(|text| text.split_whitespace().next());
+        first.is_some_and(|quota| quota.parse::<u64>().is_ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+
+    /// The `cpu` hierarchy is mounted separately, and the container has the quota.
+    #[test]
+    fn a_quota_of_a_group_around_the_stack_is_counted_once() {
+        let fake = FakeProc::new();
+        let top = fake.path().join("cg").display().to_string();
+        let mount = format!("33 31 0:30 / {top} rw - cgroup cgroup rw,cpu\n");
+        fake.put("self/mountinfo", &mount);
+        for pid in [10, 11] {
+            fake.put(&format!("{pid}/cgroup"), "4:memory:/else\n1:cpu:/box/stack\n");
+        }
+        fake.put("cg/cpu.cfs_quota_us", "-1\n");
+        fake.put("cg/cpu.stat", "nr_throttled 9\nthrottled_time 900\n");
+        fake.put("cg/box/cpu.cfs_quota_us", "50000\n");
+        fake.put("cg/box/cpu.stat", "nr_throttled 1\nthrottled_time 100\n");
+        fake.put("cg/box/stack/cpu.cfs_quota_us", "-1\n");
+        let mut text = ReadBuffer::default();
+        let mut quota = Quota::open(&fake.sources(), [10, 11, 12].into_iter(), &mut text);
+        fake.put("cg/box/cpu.stat", "nr_throttled 2\nthrottled_time 350\n");
+        assert_eq!([quota.throttled_ns(&mut text), quota.throttled_ns(&mut text)], [250, 0]);
+    }
+
+    #[test]
+    fn v2_counts_in_microseconds() {
+        let fake = FakeProc::new();
+        let top = fake.path().join("cg").display().to_string();
+        fake.put("self/mountinfo", &format!("41 31 0:38 / {top} rw - cgroup2 cgroup2 rw\n"));
+        fake.put("10/cgroup", "0::/stack\n");
+        fake.put("cg/stack/cpu.max", "50000 100000\n");
+        fake.put("cg/stack/cpu.stat", "usage_usec 1000\nthrottled_usec 10\n");
+        let mut text = ReadBuffer::default();
+        let mut quota = Quota::open(&fake.sources(), [10].into_iter(), &mut text);
+        fake.put("cg/stack/cpu.stat", "usage_usec 4000\nthrottled_usec 15\n");
+        assert_eq!(quota.throttled_ns(&mut text), 5_000);
+        fake.put("cg/stack/cpu.max", "max 100000\n");
+        assert!(Quota::open(&fake.sources(), [10].into_iter(), &mut text).counters.is_empty());
+    }
+}
