@@ -139,7 +139,8 @@ fn a_newer_search_or_tuning_is_refused_and_not_shown_as_a_run_of_trials() {
             assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{printed}");
             let error = format!("`RUN/{name}` has format 3, this stampede knows 2");
             let error = code_or("newer", &error);
-            assert_eq!(printed, format!("error: {error}\n\nhint: read it with a newer stampede\n"));
+            let hint = code_or("newer", "read it with a newer stampede");
+            assert_eq!(printed, format!("error: {error}\n\nhint: {hint}\n"));
         }
     }
 }

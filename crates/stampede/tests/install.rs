@@ -116,7 +116,8 @@ fn an_unknown_runtime_is_named_before_anything_is_installed() {
     assert_eq!(output.status.code(), Some(2));
     let error = code_or("unknown_runtime", "unknown runtime `absnet`");
     assert!(stderr(&output).contains(error), "{}", stderr(&output));
-    assert!(stderr(&output).contains("did you mean `absent`?"), "{}", stderr(&output));
+    let hint = code_or("hint: unknown_runtime", "did you mean `absent`?");
+    assert!(stderr(&output).contains(hint), "{}", stderr(&output));
     assert!(!sandbox.path().join("asked").exists());
 }
 
