@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "last".to_owned());
-    let run = match stampede::store::read_below(Path::new(stampede::store::RESULTS), &name) {
+    let run = match stampede_results::store::read_below(
+        Path::new(stampede_results::store::RESULTS),
+        &name,
+    ) {
         Ok(run) => run,
         Err(error) => {
             eprintln!("error: {error}");

@@ -7,10 +7,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use stampede::store::{RESULTS, StoreError, read_below};
-use stampede::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
-use stampede::summary::{RunData, Summary, summarize};
 use stampede_model::record::Validity;
+use stampede_results::store::{RESULTS, StoreError, read_below};
+use stampede_results::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
+use stampede_results::summary::{RunData, Summary, summarize};
 use stampede_stats::estimate::Estimate;
 use stampede_stats::rounds::{needed, noise};
 
@@ -87,7 +87,7 @@ fn table(group: &Group, cases: &[&CaseSummary]) {
 
 /// The figure in a round, from a trial that counts.
 fn value(of: Of, case: &CaseSummary, round: u32) -> Option<f64> {
-    let counts = |trial: &&stampede::summary::model::TrialSummary| {
+    let counts = |trial: &&stampede_results::summary::model::TrialSummary| {
         trial.round == round && trial.verdict != Validity::Invalid
     };
     let figure = case.trials.iter().find(counts).map(|trial| of(&trial.figures));

@@ -2,7 +2,7 @@
 //! Every suspect must be on one of the lines.
 
 use stampede::check::code::{CodeScan, scan_source};
-use stampede::plan::model::AppKind;
+use stampede_plan::model::AppKind;
 
 const FILE: &str = "src/a.php";
 

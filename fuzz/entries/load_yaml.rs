@@ -3,16 +3,16 @@
 
 use std::path::PathBuf;
 
-use stampede::plan::tank::{TankConfig, parse};
-use stampede::plan::{self, PlanError, RenderStyle};
 use stampede_load::autostop::Autostop;
 use stampede_load::traffic::Source;
+use stampede_plan::tank::{TankConfig, parse};
+use stampede_plan::{self, PlanError, RenderStyle};
 
 /// One input.
 pub fn run(text: &str) {
     let (name, base) = ("load.yaml".to_owned(), PathBuf::from("directory"));
     let lines = text.matches('\n').count() + 1;
-    match parse(plan::Source { name, text: text.to_owned(), base }) {
+    match parse(stampede_plan::Source { name, text: text.to_owned(), base }) {
         Ok(config) => understood(&config, lines),
         Err(error) => {
             let PlanError::Wrong(wrong) = &error else { panic!("{error:?}") };

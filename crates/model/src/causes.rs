@@ -1,6 +1,14 @@
-//! Writes an error with its causes as one line.
+//! Writes an error with its causes, as one line or as data.
+//!
+//! An error enum derives `Serialize` with its variants in snake case. The variant is the code, and
+//! its fields are the facts. Messages of the system or of another program stay text.
 
 use std::error::Error;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::fact::Cause;
 
 /// Returns the text of `error`, then each cause after a colon. An error's own text never contains
 /// its causes.
@@ -32,6 +40,53 @@ fn variant(error: &dyn Error) -> String {
         code.push(letter.to_ascii_lowercase());
     }
     code
+}
+
+/// Returns an error and its causes as data. `kinds` are the kinds of errors whose facts are read.
+pub fn cause(error: &(dyn Error + 'static), kinds: &[KindOf]) -> Cause {
+    let (code, fields) = data(error, kinds);
+    let source = error.source().map(|source| Box::new(cause(source, kinds)));
+    Cause { code, fields, text: message(error), source }
+}
+
+/// The code and the facts of an error.
+pub type Data = (String, Map<String, Value>);
+
+/// Returns the data of an error if it is of one kind: [`of_kind`] of a type.
+pub type KindOf = fn(&(dyn Error + 'static)) -> Option<Data>;
+
+/// Returns the code and the facts of one error.
+fn data(error: &(dyn Error + 'static), kinds: &[KindOf]) -> Data {
+    if let Some(data) = kinds.iter().find_map(|of_kind| of_kind(error)) {
+        return data;
+    }
+    match error.downcast_ref::<std::io::Error>() {
+        Some(error) => of_system(error),
+        // An error of another library, or one of our kinds without facts.
+        None => ("other".to_owned(), Map::new()),
+    }
+}
+
+fn of_system(error: &std::io::Error) -> Data {
+    let errno = error.raw_os_error().map(|errno| ("errno".to_owned(), errno.into()));
+    ("os_error".to_owned(), errno.into_iter().collect())
+}
+
+/// Returns the data of an error of type `E`, or of a boxed one. `None`: it is of another type.
+pub fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Option<Data> {
+    let boxed = || error.downcast_ref::<Box<E>>().map(Box::as_ref);
+    let known: &E = error.downcast_ref::<E>().or_else(boxed)?;
+    // A value that cannot be written as JSON has no facts, for example a path that is not UTF-8.
+    // Its sentence still contains them.
+    Some(match serde_json::to_value(known).unwrap_or_default() {
+        Value::String(code) => (code, Map::new()),
+        Value::Object(variant) => match variant.into_iter().next() {
+            Some((code, Value::Object(fields))) => (code, fields),
+            Some((code, value)) => (code, [("value".to_owned(), value)].into_iter().collect()),
+            None => ("other".to_owned(), Map::new()),
+        },
+        _ => ("other".to_owned(), Map::new()),
+    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub mod failure;
 pub mod isolation;
 pub mod load;
 pub mod machine;
+pub mod numbers;
+pub mod observed;
 pub mod primary;
 pub mod process_group;
 pub mod record;

@@ -1,52 +1,26 @@
-//! Writes an error with its causes, as one line or as data.
-//!
-//! An error enum derives `Serialize` with its variants in snake case. The variant is the code, and
-//! its fields are the facts. Messages of the system or of another program stay text.
+//! The kinds of errors that have codes and facts.
 
 use std::error::Error;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
 use stampede_keeper::KeeperError;
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
-use stampede_model::causes::message;
+use stampede_model::causes::{KindOf, of_kind};
 use stampede_model::fact::Cause;
 use stampede_monitor::MonitorError;
+use stampede_results::store::StoreError;
 
 use crate::external::ExternalError;
 use crate::runtime::{CountError, RuntimeError};
-use crate::store::StoreError;
 use crate::trial::{PagesError, RuntimeLoss};
 
 /// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
-    let (code, fields) = data(error);
-    let source = error.source().map(|source| Box::new(cause(source)));
-    Cause { code, fields, text: message(error), source }
-}
-
-type Data = (String, Map<String, Value>);
-
-/// Returns the code and the facts of one error.
-fn data(error: &(dyn Error + 'static)) -> Data {
-    if let Some(data) = KINDS.iter().find_map(|of_kind| of_kind(error)) {
-        return data;
-    }
-    match error.downcast_ref::<std::io::Error>() {
-        Some(error) => of_system(error),
-        // An error of another library, or one of our kinds without facts.
-        None => ("other".to_owned(), Map::new()),
-    }
-}
-
-fn of_system(error: &std::io::Error) -> Data {
-    let errno = error.raw_os_error().map(|errno| ("errno".to_owned(), errno.into()));
-    ("os_error".to_owned(), errno.into_iter().collect())
+    stampede_model::causes::cause(error, &KINDS)
 }
 
 /// Our error types that have codes.
-const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
+const KINDS: [KindOf; 10] = [
     of_kind::<RuntimeError>,
     of_kind::<ExternalError>,
     of_kind::<RuntimeLoss>,
@@ -58,22 +32,6 @@ const KINDS: [fn(&(dyn Error + 'static)) -> Option<Data>; 10] = [
     of_kind::<LoadError>,
     of_kind::<TrafficError>,
 ];
-
-fn of_kind<E: Error + Serialize + 'static>(error: &(dyn Error + 'static)) -> Option<Data> {
-    let boxed = || error.downcast_ref::<Box<E>>().map(Box::as_ref);
-    let known: &E = error.downcast_ref::<E>().or_else(boxed)?;
-    // A value that cannot be written as JSON has no facts, for example a path that is not UTF-8.
-    // Its sentence still contains them.
-    Some(match serde_json::to_value(known).unwrap_or_default() {
-        Value::String(code) => (code, Map::new()),
-        Value::Object(variant) => match variant.into_iter().next() {
-            Some((code, Value::Object(fields))) => (code, fields),
-            Some((code, value)) => (code, [("value".to_owned(), value)].into_iter().collect()),
-            None => ("other".to_owned(), Map::new()),
-        },
-        _ => ("other".to_owned(), Map::new()),
-    })
-}
 
 #[cfg(test)]
 mod tests {

@@ -20,16 +20,17 @@ mod tests {
         KnownSecrets, is_field, is_of_record, is_own, is_secret_name, mask_json_with, named_into,
     };
     use stampede_model::record::{LogEvidence, LogSignal, RunRecord, TrialRecord, Validity};
+    use stampede_results::summary::{RunData, Summary};
 
     use super::set;
-    use crate::summary::{RunData, Summary};
 
     fn run() -> RunRecord {
-        serde_json::from_str(include_str!("../tests/runs/format-1/run.json")).expect("a run")
+        serde_json::from_str(include_str!("../../results/tests/runs/format-1/run.json"))
+            .expect("a run")
     }
 
     fn trial() -> TrialRecord {
-        let text = include_str!("../tests/runs/format-1/trials/001-x/trial.json");
+        let text = include_str!("../../results/tests/runs/format-1/trials/001-x/trial.json");
         let mut trial: TrialRecord = serde_json::from_str(text).expect("a trial");
         let means = [
             LogSignal::WebServerLimit,
@@ -45,9 +46,9 @@ mod tests {
     }
 
     fn summary() -> Summary {
-        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/format-1");
-        let stored = crate::store::read_run(Path::new(directory)).expect("a run");
-        crate::summary::summarize(&RunData::read(&stored).expect("its trials"))
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/runs/format-1");
+        let stored = stampede_results::store::read_run(Path::new(directory)).expect("a run");
+        stampede_results::summary::summarize(&RunData::read(&stored).expect("its trials"))
     }
 
     /// Also sets the words.

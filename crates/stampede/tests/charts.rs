@@ -16,12 +16,14 @@ use fixture::{MS, Requests, add, case, closed, open, spread, troubled};
 use proptest::prelude::*;
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
-use stampede::report::page::Page;
-use stampede::report::page::model::{Curve, Evidence, FORMAT, Number, Resources, Series, Times};
-use stampede::report::{junit, svg};
-use stampede::summary::{RunData, summarize};
 use stampede_model::fact::Fact;
 use stampede_model::record::Validity;
+use stampede_results::report::page::Page;
+use stampede_results::report::page::model::{
+    Curve, Evidence, FORMAT, Number, Resources, Series, Times,
+};
+use stampede_results::report::{junit, svg};
+use stampede_results::summary::{RunData, summarize};
 use words::code_or;
 
 /// Text that would be markup if it were not escaped, and characters that XML cannot contain.

@@ -11,11 +11,11 @@ use std::process::{Command, Output};
 
 use fixture::{Requests, add, case, spread};
 use serde_json::Value;
-use stampede::store::RunDirectory;
-use stampede::summary::model::ExpectedOutcome;
-use stampede::summary::{RunData, summarize};
 use stampede_model::fact::{ChangeFound, Fact, Found};
 use stampede_model::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
+use stampede_results::store::RunDirectory;
+use stampede_results::summary::model::ExpectedOutcome;
+use stampede_results::summary::{RunData, summarize};
 use words::code_or;
 
 /// A run of these runtimes under one open load, with a trial per round that takes a few µs more.

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Sandbox, finish, skipped, stderr, stdout};
-use stampede::target::Target;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Check, Load};
 use stampede_load::{Listener, run_load};
@@ -16,6 +15,7 @@ use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_plan::target::Target;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const WORKERS: u32 = 2;

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fixture::{MS, Requests, add, case, spread};
-use stampede::report::{LoadedRuns, Style};
-use stampede::store::RunDirectory;
 use stampede_model::event::{Event, EventListener};
 use stampede_model::fact::{Notice, Observation, Traffic};
 use stampede_model::record::{FORMAT, LoadModel};
+use stampede_results::report::{LoadedRuns, Style};
+use stampede_results::store::RunDirectory;
 use words::code_or;
 
 /// The run of this format, written once when the format was new and never again.
 fn kept(format: u32) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/runs/format-{format}"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/runs/format-{format}"))
 }
 
 /// Writes the run of the newest format: `STAMPEDE_WRITE=1 cargo test --test formats -- --ignored`.
@@ -67,7 +67,7 @@ fn every_format_is_read() {
     for format in 1..=FORMAT {
         let name = kept(format).display().to_string();
         let shown = LoadedRuns::read(Path::new("."), &[name]).expect("it reads");
-        let text = stampede::report::text(shown.summary(), &Style::plain(160));
+        let text = stampede_results::report::text(shown.summary(), &Style::plain(160));
         assert_words!(format!("every_format_is_read_{format}"), text);
         let page = shown.page().expect("a page");
         assert_eq!((page.series.len(), page.curves.len(), page.runs.len()), (3, 3, 1));
@@ -79,7 +79,7 @@ fn every_format_is_read() {
 #[test]
 fn notes_of_every_format_are_read_as_facts() {
     let codes = |format| {
-        let run = stampede::store::read_run(&kept(format)).expect("it reads");
+        let run = stampede_results::store::read_run(&kept(format)).expect("it reads");
         let trial = run.trials[0].record.clone();
         let seen = trial.runtime.before.map(|before| before.notices).unwrap_or_default();
         let notice = run.record.notices.iter().map(|one| one.code());
@@ -93,7 +93,7 @@ fn notes_of_every_format_are_read_as_facts() {
 /// Schedules and expectations of old runs are texts, which are parsed once, when the run is read.
 #[test]
 fn text_of_an_old_run_is_parsed_into_data() {
-    let record = stampede::store::read_record(&kept(1)).expect("it reads");
+    let record = stampede_results::store::read_record(&kept(1)).expect("it reads");
     let models: Vec<LoadModel> = record.cases.iter().map(|case| case.model).collect();
     assert_eq!(models, [LoadModel::Open, LoadModel::Open, LoadModel::Closed]);
     let schedules: Vec<Option<String>> =

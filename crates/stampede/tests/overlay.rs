@@ -12,9 +12,9 @@ use std::process::{Command, Output};
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::store::RunDirectory;
-use stampede::summary::overlay::overlay;
-use stampede::summary::{RunData, Summary, summarize};
+use stampede_results::store::RunDirectory;
+use stampede_results::summary::overlay::overlay;
+use stampede_results::summary::{RunData, Summary, summarize};
 
 fn run(id: &str, loads: &[(&str, &str)], ms: u64) -> RunData {
     let cases = loads.iter().flat_map(|(load, text)| {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use bench_support::Bench;
 use common::{Sandbox, finish, missing, skipped, stderr, stdout, trials};
 use rustix::process::{Pid, Signal, kill_process};
-use stampede::plan::model::AppChoice;
+use stampede_plan::model::AppChoice;
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);

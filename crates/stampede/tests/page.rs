@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::store::RunDirectory;
 use stampede_model::event::{Event, EventListener};
 use stampede_model::fact::Fact;
+use stampede_results::store::RunDirectory;
 use words::code_or;
 use written::{second, write};
 

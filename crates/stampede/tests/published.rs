@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::{Sandbox, finish, stderr, stdout};
 use serde_json::Value;
-use stampede::plan::{Overrides, read};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
+use stampede_plan::{Overrides, read};
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(90);

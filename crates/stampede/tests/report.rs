@@ -7,11 +7,11 @@ mod report_fixture;
 
 use console::measure_text_width;
 use report_fixture::{Requests, add, case, closed, open, run, spread, steady_and_peak, troubled};
-use stampede::report::{CharacterSet, Colour, Style, answer, csv, json, markdown, text};
-use stampede::summary::model::CaseVerdict;
-use stampede::summary::{RunData, summarize};
 use stampede_model::fact::Fact;
 use stampede_model::record::Validity;
+use stampede_results::report::{CharacterSet, Colour, Style, answer, csv, json, markdown, text};
+use stampede_results::summary::model::CaseVerdict;
+use stampede_results::summary::{RunData, summarize};
 use words::code_or;
 
 fn page(run: &RunData, width: usize) -> String {

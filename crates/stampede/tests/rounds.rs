@@ -12,12 +12,12 @@ use std::time::Duration;
 use common::{Sandbox, finish, stderr, stdout};
 use report_fixture::{MS, Requests, SECOND, add, case, run};
 use serde_json::Value;
-use stampede::report::{self, Style};
-use stampede::summary::steady::{self, Steady};
-use stampede::summary::{RunData, Summary, narrow, summarize};
 use stampede_known_server::{Answer, Behaviour, KnownServer, Workers};
 use stampede_model::fact::{Fact, IntervalOf};
 use stampede_model::record::{AutoCheckRecord, AutoEnd, AutoRecord, Validity};
+use stampede_results::report::{self, Style};
+use stampede_results::summary::steady::{self, Steady};
+use stampede_results::summary::{RunData, Summary, narrow, summarize};
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use stampede::plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede::runtime::{
     COMMON, Catalogue, Placement, RuntimeError, SearchPaths, keeper_per_directory, prepare, start,
     verify,
 };
 use stampede_keeper::KeeperOptions;
+use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
 

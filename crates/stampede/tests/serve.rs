@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use fixture::{MS, Requests, add, case, spread};
 use serde_json::Value;
-use stampede::store::{RunDirectory, write_summary};
-use stampede::summary::{RunData, summarize};
 use stampede_model::counts::{Counts, Second};
 use stampede_model::event::{Event, EventListener};
 use stampede_model::time::Nanos;
+use stampede_results::store::{RunDirectory, write_summary};
+use stampede_results::summary::{RunData, summarize};
 use words::code_or;
 
 fn run(id: &str, started_at: &str) -> RunData {
@@ -54,7 +54,7 @@ fn whole(results: &Path, run: &RunData) -> PathBuf {
     let directory = begin(results, run);
     (0..run.trials.len()).for_each(|index| end_trial(&directory, run, index));
     let path = directory.close();
-    write_summary(&path, &stampede::report::json(&summarize(run))).expect("written");
+    write_summary(&path, &stampede_results::report::json(&summarize(run))).expect("written");
     path
 }
 
@@ -273,7 +273,7 @@ fn a_run_in_progress_updates_its_page() {
 
     let mut second = directory.trial(&run.trials[1].record, "x").expect("a directory");
     let counts = Counts { planned: 5, started: 5, ok: 5, ..Counts::default() };
-    let times = stampede::store::hlog::empty_time_set();
+    let times = stampede_results::store::hlog::empty_time_set();
     let row = Second { index: 0, counts, times, in_flight_max: 3, busy: Nanos(9) };
     second.event(&Event::Second(&row));
     let now = loop {

@@ -7,8 +7,6 @@ use std::path::Path;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::to_value;
-use stampede::store::hlog::empty_time_set;
-use stampede::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
 use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::fact::Fact;
@@ -21,6 +19,8 @@ use stampede_model::record::{
 use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
+use stampede_results::store::hlog::empty_time_set;
+use stampede_results::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
 use stampede_stats::histogram::Times;
 
 fn run_record(id: &str, started_at: &str) -> RunRecord {

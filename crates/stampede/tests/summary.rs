@@ -6,16 +6,16 @@ mod words;
 mod report_fixture;
 
 use report_fixture::{MS, Requests, SECOND, add, case, closed, open, run, troubled};
-use stampede::store::{RunDirectory, read_below};
-use stampede::summary::judge::judge;
-use stampede::summary::model::{CaseVerdict, ExpectedOutcome, Figure, Stat, Summary};
-use stampede::summary::{RunData, TrialData, summarize};
 use stampede_model::event::{Event, EventListener};
 use stampede_model::expectation as asked;
 use stampede_model::expectation::{Bound, Expectation, Relation};
 use stampede_model::fact::{Mismatch, Notice};
 use stampede_model::primary::Primary;
 use stampede_model::record::Validity;
+use stampede_results::store::{RunDirectory, read_below};
+use stampede_results::summary::judge::judge;
+use stampede_results::summary::model::{CaseVerdict, ExpectedOutcome, Figure, Stat, Summary};
+use stampede_results::summary::{RunData, TrialData, summarize};
 use stampede_stats::baseline::Relation as CompareRelation;
 use words::code_or;
 
@@ -371,9 +371,9 @@ fn expectations_of_a_load_are_noted_in_its_cases() {
 fn a_summary_survives_its_file() {
     for run in [open(), closed(), troubled()] {
         let summary = summarize(&run);
-        let text = stampede::report::json(&summary);
+        let text = stampede_results::report::json(&summary);
         let read: Summary = serde_json::from_str(&text).expect("what was written is read");
-        assert_eq!(stampede::report::json(&read), text);
+        assert_eq!(stampede_results::report::json(&read), text);
     }
 }
 
@@ -404,7 +404,7 @@ fn the_summary_is_the_same_from_disk_and_from_memory() {
     }
     written.close();
     let read = || RunData::read(&read_below(results.path(), "a").expect("read")).expect("read");
-    let json = |run: &RunData| stampede::report::json(&summarize(run));
+    let json = |run: &RunData| stampede_results::report::json(&summarize(run));
     assert_eq!(json(&read()), json(&run));
 
     let last = read_below(results.path(), "a").expect("read").trials.pop().expect("15 of them");

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 pub use error::AgainstError;
 use stampede_keeper::{Keeper, KeeperError, KeeperOptions};
 use stampede_linux::fresh;
+use stampede_mask::mask_secrets;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
+use stampede_plan::model::{Against, AppChoice, Plan};
 
-use crate::plan::model::{Against, AppChoice, Plan};
 use crate::runtime::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
-use crate::store::mask_secrets;
 use git::Repository;
 
 /// What the user asked for.

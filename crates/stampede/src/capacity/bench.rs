@@ -6,13 +6,13 @@ use stampede_model::fact::{Fact, Reason, Traffic};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
+use stampede_plan::model::{LoadChoice, RuntimeChoice};
+use stampede_results::capacity::{LimitingFactor, Point, TrialOutcome};
+use stampede_results::store::StoreError;
+use stampede_results::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
+use stampede_results::summary::why::Cause;
 
 use super::capacity_search::{LoadLevel, TrialSpec};
-use super::model::{LimitingFactor, Point, TrialOutcome};
-use crate::plan::model::{LoadChoice, RuntimeChoice};
-use crate::store::StoreError;
-use crate::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
-use crate::summary::why::Cause;
 use crate::trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
 use crate::trial::verdict::{self, Fault};
 

@@ -7,7 +7,7 @@ use stampede_model::fact::{Fact, Reason};
 use stampede_stats::knee::knee;
 use stampede_stats::search::{self, Budget, Goal, LONGER, NextTrial, Search, Step};
 
-use super::model::{Ending, Limit, Point, Purpose, TrialOutcome};
+use stampede_results::capacity::{Ending, Limit, Point, Purpose, TrialOutcome};
 
 /// The goal of a search.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ impl CapacitySearch {
                             true => self.goal.longer_s(rate),
                             false => self.goal.length_s(rate),
                         };
-                        spec(Purpose::of(purpose), LoadLevel::Rate(rate), length_s)
+                        spec(recorded(purpose), LoadLevel::Rate(rate), length_s)
                     }
                 }
             }
@@ -200,7 +200,7 @@ impl CapacitySearch {
 
     fn after_search(&self, mut search: Search, spec: &TrialSpec, point: &Point) -> Stage {
         let LoadLevel::Rate(rate) = spec.level else { return Stage::Searching(search) };
-        let Some(purpose) = spec.purpose.of_search() else { return Stage::Searching(search) };
+        let Some(purpose) = of_search(spec.purpose) else { return Stage::Searching(search) };
         let seen = match point.seen {
             TrialOutcome::Met => search::TrialResult::Met,
             // The runtime has run before, so the cause is the rate, or an accident that the search
@@ -343,26 +343,26 @@ impl CapacitySearch {
     }
 }
 
-impl Purpose {
-    fn of(purpose: search::Purpose) -> Purpose {
-        match purpose {
-            search::Purpose::Probe => Purpose::Probe,
-            search::Purpose::Search => Purpose::Search,
-            search::Purpose::Narrow => Purpose::Narrow,
-            search::Purpose::Confirm => Purpose::Confirm,
-            search::Purpose::Beyond => Purpose::Beyond,
-        }
+/// The purpose of a search's trial, as it is recorded.
+fn recorded(purpose: search::Purpose) -> Purpose {
+    match purpose {
+        search::Purpose::Probe => Purpose::Probe,
+        search::Purpose::Search => Purpose::Search,
+        search::Purpose::Narrow => Purpose::Narrow,
+        search::Purpose::Confirm => Purpose::Confirm,
+        search::Purpose::Beyond => Purpose::Beyond,
     }
+}
 
-    fn of_search(self) -> Option<search::Purpose> {
-        match self {
-            Purpose::Alone | Purpose::Crowd | Purpose::Curve => None,
-            Purpose::Probe => Some(search::Purpose::Probe),
-            Purpose::Search => Some(search::Purpose::Search),
-            Purpose::Narrow => Some(search::Purpose::Narrow),
-            Purpose::Confirm => Some(search::Purpose::Confirm),
-            Purpose::Beyond => Some(search::Purpose::Beyond),
-        }
+/// The search's purpose of a recorded trial. `None`: it is no trial of the search.
+fn of_search(purpose: Purpose) -> Option<search::Purpose> {
+    match purpose {
+        Purpose::Alone | Purpose::Crowd | Purpose::Curve => None,
+        Purpose::Probe => Some(search::Purpose::Probe),
+        Purpose::Search => Some(search::Purpose::Search),
+        Purpose::Narrow => Some(search::Purpose::Narrow),
+        Purpose::Confirm => Some(search::Purpose::Confirm),
+        Purpose::Beyond => Some(search::Purpose::Beyond),
     }
 }
 

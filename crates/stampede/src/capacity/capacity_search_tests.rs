@@ -1,12 +1,12 @@
 //! Searches on simulated runtimes whose capacity can be calculated.
 
 use stampede_model::fact::{Fact, FigureUnit, Found, Traffic};
+use stampede_results::capacity::{CapacityReport, FORMAT, LimitingFactor, held_back};
+use stampede_results::summary::why::Cause;
 
 use super::*;
-use crate::capacity::model::{CapacityReport, FORMAT, LimitingFactor, held_back};
 use crate::capacity::search;
 use crate::capacity::text;
-use crate::summary::why::Cause;
 
 /// Workers that need the same time for each request, and a generator with a limit.
 struct Server {

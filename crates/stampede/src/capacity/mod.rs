@@ -8,11 +8,10 @@
 
 pub mod bench;
 pub mod capacity_search;
-pub mod model;
 pub mod text;
 
 use capacity_search::CapacitySearch;
-pub use model::CapacityReport;
+use stampede_results::capacity::Point;
 pub use text::text;
 
 /// Searches all runtimes. Each turn measures one trial of each, in a random order from `seed`, so
@@ -24,7 +23,7 @@ pub use text::text;
 pub fn search<E>(
     searches: &mut [CapacitySearch],
     seed: u64,
-    mut measure: impl FnMut(usize, &capacity_search::TrialSpec) -> Result<Option<model::Point>, E>,
+    mut measure: impl FnMut(usize, &capacity_search::TrialSpec) -> Result<Option<Point>, E>,
     mut after: impl FnMut(&[CapacitySearch]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut random = fastrand::Rng::with_seed(seed);

@@ -3,7 +3,9 @@
 use stampede_model::words;
 use stampede_model::words::target_rate;
 
-use super::model::{CapacityReport, Ending, Limit, Point, Purpose, TrialOutcome, held_back};
+use stampede_results::capacity::{
+    CapacityReport, Ending, Limit, Point, Purpose, TrialOutcome, held_back,
+};
 
 /// Returns the text for the terminal.
 pub fn text(report: &CapacityReport) -> String {

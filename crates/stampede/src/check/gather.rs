@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use stampede_linux::interrupt;
 use stampede_model::fact::NotSent;
+use stampede_plan::model::RuntimeChoice;
 
 use super::analyze::name;
 use super::harness::{Harness, HarnessSession, StepResult};
 use super::model::{CheckRequest, SkippedRequest, Step};
 use super::requests::{self, Crawl, Policy, RequestError, RequestList, routes, wants_login};
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::{AppKind, RuntimeError, WatchMode};
 
 /// The source of the requests.

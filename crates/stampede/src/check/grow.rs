@@ -8,6 +8,7 @@ use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::words;
+use stampede_plan::model::RuntimeChoice;
 
 use super::amount::amount;
 use super::growth;
@@ -18,7 +19,6 @@ use super::signs::of_growth;
 use super::subject::Subject;
 use super::text;
 use super::watch::{Sizes, Worker};
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::{RuntimeError, WatchMode};
 use crate::stop::stop_for_load;
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use ureq::Agent;
 use ureq::http::Request;
 
@@ -16,7 +17,6 @@ use super::orders;
 use super::spill_file::{SpillFile, Stored};
 use super::users::User;
 use super::watch::{self, Worker};
-use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use crate::runtime::{
     self, Answer, App, Catalogue, Mode, Placement, RunningStack, RuntimeError, WATCHED, WatchMode,
     client_config, plain_agent, read_answer,

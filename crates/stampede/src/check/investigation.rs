@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use stampede_linux::interrupt;
+use stampede_mask::mask_secrets;
+use stampede_plan::model::RuntimeChoice;
 
 use super::analyze::{self, Deviation, PassResult, ReferenceModel};
 use super::harness::{PassRecord, PassRunner, SendOrder, StepResult};
@@ -13,9 +15,7 @@ use super::nondeterminism::{Nondeterminism, NondeterminismStore};
 use super::orders::{self, Pass};
 use super::sessions;
 use super::subject::{StateName, Subject};
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
-use crate::store::mask_secrets;
 
 /// The reference, and what it has answered so far.
 pub struct Reference<'a> {

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use stampede_plan::model::RuntimeSource;
+
 use super::*;
 use crate::check::orders::{OVERLAPPING, passes};
 use crate::check::sample::reset;
 use crate::check::spill_file::SpillFile;
 use crate::check::users::{self, TokenPlace};
 use crate::check::watch::{State, Turn, Worker};
-use crate::plan::model::RuntimeSource;
 use crate::runtime::Answer;
 
 const SEED: u64 = 7;

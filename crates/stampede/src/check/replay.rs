@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use stampede_model::words;
+use stampede_plan::model::RuntimeChoice;
 
 use super::analyze::{name, user_name};
 use super::grow;
@@ -11,7 +12,6 @@ use super::investigation::{Investigation, Reference};
 use super::model::{Finding, FindingKind, Step};
 use super::sapi;
 use super::text::indented;
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 
 /// The result of a replay.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 use stampede_model::words;
+use stampede_plan::model::RuntimeChoice;
 
 use super::baseline::Baseline;
 use super::code::CodeScan;
@@ -18,7 +19,6 @@ use super::model::{
 };
 use super::orders::{self, Pass};
 use super::signs::stable_fingerprint;
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::RuntimeError;
 
 /// What to check.

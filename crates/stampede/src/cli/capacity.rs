@@ -12,6 +12,12 @@ use stampede_model::load::Model;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::parse_length;
 use stampede_monitor::machine;
+use stampede_plan::model::Plan;
+use stampede_plan::{self, Overrides};
+use stampede_results::capacity::{CapacityReport, Ending, FORMAT, Limit};
+use stampede_results::report::svg;
+use stampede_results::store;
+use stampede_results::store::{RunDirectory, StoreError};
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
@@ -19,16 +25,11 @@ use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
-use crate::capacity::model::{CapacityReport, Ending, FORMAT, Limit};
 use crate::capacity::{bench, search, text};
-use crate::plan::model::Plan;
-use crate::plan::{self, Overrides};
-use crate::report::svg;
+use crate::progress;
 use crate::runtime::{Catalogue, SearchPaths};
-use crate::store::{RunDirectory, StoreError};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::trial::{cases, refusal};
-use crate::{progress, store};
 
 /// Flags or a plan that `stampede capacity` cannot use.
 #[derive(Debug, thiserror::Error)]
@@ -219,8 +220,8 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let read = match is_plan {
-        true => plan::read(path, &flags),
-        false => plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
+        true => stampede_plan::read(path, &flags),
+        false => stampede_plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
     };
     let plan = read.map_err(|error| refusal::relocate_error(error, &catalogue))?;
     Ok(SearchContext::new(searchable_plan(plan)?, catalogue, machine::facts())?)

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stampede_linux::interrupt;
+use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::fact;
 use stampede_model::schedule::parse_length;
 use stampede_model::size::parse_size;
 use stampede_model::words;
 use stampede_monitor::machine;
+use stampede_plan::model::{Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::{self, Overrides};
+use stampede_results::store::{RESULTS, run_id};
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
@@ -27,10 +31,7 @@ use crate::check::model::{CheckReport, Verdict};
 use crate::check::requests::{Credentials, PAGES, Policy};
 use crate::check::spill_file::SpillFile;
 use crate::check::{code, grow, orders, places, text, work};
-use crate::plan::model::{Plan, RuntimeChoice, RuntimeSource};
-use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
-use crate::store::{RESULTS, mask_secrets, run_id};
 use crate::trial::{budget, comparison, refusal};
 
 /// Runs a check, or sends one finding's requests again.
@@ -149,7 +150,7 @@ impl CheckSetup {
             workers: Some("1".to_owned()),
             ..Overrides::default()
         };
-        let mut plan = plan::stack_from_flags(&overrides)?;
+        let mut plan = stampede_plan::stack_from_flags(&overrides)?;
         let facts = machine::facts();
         budget::fit(&mut plan, &facts)?;
         let catalogue = Catalogue::load(SearchPaths::from_env());

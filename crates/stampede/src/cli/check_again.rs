@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_mask::{MASK, mask_secrets};
 use stampede_model::words;
+use stampede_results::store::RESULTS;
 
 use super::args_check::CheckArgs;
 use super::check::{CheckSetup, CheckSubject};
@@ -16,7 +18,6 @@ use super::{Failure, Outcome};
 use crate::check::analyze::name;
 use crate::check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
 use crate::check::{replay, requests};
-use crate::store::{MASK, RESULTS, mask_secrets};
 
 /// Why a finding's requests cannot be sent again.
 #[derive(Debug, thiserror::Error)]

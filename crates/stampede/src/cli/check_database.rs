@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_plan::model::RuntimeChoice;
+
 use super::Failure;
 use super::args_check::CheckArgs;
 use super::fail::CommandError;
 use super::shell::print_message;
-use crate::plan::model::RuntimeChoice;
 use crate::runtime::{
     App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
     with_scratch_database,

@@ -123,7 +123,7 @@ struct Version {
 
 /// Returns the newest check of a results directory.
 pub fn last(results: &Path) -> Result<PathBuf, CheckFileError> {
-    let mut directories: Vec<PathBuf> = crate::store::directories(results);
+    let mut directories: Vec<PathBuf> = stampede_results::store::directories(results);
     directories.retain(|directory| directory.join(FILE).is_file());
     directories.sort();
     directories.pop().ok_or_else(|| CheckFileError::NoCheck { results: results.to_path_buf() })

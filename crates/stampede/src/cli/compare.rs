@@ -8,6 +8,13 @@ use stampede_mask::mask_json;
 use stampede_model::fact::Notice;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
+use stampede_plan::model::{Fairness, LoadChoice, Plan};
+use stampede_plan::{Overrides, WithSteady};
+use stampede_results::report::{self, LoadedRuns};
+use stampede_results::store;
+use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
+use stampede_results::summary::Summary;
+use stampede_results::summary::model::{Comparison as Compared, Group, Standing};
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
@@ -17,18 +24,12 @@ use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::against::{self, AgainstRequest, VersionCopies};
-use crate::plan::model::{Fairness, LoadChoice, Plan};
-use crate::plan::{Overrides, WithSteady};
+use crate::progress;
 use crate::progress::words;
-use crate::report::{self, LoadedRuns};
 use crate::runtime::{Catalogue, Mode, SearchPaths};
-use crate::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use crate::suggest::{fill, fill_length, suggest};
-use crate::summary::Summary;
-use crate::summary::model::{Comparison as Compared, Group, Standing};
 use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
-use crate::{plan, progress, store};
 
 /// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
@@ -94,7 +95,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         }
         path => path.as_deref(),
     };
-    let gaps = plan::missing_parts(path, &overrides)?;
+    let gaps = stampede_plan::missing_parts(path, &overrides)?;
     if gaps.app {
         let app = default_app();
         chosen.push(format!("--app {app}"));
@@ -116,12 +117,12 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         chosen.extend(fill_length(&mut overrides, gaps));
     }
     if gaps.load {
-        let apps = plan::apps(path, &overrides)?.apps.len();
+        let apps = stampede_plan::apps(path, &overrides)?.apps.len();
         overrides.default_loads = Some(WithSteady(apps == 1));
     }
     let read = match path {
-        Some(path) => plan::read(path, &overrides),
-        None => plan::from_flags(&overrides),
+        Some(path) => stampede_plan::read(path, &overrides),
+        None => stampede_plan::from_flags(&overrides),
     };
     let plan = read.map_err(|error| refusal::relocate_error(error, catalogue))?;
     if gaps.load {
@@ -158,7 +159,7 @@ fn suggested(
     flags: &mut Overrides,
     catalogue: &Catalogue,
 ) -> Result<Vec<Notice>, Failure> {
-    let plan = plan::apps(path, flags)?;
+    let plan = stampede_plan::apps(path, flags)?;
     let apps = refusal::apps(&plan, catalogue)?;
     let suggestion = suggest(catalogue, &apps)?;
     Ok(fill(flags, &suggestion))

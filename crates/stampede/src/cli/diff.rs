@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use stampede_model::expectation::Expectation;
+use stampede_results::report::{self, LoadedRuns};
+use stampede_results::store;
+use stampede_results::summary::diff::{
+    Diff, FORMAT, LabelledRun, OnlyIn, Unfit, between, keep_own, of_plan, within,
+};
+use stampede_results::summary::overlay::label;
 
 use super::args::{DiffArgs, DiffFormat};
 use super::fail::CommandError;
 use super::report::style;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::report::{self, LoadedRuns};
-use crate::store;
-use crate::summary::diff::{
-    Diff, FORMAT, LabelledRun, OnlyIn, Unfit, between, keep_own, of_plan, within,
-};
-use crate::summary::overlay::label;
 
 /// Runs that `stampede diff` does not compare.
 #[derive(Debug, thiserror::Error)]
@@ -198,7 +198,7 @@ fn outcome(diffs: &[Diff]) -> Outcome {
 
 /// Parses the expectations of the command line. An error marks the place of the mistake.
 fn expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
-    let read = |text: &String| crate::plan::expectation_of(text).map_err(Failure::from);
+    let read = |text: &String| stampede_plan::expectation_of(text).map_err(Failure::from);
     texts.iter().map(read).collect()
 }
 

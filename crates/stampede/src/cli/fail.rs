@@ -4,14 +4,15 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use stampede_mask::mask_secrets;
 use stampede_model::causes::{chain, message};
+use stampede_plan::target::TargetError;
+use stampede_plan::{PlanError, RenderStyle};
+use stampede_results::store::StoreError;
 
 use crate::against::AgainstError;
-use crate::plan::{PlanError, RenderStyle};
 use crate::runtime::RuntimeError;
-use crate::store::{StoreError, mask_secrets};
 use crate::suggest::SuggestError;
-use crate::target::TargetError;
 use crate::trial::refusal::Refusal;
 
 /// The result of a command that did its work.

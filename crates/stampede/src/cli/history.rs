@@ -3,12 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_results::{history, report, store};
+
 use super::args::HistoryArgs;
 use super::fail::CommandError;
 use super::report::style;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::{history, report, store};
 
 /// Lists the runs, newest first.
 pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {

@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use stampede_model::fact;
+use stampede_plan::model::{AppChoice, Plan};
+use stampede_plan::{self, Overrides};
 
 use super::args::InitArgs;
 use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::plan::model::{AppChoice, Plan};
-use crate::plan::{self, Overrides};
 use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::suggest::{Suggestion, plan_text, suggest};
 use crate::trial::refusal;
@@ -28,7 +28,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         kind: args.kind.clone(),
         ..Overrides::default()
     };
-    let plan = plan::apps(None, &overrides)?;
+    let plan = stampede_plan::apps(None, &overrides)?;
     let mut apps = refusal::apps(&plan, &catalogue)?;
     if apps.len() != 1 {
         return Err(InitError::NotOneApp { apps: apps.len() }.into());

@@ -15,14 +15,14 @@ use stampede_model::record::{PeakRate, PeakRecord, Validity};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
+use stampede_plan::AT_A_TIME;
+use stampede_plan::model::{LoadChoice, Plan};
+use stampede_results::store::RunDirectory;
 
 use super::Failure;
 use super::fail::CommandError;
-use crate::plan::AT_A_TIME;
-use crate::plan::model::{LoadChoice, Plan};
 use crate::progress;
 use crate::runtime::{Catalogue, SearchPaths};
-use crate::store::RunDirectory;
 use crate::trial::search_context::{SearchContext, SearchRun};
 
 /// Why the rates of a plan cannot be chosen.

@@ -1,6 +1,6 @@
 //! Converts flags to overrides of the plan. Flags win over the plan.
 
-use crate::plan::Overrides;
+use stampede_plan::Overrides;
 
 use super::args::{CompareArgs, LoadFlags};
 

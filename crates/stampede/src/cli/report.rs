@@ -5,13 +5,13 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use stampede_model::causes::chain;
+use stampede_results::report::{self, CharacterSet, Colour, LoadedRuns, Style};
+use stampede_results::store;
 
 use super::args::{Format, ReportArgs};
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::report::{self, CharacterSet, Colour, LoadedRuns, Style};
-use crate::store;
 
 /// Prints the run in the requested format.
 pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {

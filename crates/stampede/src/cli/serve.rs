@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use stampede_linux::interrupt;
+use stampede_results::store;
 
 use super::args::ServeArgs;
 use super::fail::CommandError;
@@ -11,7 +12,6 @@ use super::history::readable;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::serve::Server;
-use crate::store;
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {

@@ -13,7 +13,7 @@ use super::{Cli, Failure, Outcome};
 /// Prints a JSON Schema to stdout.
 pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
     let schema = match of {
-        SchemaName::Plan => crate::plan::schema(),
+        SchemaName::Plan => stampede_plan::schema(),
         SchemaName::Fire => super::fire::schema(),
         SchemaName::Capacity => super::capacity::schema(),
         SchemaName::Check => super::check::schema(),

@@ -10,6 +10,11 @@ use stampede_mask::mask_json;
 use stampede_model::fact::search as fact;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::{RateError, parse_rate};
+use stampede_plan::Overrides;
+use stampede_results::report::svg;
+use stampede_results::store;
+use stampede_results::store::{RunDirectory, StoreError};
+use stampede_results::tune::{FORMAT, Line, Scaling, TuneReport};
 use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
 
@@ -20,16 +25,11 @@ use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
-use crate::plan::Overrides;
 use crate::progress;
-use crate::report::svg;
 use crate::runtime::RuntimeError;
-use crate::store;
-use crate::store::{RunDirectory, StoreError};
 use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::lines::Configuration;
-use crate::tune::model::{FORMAT, Line, Scaling, TuneReport};
 use crate::tune::settings::{Setting, SettingError, variant};
 use crate::tune::text::text;
 use crate::tune::tuning_search::{Objective, TuningSearch};
@@ -284,7 +284,7 @@ fn lines(tuned: &TuningRun) -> Vec<Line> {
 /// Returns (workers, figure) of the points that did not fail.
 fn by_workers(
     work: &TuningSearch,
-    of: impl Fn(&crate::tune::model::TunePoint) -> Option<f64>,
+    of: impl Fn(&stampede_results::tune::TunePoint) -> Option<f64>,
 ) -> Vec<(f64, f64)> {
     let points = work.points.iter().map(|(_, point)| point).filter(|point| point.failed.is_none());
     points

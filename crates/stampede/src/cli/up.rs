@@ -7,19 +7,19 @@ use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::fact;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
+use stampede_plan::{self, Overrides};
 
 use super::args::UpArgs;
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::plan::{self, Overrides};
 use crate::progress::words;
 use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
 use crate::trial::{budget, comparison, refusal};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
-    let mut plan = plan::stack_from_flags(&overrides(&args))?;
+    let mut plan = stampede_plan::stack_from_flags(&overrides(&args))?;
     let facts = machine::facts();
     let notices = budget::fit(&mut plan, &facts)?;
     let catalogue = Catalogue::load(SearchPaths::from_env());

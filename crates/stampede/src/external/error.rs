@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
-use crate::plan::Help;
-use crate::target::TargetError;
+use stampede_plan::Help;
+use stampede_plan::target::TargetError;
 
 /// Why an external runtime cannot be measured. Each variant is about one key of the plan.
 #[derive(Debug, thiserror::Error, Serialize)]

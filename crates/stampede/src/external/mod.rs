@@ -26,18 +26,18 @@ use stampede_model::address::ChosenAddress;
 use stampede_model::fact::external as about;
 use stampede_model::fact::{Notice, Observation};
 use stampede_model::isolation::IsolationRecord;
+use stampede_model::observed::ObservedRuntime;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::redirect::is_redirect;
+use stampede_plan::addresses::{self, shown};
+use stampede_plan::model::{RequestSpec, Watch};
+use stampede_plan::target::Target;
 
-use crate::addresses::{self, shown};
-use crate::observed::ObservedRuntime;
-use crate::plan::model::{RequestSpec, Watch};
 use crate::runtime::{
     Accepts, Answer, AnswerContext, App, PageRequest, PageResult, Pages, Site, get_with,
     holds_port, request_page, sha256,
 };
-use crate::target::Target;
 use watch::WatchedProcesses;
 
 /// An external runtime that was found.

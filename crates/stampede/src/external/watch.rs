@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use stampede_model::fact::external::External;
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
+use stampede_plan::model::Watch;
 
 use super::error::ExternalError;
 use super::group::{self, CgroupOwner};
-use crate::plan::model::Watch;
 
 /// Watched processes, with what shows whether they are still the same.
 #[derive(Clone, Debug)]

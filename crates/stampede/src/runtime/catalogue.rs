@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
+use stampede_plan::model::{AppChoice, AppKind, Scalar};
 
 use super::app::App;
 use super::app_manifest::AppManifest;
@@ -16,7 +17,6 @@ use super::front::Front;
 use super::locate::SearchPaths;
 use super::manifest::{BuildRecipe, RuntimeManifest, VariantManifest};
 use super::setting;
-use crate::plan::model::{AppChoice, AppKind, Scalar};
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use stampede_model::record::CustomBuild;
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};
@@ -15,7 +16,6 @@ use super::locate::ResolvedNeed;
 use super::manifest::{AppKind, HeldBy};
 use super::setting::Settings;
 use super::{framework, locate, preparation, setting};
-use crate::plan::model::RuntimeChoice;
 
 /// The properties of a runtime that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::error::RuntimeError;
 
 /// What is never copied: a repository's history, packages of other languages and our own results.
 /// PHP does not run them, and they are often the largest part.
-const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", crate::store::RESULTS];
+const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", stampede_results::store::RESULTS];
 
 /// Directories that are copied without their files. Cache files may contain the path of the
 /// directory that they were made for, and would lead back there. Log files are from earlier times.

@@ -1,6 +1,7 @@
 //! Adds a database to any runtime: processes, files and needs from
 //! `runtimes/common/database-<name>.yaml`. Also counts the queries that reached the database.
 
+use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +17,7 @@ use serde_saphyr::Spanned;
 use stampede_keeper::spec::ProcessSpec;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory, parse};
@@ -30,7 +32,6 @@ use super::setting::Settings;
 use super::start::{StackHandle, ended};
 use super::template::render;
 use super::user::User;
-use crate::plan::model::RuntimeChoice;
 
 /// The databases that a plan may name.
 pub const DATABASES: [&str; 4] = [NONE, SQLITE, POSTGRESQL, MARIADB];
@@ -48,7 +49,6 @@ pub const CPUS: &str = "database_cpus";
 /// any. `stack`: the stack's CPUs.
 pub const CPUS_OF: [&str; 2] = ["beside", "stack"];
 /// The role of the database's processes.
-pub const ROLE: &str = "database";
 const NONE: &str = "none";
 /// The directory of the database's files in the working directory.
 const DIRECTORY: &str = "database";
@@ -516,7 +516,7 @@ impl QueryCounter {
 
 /// The processes of a database among `processes`.
 pub(super) fn servers(processes: &[ProcessSpec]) -> impl Iterator<Item = &ProcessSpec> {
-    processes.iter().filter(|process| process.role == ROLE)
+    processes.iter().filter(|process| process.role == DATABASE_ROLE)
 }
 
 /// A database that runs while something is prepared with it. When this value is dropped, the

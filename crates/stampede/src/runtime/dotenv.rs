@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use stampede_model::fact::Notice;
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::manifest::AppKind;
 use super::own_database::own_database;
 use super::prepare::app_env;
-use crate::plan::model::RuntimeChoice;
 
 /// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
 /// dump-env` writes.

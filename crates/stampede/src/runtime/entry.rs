@@ -1,10 +1,10 @@
 //! Finds the file through which a runtime that keeps the app in memory enters it.
 
 use serde_json::Value;
+use stampede_plan::model::AppKind;
 
 use super::app::App;
 use super::setting::Settings;
-use crate::plan::model::AppKind;
 
 /// The file of the app's directory through which an app of `kind` is entered; `None`: there is no
 /// such file.
@@ -61,8 +61,9 @@ fn has_kernel(app: &App) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use stampede_plan::model::AppChoice;
+
     use super::*;
-    use crate::plan::model::AppChoice;
     use crate::runtime::{Catalogue, SearchPaths};
 
     /// What a project of these files lacks for workers to enter it.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
+use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 
 use super::catalogue::{Catalogue, RuntimeDirectory, parse};
 use super::error::RuntimeError;
 use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
 use super::setting::honours;
-use crate::plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 
 /// The fronts that a plan may name.
 pub const FRONTS: [&str; 2] = [NONE, "nginx"];

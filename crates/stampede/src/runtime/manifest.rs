@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_saphyr::Spanned;
 
-pub use crate::plan::model::AppKind;
-use crate::plan::model::Scalar;
 use stampede_monitor::IdleIn;
+pub use stampede_plan::model::AppKind;
+use stampede_plan::model::Scalar;
 
 /// The content of `runtime.yaml`.
 #[derive(Clone, Debug, Deserialize)]

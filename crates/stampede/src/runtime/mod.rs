@@ -57,7 +57,7 @@ pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeDirectory};
 pub use check::RuntimeTraits;
 pub(crate) use copy::{is_left_out, rewrite_settings_paths, some as copy_some};
-pub use database::{CountError, ROLE as DATABASE_ROLE};
+pub use database::CountError;
 pub(crate) use detect::LOOKED_FOR;
 pub use dotenv::{env_notices, learn_secrets};
 pub use error::{RuntimeError, nearest};
@@ -78,7 +78,6 @@ pub use prepare::{Placement, PreparedStack, StackSetup, prepare};
 pub use problem::ProgramSource;
 pub use ready::{start, start_answering};
 pub use setting::{COMMON, CommonSetting, SettingKind, Settings};
-pub(crate) use stable::without_numbers;
 pub use start::{Failure, RunningStack, StackHandle, Supervisor};
 pub use up::{
     keeper_per_directory, start_cold, start_cold_without_request, start_runtime,

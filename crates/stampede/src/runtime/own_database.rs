@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use stampede_plan::model::RuntimeChoice;
+
 use super::app::App;
 use super::app_manifest::{AppDatabase, Queries};
 use super::database::{MARIADB, POSTGRESQL, SQLITE};
 use super::dotenv;
 use super::preparation;
 use super::prepare::app_env;
-use crate::plan::model::RuntimeChoice;
 
 /// The variables by which Symfony's and Laravel's apps name their database.
 pub const DATABASE_VARIABLES: [&str; 10] = [

@@ -4,18 +4,19 @@
 //! app it is the measured page, or `/` where no page is named. A redirect on the same host is
 //! followed, as a browser does: `/` of many apps leads to `/en/` or to `/login`.
 
+use std::time::Duration;
+
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::redirect::HOPS_MAX;
 use stampede_model::redirect::Redirect;
 use stampede_model::redirect::RedirectLoop;
 use stampede_model::redirect::is_redirect;
-use std::time::Duration;
+use stampede_plan::model::RequestSpec;
 use url::Url;
 
 use super::answer::Answer;
 use super::app::App;
 use super::app_manifest::Expect;
-use crate::plan::model::RequestSpec;
 
 /// A place to which single requests are sent, one at a time: a runtime that stampede started, or an
 /// external one.

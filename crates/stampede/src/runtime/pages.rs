@@ -11,12 +11,12 @@ use stampede_linux::interrupt;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::is_redirect;
+use stampede_plan::model::RequestSpec;
 
 use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::Site;
 use super::stable::{without_place, without_times, without_tokens};
-use crate::plan::model::RequestSpec;
 
 /// The timeout of one answer, since some pages are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);

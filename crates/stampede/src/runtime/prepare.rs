@@ -1,6 +1,7 @@
 //! Turns a choice of the plan into a stack that can be started: finds the programs, chooses a port,
 //! fills the working directory and renders the files.
 
+use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,8 +14,10 @@ use minijinja::value::Serde;
 use serde_json::json;
 use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use stampede_linux::fresh;
+use stampede_model::observed::asked_ini;
 use stampede_model::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::time::Nanos;
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::catalogue::{Catalogue, RuntimeDirectory};
@@ -39,8 +42,6 @@ use super::template::render;
 use super::user::{self, User};
 use super::watched::{WatchMode, watched};
 use super::working_directory::working_directory;
-use crate::observed::asked_ini;
-use crate::plan::model::RuntimeChoice;
 
 /// Where a stack may run, and what is done besides.
 #[derive(Clone, Debug, Default)]
@@ -231,7 +232,7 @@ fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, 
     let mut cpus = placement.cpus_by_role.clone();
     let beside = settings.values.get(database::CPUS).is_some_and(|at| at == database::CPUS_OF[0]);
     if beside && !placement.beside.is_empty() {
-        cpus.entry(database::ROLE.into()).or_insert_with(|| placement.beside.clone());
+        cpus.entry(DATABASE_ROLE.into()).or_insert_with(|| placement.beside.clone());
     }
     cpus
 }

@@ -5,13 +5,13 @@
 //! waited out. Any other answer that repeats comes from the app itself: a longer wait would change
 //! nothing.
 
+use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
 
-use super::database::ROLE;
 use super::error::RuntimeError;
 use super::page::{PageResult, request_page};
 use super::prepare::PreparedStack;
@@ -121,7 +121,7 @@ impl RunningStack {
     /// Whether an answer may come from a web server of the stack that waits for PHP.
     fn may_come_from_gateway(&self, page_result: &PageResult) -> bool {
         let roles = self.stack.spec.processes.iter().map(|process| process.role.as_str());
-        let roles: BTreeSet<&str> = roles.filter(|role| *role != ROLE).collect();
+        let roles: BTreeSet<&str> = roles.filter(|role| *role != DATABASE_ROLE).collect();
         roles.len() > 1 && comes_from_gateway(page_result.answer.status, &page_result.answer.gist())
     }
 

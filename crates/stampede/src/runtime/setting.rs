@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_saphyr::Location;
+use stampede_plan::model::Scalar;
 
 use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
 use super::deployed::{AUTOLOADER, AUTOLOADERS, PRELOAD};
 use super::error::{RuntimeError, nearest};
 use super::front::FRONTS;
 use super::manifest::{RuntimeManifest, SettingSpec};
-use crate::plan::model::Scalar;
 
 /// A setting with the same meaning for every runtime.
 pub struct CommonSetting {
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn plan_wide_settings_are_the_common_settings() {
-        let mut plan = crate::plan::SETTINGS.to_vec();
+        let mut plan = stampede_plan::SETTINGS.to_vec();
         let common = COMMON.iter().map(|common| common.name);
         let mut common: Vec<&str> = common.filter(|name| *name != "keep_alive").collect();
         plan.sort_unstable();

@@ -9,6 +9,7 @@ use stampede_keeper::spec::StackSpec;
 use stampede_keeper::{Keeper, Stack};
 use stampede_linux::interrupt;
 use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::observed::ObservedRuntime;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
@@ -21,7 +22,6 @@ use super::logs::{self, LogMarks};
 use super::page::{PageRequest, PageResult, Site};
 use super::port::{self, HOST};
 use super::prepare::{PreparedStack, StackSetup};
-use crate::observed::ObservedRuntime;
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
 /// it; tests have a simpler implementation.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use stampede_keeper::{Keeper, KeeperOptions};
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::catalogue::Catalogue;
@@ -12,7 +13,6 @@ use super::page::PageRequest;
 use super::prepare::{Placement, PreparedStack, prepare};
 use super::ready::{start, start_answering};
 use super::start::{Failure, RunningStack, Supervisor};
-use crate::plan::model::RuntimeChoice;
 
 /// Prepares and starts a runtime, and waits until `page` shows that the app works. The keeper
 /// creates the working directory and guards it from then on, so that nothing is left however

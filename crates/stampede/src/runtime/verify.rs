@@ -9,6 +9,7 @@ use stampede_mask::mask_foreign;
 use stampede_model::fact::{Fact, Observation};
 use stampede_model::record::{ObservedState, OpcacheState};
 use stampede_model::redirect::is_redirect;
+use stampede_plan::model::RequestSpec;
 use ureq::Agent;
 
 use super::answer::{Answer, client, get, missing_version_text, sha256};
@@ -20,7 +21,6 @@ use super::pages::{AnswerContext, Pages};
 use super::port;
 use super::problem::{Unverified, VerifyRequest};
 use super::start::RunningStack;
-use crate::plan::model::RequestSpec;
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);

@@ -30,8 +30,8 @@ use futures_util::stream::{self, Stream};
 use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 
-use crate::store::StoreError;
 use shows::Site;
+use stampede_results::store::StoreError;
 use watch::{Message, Watch};
 
 /// A server that has its port and does not answer yet.

@@ -4,11 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::history::{self, Entry};
-use crate::report::LoadedRuns;
-use crate::report::page::model::ServerLinks;
-use crate::report::page::{self, Page};
-use crate::store::{self, RunState, StoreError};
+use stampede_results::history::{self, Entry};
+use stampede_results::report::LoadedRuns;
+use stampede_results::report::page::model::ServerLinks;
+use stampede_results::report::page::{self, Page};
+use stampede_results::store::{self, RunState, StoreError};
 
 /// A results directory, and the token that gives access to it.
 #[derive(Debug)]

@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use stampede_results::history;
+use stampede_results::report::LoadedRuns;
+use stampede_results::report::page;
+use stampede_results::store::{self, RunState, StoreError};
+
 use super::shows::Site;
-use crate::history;
-use crate::report::LoadedRuns;
-use crate::report::page;
-use crate::store::{self, RunState, StoreError};
 
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use stampede_model::fact::app::Unsuited;
 use stampede_model::fact::{Cause, Notice};
 use stampede_model::words;
+use stampede_plan::model::{RuntimeChoice, RuntimeSource};
+use stampede_plan::{LENGTH, MissingParts, Overrides};
 
 use crate::causes::cause;
-use crate::plan::model::{RuntimeChoice, RuntimeSource};
-use crate::plan::{LENGTH, MissingParts, Overrides};
 use crate::runtime::{App, Catalogue, RuntimeError};
 
 pub use written::plan_text;
@@ -267,8 +267,9 @@ fn explain(error: RuntimeError, name: &str) -> Result<(Unsuited, Remedy), Sugges
 
 #[cfg(test)]
 mod tests {
+    use stampede_plan::model::AppChoice;
+
     use super::*;
-    use crate::plan::model::AppChoice;
     use crate::runtime::SearchPaths;
 
     fn suggestion() -> Suggestion {
@@ -319,7 +320,7 @@ mod tests {
     fn length_and_rounds_have_defaults() {
         let chosen = |flags: Overrides| {
             let mut flags = flags;
-            let gaps = crate::plan::missing_parts(None, &flags).expect("no file is read");
+            let gaps = stampede_plan::missing_parts(None, &flags).expect("no file is read");
             fill_length(&mut flags, gaps)
         };
         let given = |value: &str| Some(value.to_owned());

@@ -1,9 +1,9 @@
 //! Writes the plan of `stampede init`: the suggestion, with alternatives as comments.
 
 use stampede_model::fact;
+use stampede_plan::model::AppKind;
 
 use super::{SuggestedRuntime, Suggestion};
-use crate::plan::model::AppKind;
 use crate::runtime::App;
 
 /// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use stampede_model::fact::{ColdOpcache, Server};
 use stampede_model::record::{TrialRecord, Validity};
+use stampede_plan::model::StartState;
 
 use super::measured::Measured;
 use super::verdict::Judgement;
-use crate::plan::model::StartState;
 
 /// The notes and reasons about the trial's begin.
 pub(super) fn begin_facts(

@@ -4,10 +4,10 @@ use stampede_keeper::Sharing;
 use stampede_model::fact::Notice;
 use stampede_model::machine::MachineFacts;
 use stampede_model::words;
+use stampede_plan::model::{Budget, BudgetFit, Plan};
+use stampede_plan::{self, Subject};
 
 use super::refusal::Refusal;
-use crate::plan::model::{Budget, BudgetFit, Plan};
-use crate::plan::{self, Subject};
 use crate::runtime::RuntimeTraits;
 
 /// A budget that is larger than this machine.
@@ -104,7 +104,7 @@ fn fit_to_machine(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refu
     }
     match (lacking.first(), plan.fit) {
         (Some((key, why, expected)), BudgetFit::Exactly) => {
-            Err(Refusal::Plan(plan::refused(plan, Subject::Budget(key), *why, expected)))
+            Err(Refusal::Plan(stampede_plan::refused(plan, Subject::Budget(key), *why, expected)))
         }
         _ => {
             let notice = |(_, why, _): (_, OverBudget, _)| why.notice();
@@ -142,7 +142,7 @@ pub fn memory_notices(plan: &Plan, facts: &MachineFacts, traits: &[RuntimeTraits
         0 => (true, facts.memory_bytes),
         limit => (false, limit),
     };
-    let one = |(choice, traits): (&crate::plan::model::RuntimeChoice, &RuntimeTraits)| {
+    let one = |(choice, traits): (&stampede_plan::model::RuntimeChoice, &RuntimeTraits)| {
         let (runtime, workers) = (choice.name.clone(), traits.workers);
         let least_bytes = BASE_BYTES + u64::from(workers) * WORKER_BYTES;
         (least_bytes > memory_bytes).then_some(Notice::Crowded {
@@ -164,8 +164,9 @@ const WORKER_BYTES: u64 = 900 << 10;
 
 #[cfg(test)]
 mod tests {
+    use stampede_plan::{Overrides, from_flags};
+
     use super::*;
-    use crate::plan::{Overrides, from_flags};
     use crate::runtime::HeldBy;
 
     fn plan(cpus: &str, memory: &str) -> Plan {
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn a_budget_larger_than_the_machine_is_refused_at_its_place() {
         let refused = |cpus, memory| match fit(&mut plan(cpus, memory), &machine()) {
-            Err(Refusal::Plan(error)) => error.render(crate::plan::RenderStyle::Plain),
+            Err(Refusal::Plan(error)) => error.render(stampede_plan::RenderStyle::Plain),
             other => panic!("{other:?}"),
         };
         insta::assert_snapshot!(refused("1,3", "1GiB") + &refused("1", "5GiB"));

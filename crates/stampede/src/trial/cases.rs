@@ -8,8 +8,8 @@ use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 use stampede_model::words;
+use stampede_plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 
-use crate::plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 use crate::runtime::{HeldBy, RuntimeTraits};
 
 /// One runtime × app × load, as indices into the plan.
@@ -217,8 +217,9 @@ pub fn app_name(app: &AppChoice) -> String {
 
 #[cfg(test)]
 mod tests {
+    use stampede_plan::{Overrides, from_flags};
+
     use super::*;
-    use crate::plan::{Overrides, from_flags};
 
     /// Two runtimes with `workers` each; a connection to the second holds a worker.
     fn case(flags: Overrides, workers: u32) -> (Plan, Vec<Case>, Vec<RuntimeTraits>) {

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use stampede_keeper::{self, CpuSplit};
+use stampede_mask::mask_secrets;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use stampede_model::time::Nanos;
+use stampede_plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
+use stampede_results::store::run_id;
 
 use super::cases::{self, Case};
 use super::refusal::{
@@ -18,9 +21,7 @@ use super::refusal::{
 };
 use super::{TrialContext, budget, executor, sent};
 use crate::external::External;
-use crate::plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
 use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
-use crate::store::{mask_secrets, run_id};
 
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {

@@ -10,14 +10,14 @@ use stampede_model::record::{
     AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, TrialRecord, Validity,
 };
 use stampede_model::time::Nanos;
+use stampede_plan::model::Rounds;
+use stampede_results::store::{self, RunDirectory, StoreError};
+use stampede_results::summary::{RunData, narrow, summarize};
 use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
 use super::{Retry, Subject, cases, trial};
-use crate::plan::model::Rounds;
-use crate::store::{self, RunDirectory, StoreError};
-use crate::summary::{RunData, narrow, summarize};
 
 /// The number of rounds that are planned before the first trial, and the initial record of `auto`.
 pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {

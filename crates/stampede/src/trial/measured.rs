@@ -3,19 +3,19 @@
 
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
+use stampede_model::observed::ObservedRuntime;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{LoadRecord, LogEvidence, ObservedState, RuntimeRecord};
 use stampede_monitor::WorkerPattern;
+use stampede_plan::model::{RequestSpec, RuntimeSource};
+use stampede_results::store::TrialDirectory;
 
 use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 use crate::external::External;
-use crate::observed::ObservedRuntime;
-use crate::plan::model::{RequestSpec, RuntimeSource};
 use crate::runtime::{
     self, App, CountError, FpmStatusPage, LogMarks, PageRequest, PageResult, PhpErrors,
     RunningStack, RuntimeError,
 };
-use crate::store::TrialDirectory;
 
 /// The measured runtime. All differences between the two kinds are in this file.
 pub enum Measured {

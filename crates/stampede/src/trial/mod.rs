@@ -17,6 +17,7 @@ pub mod traffic;
 pub mod verdict;
 mod watch;
 
+use stampede_model::record::DATABASE_ROLE;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -26,21 +27,19 @@ use stampede_load::spec::Load;
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
 use stampede_model::isolation::Exit;
+use stampede_model::observed;
 use stampede_model::record::{
     LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
+use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
+use stampede_results::store::TrialDirectory;
 
 use crate::causes::cause;
-use crate::observed;
-use crate::plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
-use crate::runtime::{
-    self, App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement,
-};
+use crate::runtime::{App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement};
 use crate::stop::stop_for_load;
-use crate::store::TrialDirectory;
 use measured::Measured;
 pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
 pub use paths::PagesError;
@@ -366,7 +365,7 @@ fn replaced_workers(
 ) -> Option<Server> {
     // The database is left out: it may start a process for each connection.
     let roles = resources.iter().flat_map(|sample| &sample.roles);
-    let ours = roles.filter(|(role, _)| *role != runtime::DATABASE_ROLE);
+    let ours = roles.filter(|(role, _)| *role != DATABASE_ROLE);
     let processes: u64 = ours.map(|(_, role)| u64::from(role.started)).sum();
     let is_asked = record.runtime.settings.get("max_requests").and_then(Value::as_u64) > Some(0);
     let (started, threads) = match record.runtime.thread_restarts {

@@ -6,11 +6,11 @@ use stampede_load::traffic::TrafficError;
 use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_monitor::MonitorError;
+use stampede_plan::model::Watch;
 
 use super::paths::PagesError;
 use crate::causes::cause;
 use crate::external::ExternalError;
-use crate::plan::model::Watch;
 use crate::runtime::RuntimeError;
 
 /// Why nothing was measured. The variants are transparent: each error is shown with its own causes,

@@ -7,11 +7,11 @@ use serde::Serialize;
 use stampede_model::fact::{Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::{FollowedRedirects, Redirect, RedirectLoop, is_redirect};
+use stampede_plan::model::RequestSpec;
 
 use super::Subject;
 use super::measured::Measured;
 use super::traffic::own_request;
-use crate::plan::model::RequestSpec;
 use crate::runtime::PageResult;
 
 /// The requests that the load sends: those of the plan. Where the plan has none: one for the app's

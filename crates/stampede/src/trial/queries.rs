@@ -7,12 +7,12 @@ use std::time::Duration;
 use stampede_model::counts::Counts;
 use stampede_model::fact::{Queries, Traffic};
 use stampede_model::record::Validity;
+use stampede_plan::model::RequestSpec;
 
 use super::Subject;
 use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::causes::cause;
-use crate::plan::model::RequestSpec;
 use crate::runtime::{App, CountError, Site as _};
 
 /// The number of queries that the database has answered so far, or why it could not be read.

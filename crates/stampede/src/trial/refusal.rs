@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use stampede_model::fact::{self, Cause, Notice, Server};
 use stampede_model::record::CaseRecord;
 use stampede_model::words;
+use stampede_plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::{self, Help, PlanError, Subject};
 
 use super::cases::Case;
 use crate::causes::cause;
 use crate::external::External;
-use crate::plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
-use crate::plan::{self, Help, PlanError, Subject};
 use crate::runtime::{
     App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
     nearest,
@@ -80,7 +80,7 @@ enum Absence {
 /// error unchanged.
 pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     let PlanError::Wrong(mut wrong) = error else { return error };
-    let (unknown_keys, named) = plan::unknown_keys(&wrong);
+    let (unknown_keys, named) = stampede_plan::unknown_keys(&wrong);
     let directories = || {
         // The runtimes that the plan names come first: most likely one of their maps is meant.
         let names = named.iter().map(String::as_str).chain(catalogue.runtime_names());
@@ -419,7 +419,7 @@ fn per_runtime_setting_help(
         }
         RuntimeSource::External { .. } => false,
     };
-    if has_it(&choice) || !plan::is_set_for_all(plan, &choice.name, setting) {
+    if has_it(&choice) || !stampede_plan::is_set_for_all(plan, &choice.name, setting) {
         return None;
     }
     let value = choice.settings.get(setting)?;
@@ -456,10 +456,10 @@ fn refuse(
     why: impl std::error::Error + Send + Sync + 'static,
     help: impl Into<Help>,
 ) -> Refusal {
-    Refusal::Plan(plan::refused(plan, subject, why, help))
+    Refusal::Plan(stampede_plan::refused(plan, subject, why, help))
 }
 
 fn unknown_name_refusal(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Refusal::Plan(plan::unknown(plan, subject, &known))
+    Refusal::Plan(stampede_plan::unknown(plan, subject, &known))
 }

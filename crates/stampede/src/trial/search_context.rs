@@ -2,6 +2,7 @@
 //! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
 //! in the run.
 
+use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use stampede_model::fact::{self, Fact, Reason};
@@ -12,18 +13,16 @@ use stampede_model::record::{
     CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
 };
 use stampede_model::time::Nanos;
+use stampede_plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
+use stampede_results::store::{RunDirectory, RunState, StoreError, StoredRun, StoredTrial, run_id};
+use stampede_results::summary::model::CaseSummary;
+use stampede_results::summary::{RunData, summarize};
 
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus, now};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
-use crate::plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use crate::runtime::{App, Catalogue, RuntimeTraits, env_notices};
-use crate::store::{
-    RunDirectory, RunState, StoreError, StoredRun, StoredTrial, mask_secrets, run_id,
-};
-use crate::summary::model::CaseSummary;
-use crate::summary::{RunData, summarize};
 
 /// A plan of one app and one load that can run on this machine. Every name is known, nothing is
 /// started.

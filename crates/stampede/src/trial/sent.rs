@@ -1,13 +1,13 @@
 //! Describes what a case sends to which app, for the case's record. Two runs whose cases differ in
 //! it measure different things, whatever the names of their loads.
 
+use stampede_mask::mask_secrets;
 use stampede_model::record::{SentRecord, Spread};
 use stampede_model::words;
+use stampede_plan::model::{LoadChoice, RequestSpec};
 
 use super::traffic;
-use crate::plan::model::{LoadChoice, RequestSpec};
 use crate::runtime::{App, sha256};
-use crate::store::mask_secrets;
 
 /// The record of what a load sends to an app.
 pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {

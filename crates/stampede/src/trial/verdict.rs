@@ -12,7 +12,7 @@ use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_monitor::machine;
 
-use crate::summary::in_flight::OFF_SHARE;
+use stampede_results::summary::in_flight::OFF_SHARE;
 
 /// A fact about a trial, and how the trial is judged because of it.
 pub type Judgement = (Validity, Fact<Reason>);

@@ -12,13 +12,13 @@ use stampede_model::sample::ResourceSample;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_monitor::Monitor;
+use stampede_results::store::TrialDirectory;
 
 use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
 use crate::runtime::FpmStatusPage;
 use crate::stop::stop_for_load;
-use crate::store::TrialDirectory;
 
 /// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
 ///

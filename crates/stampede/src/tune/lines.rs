@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stampede_model::record::RuntimeRecord;
 
-use super::model::Line;
+use stampede_results::tune::Line;
 
 /// The configuration of a trial's runtime: file → lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

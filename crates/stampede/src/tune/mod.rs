@@ -6,9 +6,6 @@
 //! Every trial is a trial of a capacity search, so the files on disk are the same.
 
 pub mod lines;
-pub mod model;
 pub mod settings;
 pub mod text;
 pub mod tuning_search;
-
-pub use model::TuneReport;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stampede_stats::best::{Axis, Value};
 
-use crate::plan::model::{RuntimeChoice, Scalar};
+use stampede_plan::model::{RuntimeChoice, Scalar};
 
 /// A setting and the values to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +163,7 @@ mod tests {
     fn a_variant_has_its_settings() {
         let choice = RuntimeChoice {
             name: "nginx-fpm".to_owned(),
-            source: crate::plan::model::RuntimeSource::Catalogue("nginx-fpm".to_owned()),
+            source: stampede_plan::model::RuntimeSource::Catalogue("nginx-fpm".to_owned()),
             settings: BTreeMap::new(),
             php_ini: BTreeMap::new(),
             env: BTreeMap::new(),

@@ -2,9 +2,9 @@
 
 use stampede_model::words;
 use stampede_model::words::target_rate;
+use stampede_results::capacity::held_back;
+use stampede_results::tune::{TunePoint, TuneReport};
 
-use super::model::{TunePoint, TuneReport};
-use crate::capacity::model::held_back;
 use crate::capacity::text::waiting;
 
 /// Returns the text for the terminal.

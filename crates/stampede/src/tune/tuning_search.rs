@@ -2,13 +2,13 @@
 
 use stampede_model::fact::Fact;
 use stampede_model::fact::search::{ChoiceFailed, Limited};
+use stampede_results::capacity::{Ending, Limit, Point, Purpose, TrialOutcome};
+use stampede_results::tune::TunePoint;
 use stampede_stats::best::{Gain, Point as MeasuredPoint, Tuner, Value};
 use stampede_stats::estimate::Estimate;
 
-use super::model::TunePoint;
 use super::settings::{Setting, named};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch, LoadLevel, TrialSpec};
-use crate::capacity::model::{Ending, Limit, Point, Purpose, TrialOutcome};
 
 /// The goal of a tuning.
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use stampede::summary::{RunData, TrialData};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::fact::Fact;
 use stampede_model::record::{
@@ -12,6 +11,7 @@ use stampede_model::record::{
 };
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::schedule::Segments;
+use stampede_results::summary::{RunData, TrialData};
 use stampede_stats::histogram::Times;
 
 pub const MS: u64 = 1_000_000;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use stampede::store::RunDirectory;
-use stampede::store::hlog::empty_time_set;
-use stampede::summary::RunData;
 use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::event::{Event, EventListener};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
+use stampede_results::store::RunDirectory;
+use stampede_results::store::hlog::empty_time_set;
+use stampede_results::summary::RunData;
 
 use super::fixture::{self, MS, spread};
 

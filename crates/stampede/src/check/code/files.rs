@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::plan::model::AppKind;
+use stampede_plan::model::AppKind;
 
 /// Passes the path of each file to read to `show`, relative to the app's directory, in a fixed
 /// order. Returns the directories that cannot be read, with the reasons.

@@ -1,11 +1,12 @@
 //! Finds uses of global variables and superglobals.
 
+use stampede_plan::model::AppKind;
+
 use super::SuspectKind;
 use super::reader::{NodePath, Reader};
 use super::summary::is_harmless;
 use super::tree::{children, literal};
 use super::write::written;
-use crate::plan::model::AppKind;
 
 /// Reads `global $x`. Scripts get new globals for each request, so there it counts only if written.
 pub(super) fn declared(reader: &mut Reader, at: NodePath) {

@@ -1,5 +1,6 @@
 //! Finds objects that live as long as the worker and keep a request, a session, a user or a handle.
 
+use stampede_plan::model::AppKind;
 use tree_sitter::Node;
 
 use super::SuspectKind;
@@ -8,7 +9,6 @@ use super::names::short;
 use super::place::{Scope, ancestors, class_name};
 use super::reader::{CandidateSuspect, Facts, NodePath, Reader};
 use super::tree::{self, Descent, arguments, children, literal, text};
-use crate::plan::model::AppKind;
 
 /// The role of a class, judged by its name, its ancestors and its directory.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -32,8 +32,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, Parser, Tree};
 
-use crate::plan::model::AppKind;
 use reader::{CandidateSuspect, Facts};
+use stampede_plan::model::AppKind;
 
 pub use kind::SuspectKind;
 

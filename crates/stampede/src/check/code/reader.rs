@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use stampede_plan::model::AppKind;
 use tree_sitter::{Node, Tree};
 
 use super::names::Names;
@@ -10,7 +11,6 @@ use super::place::{self, CLASSES, Scope};
 use super::summary::Summary;
 use super::tree::{self, Descent, text};
 use super::{Suspect, SuspectKind, calls, connection, globals, keeps, statics};
-use crate::plan::model::AppKind;
 
 /// What all files together show about classes.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::store::mask_secrets;
+use stampede_mask::mask_secrets;
 
 /// An element while it is written.
 #[derive(Clone, Debug)]

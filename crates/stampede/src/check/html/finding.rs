@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use stampede_mask::mask_secrets;
 use stampede_model::words;
 
 use super::element::{Element, classed, element};
@@ -9,7 +10,6 @@ use super::{block, left};
 use crate::check::analyze::{name, user_name};
 use crate::check::model::{CheckReport, CodeLocation, Finding, FindingKind, RuntimeResult, Step};
 use crate::check::text::{self, NOT_AGAIN};
-use crate::store::mask_secrets;
 
 /// Returns the number of findings of each kind, without those accepted by the baseline.
 pub fn counts(checked: &RuntimeResult) -> Option<Element> {

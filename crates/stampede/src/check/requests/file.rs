@@ -11,11 +11,11 @@ use std::sync::Arc;
 use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 use stampede_model::fact::NotSent;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_plan::urls;
 
 use super::policy::method_and_target;
 use super::{RequestError, RequestList};
 use crate::check::model::{CheckRequest, SkippedRequest};
-use crate::plan::urls;
 
 /// Largest file: as much as is kept in memory of any traffic.
 const MIB_MAX: u64 = 64;

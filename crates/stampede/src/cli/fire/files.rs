@@ -16,6 +16,8 @@ use stampede_load::traffic::{Tag, Tags};
 use stampede_mask::mask_known;
 use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
+use stampede_results::store::hlog;
+use stampede_results::summary::model::LoadModel;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
@@ -24,8 +26,6 @@ use super::prometheus;
 use super::report::Report;
 use crate::cli::args_fire::FileFlags;
 use crate::cli::fail::CommandError;
-use crate::store::hlog;
-use crate::summary::model::LoadModel;
 
 /// Why one of the files cannot be written.
 #[derive(Debug, thiserror::Error)]

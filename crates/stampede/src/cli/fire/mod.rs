@@ -34,6 +34,7 @@ use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_monitor::InterferenceMeter;
 use stampede_monitor::machine::{self};
+use stampede_results::summary::model::LoadModel;
 
 use self::files::Files;
 use self::nothing::NothingError;
@@ -45,7 +46,6 @@ use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::stop::stop_for_load;
-use crate::summary::model::LoadModel;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
 

@@ -12,10 +12,10 @@ use stampede_model::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::load::Address;
 use stampede_model::words;
+use stampede_plan::addresses::{self, shown};
 
 use super::ready::PreparedLoad;
 use super::report::Report;
-use crate::addresses::{self, shown};
 use crate::cli::fail::CommandError;
 
 /// Returns why a load has no correct answer. `None`: there is one, or no request was due, or the

@@ -10,17 +10,17 @@ use stampede_model::fact::{Before, Fact, Reason, Traffic};
 use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
+use stampede_plan::model::{KeepAlive, LoadChoice};
+use stampede_plan::reach::Reach;
+use stampede_plan::tank::{self, Criterion, TankConfig};
+use stampede_plan::target::Target;
+use stampede_plan::{self, Overrides};
 
 use super::error::FireError;
 use super::limits::{LimitSource, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
-use crate::plan::model::{KeepAlive, LoadChoice};
-use crate::plan::tank::{self, Criterion, TankConfig};
-use crate::plan::{self, Overrides};
-use crate::reach::Reach;
-use crate::target::Target;
 use crate::trial;
 
 /// A load that is ready, with everything that belongs to it.
@@ -185,7 +185,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         expect: args.expect.clone(),
         ..flags
     };
-    let read = plan::load_from_flags(&flags)?;
+    let read = stampede_plan::load_from_flags(&flags)?;
     let mut choice = read.load;
     if let Some(tank) = tank {
         take_over(tank, &mut choice);

@@ -8,21 +8,21 @@ use serde::Serialize;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
 use stampede_load::traffic::Order;
+use stampede_mask::mask_secrets;
 use stampede_model::counts::{Counts, End, TimeSet};
 use stampede_model::fact::{Fact, Found, Reason};
 use stampede_model::failure::FailureKind;
 use stampede_model::load::{Arrivals, Model};
 use stampede_model::record::{LoadRecord, Validity, Verdict};
+use stampede_plan::addresses::shown;
+use stampede_plan::model::LoadChoice;
+use stampede_results::summary::judge::judge_load;
+use stampede_results::summary::model::{ExpectedOutcome, Figure, LoadModel};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
 use super::found::{self, Example};
 use super::watch::GeneratorUsage;
-use crate::addresses::shown;
-use crate::plan::model::LoadChoice;
-use crate::store::mask_secrets;
-use crate::summary::judge::judge_load;
-use crate::summary::model::{ExpectedOutcome, Figure, LoadModel};
 use crate::trial::cases;
 
 /// The result of a load on a URL. Times are in ns, lengths in s, rates per second.
@@ -299,7 +299,8 @@ impl Report {
         let scheduled = result.scheduled.as_secs_f64();
         let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
         let mut lower_bounds = times.lower_bounds;
-        let limited = crate::summary::of_load(record, &result.times, model).throughput_per_second;
+        let limited =
+            stampede_results::summary::of_load(record, &result.times, model).throughput_per_second;
         if matches!(limited, Figure::AtLeast(_)) {
             lower_bounds.push("throughput_per_s".to_owned());
         }

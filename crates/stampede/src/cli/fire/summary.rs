@@ -5,10 +5,10 @@ use stampede_model::fact;
 use stampede_model::failure;
 use stampede_model::record::Validity;
 use stampede_model::words;
+use stampede_results::summary::model::LoadModel;
 
 use super::found::Example;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
-use crate::summary::model::LoadModel;
 
 /// Returns the summary. It begins with the verdict, followed by the load, its results and its
 /// times.

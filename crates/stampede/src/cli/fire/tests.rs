@@ -5,12 +5,12 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use stampede_model::fact::{Before, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_stats::histogram::Times;
+use stampede_testing::schema_fits::fits;
 
 use super::report::{EndReason, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
-use crate::schema_fits::fits;
 
 /// Sends load to `server` as the command does, and returns what `--json` would print.
 fn load_result(server: &KnownServer, flags: &[&str]) -> Report {

@@ -7,12 +7,12 @@ use stampede_load::check::Rule;
 use stampede_load::spec::Check;
 use stampede_load::traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
 use stampede_model::load::Habits;
+use stampede_plan::tank::TankConfig;
+use stampede_plan::target::Target;
 
 use super::error::FireError;
 use crate::cli::Failure;
 use crate::cli::args_fire::{FireArgs, TrafficFlags, TrafficOrder};
-use crate::plan::tank::TankConfig;
-use crate::target::Target;
 
 /// Returns the traffic.
 pub fn of(

@@ -1,10 +1,10 @@
 use stampede_model::counts::Connections;
 use stampede_model::fact::Mismatch;
+use stampede_model::observed::{ObservedRuntime, changed as changed_between};
 use stampede_model::record::{ObservedState, RequestedSetup};
 use stampede_model::sample::RoleSample;
 
 use super::*;
-use crate::observed::{ObservedRuntime, changed as changed_between};
 
 fn load() -> LoadRecord {
     LoadRecord {

@@ -7,8 +7,9 @@ mod state;
 mod torn;
 mod whole;
 
+use stampede_plan::model::AppKind;
+
 use super::{SuspectKind, scan};
-use crate::plan::model::AppKind;
 
 /// Returns the suspects of one file: `line kind what @ within`.
 fn suspects_of_file(app: AppKind, file: &str, code: &str) -> Vec<String> {

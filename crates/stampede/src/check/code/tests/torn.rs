@@ -2,9 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use stampede_plan::model::AppKind;
 
 use super::super::{CodeScan, scan_source};
-use crate::plan::model::AppKind;
 
 /// Code that the rules search for, and code around it.
 const PIECES: [&str; 40] = [

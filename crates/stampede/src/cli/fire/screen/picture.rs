@@ -12,12 +12,12 @@ use stampede_model::event::Phase;
 use stampede_model::failure;
 use stampede_model::load::{Model, Until};
 use stampede_model::time::Nanos;
+use stampede_results::summary::model::LoadModel;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
 use crate::progress::tally::phase_word;
 use crate::progress::words;
-use crate::summary::model::LoadModel;
 
 /// Everything that is drawn.
 pub struct Dashboard {

@@ -1,0 +1,594 @@
+//! Decides whether runtimes were the same in everything that should be the same. It is pure: it
+//! compares records, both during a measurement and long after it.
+
+mod pages;
+
+pub use pages::agree as pages_agree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
+use crate::record::{ObservedState, Provider, RequestedSetup, Validity};
+
+use crate::numbers::without_numbers;
+
+/// What a runtime showed, with what its SAPI forces and what the plan requested.
+#[derive(Clone, Debug)]
+pub struct ObservedRuntime {
+    /// Name of the runtime or variant.
+    pub name: String,
+    /// Choices that explain what the runtime shows.
+    pub given: RequestedSetup,
+    /// What verification found.
+    pub observed: ObservedState,
+    /// Mean size in bytes of a body under load; `None`: not measured, or some requests failed.
+    pub body_bytes_mean: Option<f64>,
+}
+
+/// How one runtime differs from the reference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Differences {
+    /// Why it is not comparable; empty: the same app, the same PHP, the same values.
+    pub not_comparable: Vec<Mismatch>,
+    /// Differences that the plan requested for one of the two. They count against neither.
+    pub asked: Vec<Php>,
+    /// What a SAPI has or sets itself. It counts against neither.
+    pub forced: Vec<Php>,
+    /// What a later request sees of an earlier one, in a runtime that keeps its memory by design.
+    pub kept: Vec<String>,
+}
+
+/// Mean bodies under load count as equal within this share or this many bytes, because they may
+/// change by themselves.
+const BODIES_SHARE: f64 = 0.10;
+const BODIES_BYTES: f64 = 256.0;
+/// Characters of a differing line that are shown.
+const LINE_MAX: usize = 160;
+
+/// Compares each runtime with a reference, in the given order. The reference is the first runtime
+/// that agrees with most others. So if one of five differs, that one is not comparable, wherever it
+/// stands. The reference has no differences, but may have faults of its own.
+///
+/// A server that was already running is the reference only if there is no other runtime, because
+/// little is known about it.
+pub fn compare_observed(shown: &[ObservedRuntime]) -> Vec<Differences> {
+    let is_started = |one: &&ObservedRuntime| one.given.provider != Provider::External;
+    let started: Vec<&ObservedRuntime> = shown.iter().filter(is_started).collect();
+    let known = if started.is_empty() { shown.iter().collect() } else { started };
+    let unlike = |reference: &ObservedRuntime| {
+        let others = known.iter().map(|one| differences(reference, one));
+        others.filter(|found| !found.not_comparable.is_empty()).count()
+    };
+    let Some(reference) = known.iter().min_by_key(|one| unlike(one)) else { return Vec::new() };
+    let all = shown.iter().map(|one| {
+        let mut found = match std::ptr::eq(one, *reference) {
+            true => Differences::default(),
+            false => differences(reference, one),
+        };
+        found.not_comparable.splice(0..0, own_mismatches(one));
+        found.kept = kept(one);
+        found
+    });
+    all.collect()
+}
+
+/// Returns what changed in one runtime between the looks before and after the load, with the
+/// judgement of the trial. A different answer means that a different app was measured.
+pub fn changed(before: &ObservedRuntime, after: &ObservedRuntime) -> Vec<(Validity, Server)> {
+    let (was, is) = (&before.observed, &after.observed);
+    let both = RuntimePair { first: before, one: after };
+    let mut differences = both.php_differences().not_comparable;
+    if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
+        differences.push(Mismatch::WorkersChanged { workers: is.workers, before: was.workers });
+    }
+    if was.isolated && !is.isolated && !after.given.keeps_memory {
+        differences.push(not_isolated(is));
+    }
+    let suspect = |difference| (Validity::Suspect, Server::Changed { difference });
+    differences.into_iter().map(suspect).chain(other_answer(was, is)).collect()
+}
+
+/// Whether the page after the load was a different one than before it, as far as that is known.
+pub fn is_another_answer(before: &ObservedState, after: &ObservedState) -> bool {
+    other_answer(before, after).is_some_and(|(judged, _)| judged == Validity::Invalid)
+}
+
+/// Returns the judgement of a trial whose answer after the load differs from the one before it.
+fn other_answer(was: &ObservedState, is: &ObservedState) -> Option<(Validity, Server)> {
+    let other = |shown| Some((Validity::Invalid, Server::AnswerChanged { shown }));
+    if was.answer_sha256 == is.answer_sha256 {
+        return None;
+    }
+    if was.answer.is_empty() || is.answer.is_empty() {
+        return other(None);
+    }
+    let ((was_head, was_body), (is_head, is_body)) = (parts(was), parts(is));
+    let has_status = |head: &str, other: &str| head.lines().next() == other.lines().next();
+    let lost_its_body = was_body.trim().is_empty() != is_body.trim().is_empty();
+    let is_like_it = has_status(was_head, is_head) && !lost_its_body;
+    // An answer that changes by itself cannot be compared any further.
+    if is_like_it && (was.answer_changes || is.answer_changes) {
+        return None;
+    }
+    let shown = shown_difference(was, is);
+    if is_like_it && without_numbers(&was.answer) == without_numbers(&is.answer) {
+        return Some((Validity::Valid, Server::NumbersChanged { shown }));
+    }
+    other(Some(shown))
+}
+
+/// Splits a masked answer into its status with headers, and its body.
+fn parts(observed: &ObservedState) -> (&str, &str) {
+    observed.answer.split_once("\n\n").unwrap_or((&observed.answer, ""))
+}
+
+/// Describes the first line that differs.
+fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
+    let (mut before, mut after) = (was.answer.lines(), is.answer.lines());
+    loop {
+        match (before.next(), after.next()) {
+            (Some(before), Some(after)) if before == after => {}
+            (before, after) => {
+                let line = |line: Option<&str>| match line.map(str::trim) {
+                    None | Some("") => "nothing".to_owned(),
+                    Some(line) => {
+                        format!("`{}`", line.chars().take(LINE_MAX).collect::<String>())
+                    }
+                };
+                return format!("{} instead of {}", line(after), line(before));
+            }
+        }
+    }
+}
+
+fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Differences {
+    let pair = RuntimePair { first: reference, one };
+    match one.given.provider {
+        Provider::Native => pair.differences(),
+        Provider::External => pair.visible_differences(),
+    }
+}
+
+/// Returns what is wrong with one runtime, whatever the others show.
+fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
+    if one.given.provider == Provider::External {
+        return vec![Mismatch::AlreadyRunning {}];
+    }
+    let mut reasons: Vec<Mismatch> = Vec::new();
+    if let Some((workers, asked)) = other_workers(one) {
+        reasons.push(Mismatch::Workers { workers, asked });
+    }
+    if one.given.threads && !one.observed.thread_safe {
+        reasons.push(Mismatch::NotThreadSafe {});
+    }
+    if !one.observed.isolated && !one.given.keeps_memory {
+        reasons.push(not_isolated(&one.observed));
+    }
+    reasons
+}
+
+/// Returns the seen and requested numbers of workers if they differ; else `None`. A growing pool
+/// may begin with fewer.
+pub fn other_workers(one: &ObservedRuntime) -> Option<(u32, u32)> {
+    let (is, asked) = (one.observed.workers, one.given.workers);
+    let fewer = one.given.grows && is < asked;
+    let wrong = is != 0 && asked != 0 && is != asked && !fewer;
+    wrong.then_some((is, asked))
+}
+
+/// Returns what leaks if leaking is part of the runtime's design: `class`, `constant` …
+fn kept(one: &ObservedRuntime) -> Vec<String> {
+    // If the runtime is isolated all the same, its runtime.yaml declares the leaks that were seen.
+    let by_nature = one.given.keeps_memory || one.observed.isolated;
+    if by_nature { leaks(&one.observed) } else { Vec::new() }
+}
+
+fn leaks(observed: &ObservedState) -> Vec<String> {
+    let leaks = observed.notices.iter().filter_map(|notice| match notice.known() {
+        Some(Observation::Visible { what }) => Some(what.clone()),
+        _ => None,
+    });
+    leaks.collect()
+}
+
+fn not_isolated(observed: &ObservedState) -> Mismatch {
+    Mismatch::NotIsolated { leaks: leaks(observed) }
+}
+
+struct RuntimePair<'a> {
+    first: &'a ObservedRuntime,
+    one: &'a ObservedRuntime,
+}
+
+impl RuntimePair<'_> {
+    /// Compares a server that was already running by its answer, and by what its answer shows of
+    /// PHP.
+    fn visible_differences(&self) -> Differences {
+        let mut first = self.first.clone();
+        let shown_values = &self.one.observed;
+        let (seen, ini) = (&mut first.observed, &mut first.given.ini);
+        seen.ini.retain(|key, _| shown_values.ini.contains_key(key));
+        ini.retain(|key, _| shown_values.ini.contains_key(key));
+        if shown_values.php_version.is_empty() {
+            seen.php_version.clear();
+        }
+        (seen.opcache, seen.jit) = (shown_values.opcache, shown_values.jit);
+        seen.extensions.clone_from(&shown_values.extensions);
+        // Nothing was requested of it, so its other values count as differences.
+        let one = ObservedRuntime { given: first.given.clone(), ..self.one.clone() };
+        RuntimePair { first: &first, one: &one }.differences()
+    }
+
+    fn differences(&self) -> Differences {
+        let mut found = self.php_differences();
+        let (a, b) = (&self.first.observed, &self.one.observed);
+        let mut answers: Vec<Mismatch> = pages::differences(&a.pages, &b.pages);
+        let is_another = match a.answer_changes || b.answer_changes {
+            // An answer that changes by itself is compared only by status, title and length.
+            true => false,
+            false => a.answer_sha256 != b.answer_sha256,
+        };
+        if is_another && answers.is_empty() {
+            let is_shown = !a.answer.is_empty() && a.answer != b.answer;
+            answers.push(Mismatch::Answer { shown: is_shown.then(|| shown_difference(a, b)) });
+        }
+        if answers.is_empty() {
+            answers.extend(self.other_bodies());
+        }
+        found.not_comparable.splice(0..0, answers);
+        found
+    }
+
+    /// Compares the mean bodies under load. They show differences of requests that were not sent
+    /// before the load, such as `POST`.
+    fn other_bodies(&self) -> Option<Mismatch> {
+        let (a, b) = (self.first.body_bytes_mean?, self.one.body_bytes_mean?);
+        ((a - b).abs() > (a.max(b) * BODIES_SHARE).max(BODIES_BYTES))
+            .then_some(Mismatch::BodySize { mean_bytes: b, reference_bytes: a })
+    }
+
+    fn php_differences(&self) -> Differences {
+        let mut found = Differences::default();
+        self.plain(&mut found);
+        self.ini(&mut found);
+        self.extensions(&mut found);
+        found
+    }
+
+    fn plain(&self, found: &mut Differences) {
+        let (a, b) = (&self.first.observed, &self.one.observed);
+        if a.php_version != b.php_version {
+            let (version, reference) = (b.php_version.clone(), a.php_version.clone());
+            found.not_comparable.push(Mismatch::PhpVersion { version, reference });
+        }
+        let is_asked = |keys: &[&str]| keys.iter().any(|key| self.asked_differently(key));
+        if a.opcache != b.opcache {
+            match is_asked(&["opcache.enable", "opcache.enable_cli"]) {
+                true => found.asked.push(Php::Opcache { on: b.opcache }),
+                false => found.not_comparable.push(Mismatch::Opcache { on: b.opcache }),
+            }
+        }
+        // Without OPcache there is no JIT, whatever was requested.
+        if a.jit != b.jit {
+            match is_asked(&["opcache.jit", "opcache.jit_buffer_size", "opcache.enable"]) {
+                true => found.asked.push(Php::Jit { on: b.jit }),
+                false => found.not_comparable.push(Mismatch::Jit { on: b.jit }),
+            }
+        }
+    }
+
+    fn asked_differently(&self, key: &str) -> bool {
+        self.first.given.ini.get(key) != self.one.given.ini.get(key)
+    }
+
+    fn ini(&self, found: &mut Differences) {
+        let (a, b) = (&self.first.observed.ini, &self.one.observed.ini);
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        let forced = |key: &str| {
+            let (first, one) = (&self.first.given, &self.one.given);
+            first.forced_ini.iter().chain(&one.forced_ini).find(|known| is(known, key))
+        };
+        let mut values = Vec::new();
+        for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
+            let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
+            let is_there_in_both = reference.is_some() && value.is_some();
+            let of = |key: &String| IniValue { directive: key.clone(), value, reference };
+            if self.asked_differently(key) {
+                found.asked.push(Php::Ini(of(key)));
+            } else if let Some(pattern) = forced(key) {
+                found.forced.push(Php::Ini(match is_there_in_both {
+                    true => of(key),
+                    // One entry such as `without cgi.*` is more readable than fifteen keys.
+                    false => IniValue {
+                        directive: pattern.clone(),
+                        value: b.get(key).map(|_| String::new()),
+                        reference: a.get(key).map(|_| String::new()),
+                    },
+                }));
+            } else {
+                values.push(of(key));
+            }
+        }
+        found.forced.dedup();
+        if !values.is_empty() {
+            found.not_comparable.push(Mismatch::Ini { values });
+        }
+    }
+
+    fn extensions(&self, found: &mut Differences) {
+        let (a, b): (BTreeSet<&String>, BTreeSet<&String>) = (
+            self.first.observed.extensions.iter().collect(),
+            self.one.observed.extensions.iter().collect(),
+        );
+        let forced = |name: &str| {
+            let (first, one) = (&self.first.given, &self.one.given);
+            let mut known = first.forced_extensions.iter().chain(&one.forced_extensions);
+            known.any(|known| is(known, name))
+        };
+        let mut extensions = Vec::new();
+        for name in a.symmetric_difference(&b) {
+            let extension = Extension { name: (*name).clone(), is_loaded: !a.contains(*name) };
+            match forced(name) {
+                true => found.forced.push(Php::Extension(extension)),
+                false => extensions.push(extension),
+            }
+        }
+        if !extensions.is_empty() {
+            found.not_comparable.push(Mismatch::Extensions { extensions });
+        }
+    }
+}
+
+/// Returns the values of php.ini that the settings of stampede request. Values of the plan's
+/// php.ini win.
+pub fn asked_ini(
+    settings: &BTreeMap<String, serde_json::Value>,
+    php_ini: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut asked = php_ini.clone();
+    for (setting, keys) in [
+        ("memory_limit", &["memory_limit"][..]),
+        ("opcache", &["opcache.enable", "opcache.enable_cli"]),
+        ("jit", &["opcache.jit", "opcache.jit_buffer_size"]),
+        ("preload", &["opcache.preload", "opcache.preload_user"]),
+    ] {
+        let Some(value) = settings.get(setting) else { continue };
+        let value = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        for key in keys {
+            asked.entry((*key).into()).or_insert_with(|| value.clone());
+        }
+    }
+    asked
+}
+
+/// Whether a name matches a pattern: `cli.*` matches `cli.pager`.
+fn is(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => pattern == name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str) -> ObservedRuntime {
+        let observed = ObservedState {
+            php_version: "8.2.1".into(),
+            extensions: vec!["core".into(), "json".into()],
+            ini: BTreeMap::from([("memory_limit".into(), "256M".into())]),
+            opcache: true,
+            workers: 4,
+            answer_sha256: "a".into(),
+            isolated: true,
+            ..ObservedState::default()
+        };
+        let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
+        ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
+    }
+
+    fn sentences(found: &Differences) -> Vec<String> {
+        found.not_comparable.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn equal_runtimes_are_comparable() {
+        let equal = [shown("a"), shown("b")];
+        assert_eq!(compare_observed(&equal), [Differences::default(), Differences::default()]);
+        assert!(compare_observed(&[]).is_empty());
+    }
+
+    #[test]
+    fn every_difference_has_a_sentence() {
+        let mut b = shown("b");
+        b.observed.php_version = "8.4.1".into();
+        b.observed.extensions = vec!["core".into(), "intl".into()];
+        b.observed.ini = BTreeMap::from([("memory_limit".into(), "-1".into())]);
+        b.observed.opcache = false;
+        b.observed.workers = 2;
+        b.observed.answer_sha256 = "b".into();
+        b.observed.isolated = false;
+        b.observed.notices = vec![Observation::Visible { what: "class".into() }.into()];
+        let all = compare_observed(&[shown("a"), b]);
+        assert_eq!(all[0], Differences::default());
+        insta::assert_snapshot!(sentences(&all[1]).join("\n"), @r"
+        it has 2 workers instead of the 4 asked for
+        class of one request is still there in the next one
+        its answer differs from the others', even without the parts that `mask` removes
+        it runs PHP 8.4.1 instead of 8.2.1
+        its OPcache is off instead of on
+        its php.ini differs: memory_limit `-1` instead of `256M`
+        its extensions differ: with extension intl, without extension json
+        ");
+    }
+
+    #[test]
+    fn a_runtime_that_keeps_its_memory_by_design_is_comparable() {
+        let mut worker = shown("worker");
+        worker.given.keeps_memory = true;
+        worker.observed.isolated = false;
+        worker.observed.notices = vec![
+            Observation::Visible { what: "class".into() }.into(),
+            Observation::IsolationNotShown {}.into(),
+        ];
+        let found = &compare_observed(&[shown("a"), worker.clone()])[1];
+        assert_eq!(found.not_comparable, []);
+        assert_eq!(found.kept, ["class"]);
+        let mut isolated = worker.clone();
+        isolated.observed.isolated = true;
+        assert_eq!(changed(&isolated, &worker), []);
+        worker.given.keeps_memory = false;
+        let found = &compare_observed(&[shown("a"), worker])[1];
+        let leaks = vec!["class".to_owned()];
+        assert_eq!(found.not_comparable, [Mismatch::NotIsolated { leaks }]);
+        assert_eq!(found.kept, Vec::<String>::new());
+        isolated.given.keeps_memory = false;
+        let found = &compare_observed(&[shown("a"), isolated])[1];
+        assert_eq!(found.not_comparable, []);
+        assert_eq!(found.kept, ["class"], "its runtime.yaml says so");
+    }
+
+    #[test]
+    fn the_runtime_that_differs_is_not_comparable_even_if_it_is_the_first() {
+        let mut odd = shown("odd");
+        odd.observed.php_version = "8.4.1".into();
+        let all = compare_observed(&[odd, shown("a"), shown("b")]);
+        let (version, reference) = ("8.4.1".into(), "8.2.1".into());
+        let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+        assert_eq!(reasons, [vec![Mismatch::PhpVersion { version, reference }], vec![], vec![]]);
+    }
+
+    #[test]
+    fn bodies_of_another_size_under_load_are_not_comparable() {
+        let of = |bytes: f64| ObservedRuntime { body_bytes_mean: Some(bytes), ..shown("x") };
+        let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
+        assert_eq!(reasons(2_000.0, 2_200.0), []);
+        assert_eq!(reasons(100_000.0, 109_000.0), []);
+        let other = Mismatch::BodySize { mean_bytes: 92_160.0, reference_bytes: 2_048.0 };
+        assert_eq!(reasons(2_048.0, 92_160.0), [other]);
+    }
+
+    #[test]
+    fn many_keys_are_counted() {
+        let (a, mut b) = (shown("a"), shown("b"));
+        b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
+        let reasons = sentences(&compare_observed(&[a, b])[1]);
+        let words = "its php.ini differs: with key0, with key1, with key2, with key3, with key4, with \
+                     key5 and 3 more";
+        assert_eq!(reasons, [words]);
+    }
+
+    #[test]
+    fn forced_and_requested_values_do_not_count_as_differences() {
+        let (mut a, mut b) = (shown("a"), shown("b"));
+        b.given.forced_extensions = vec!["pcntl".into()];
+        b.given.forced_ini = vec!["cli.*".into()];
+        b.observed.extensions.push("pcntl".into());
+        b.observed.ini.insert("cli.pager".into(), String::new());
+        b.observed.ini.insert("cli.prompt".into(), String::new());
+        b.observed.ini.insert("memory_limit".into(), "64M".into());
+        b.observed.jit = true;
+        a.given.ini = asked_ini(
+            &[("memory_limit".into(), "256M".into()), ("jit".into(), "disable".into())].into(),
+            &BTreeMap::new(),
+        );
+        b.given.ini = asked_ini(
+            &[("memory_limit".into(), "256M".into()), ("jit".into(), "tracing".into())].into(),
+            &[("memory_limit".into(), "64M".into())].into(),
+        );
+        let found = &compare_observed(&[a, b])[1];
+        assert_eq!(found.not_comparable, []);
+        let ini = |key: &str, value: &str, reference: Option<&str>| {
+            let (value, reference) = (Some(value.to_owned()), reference.map(str::to_owned));
+            Php::Ini(IniValue { directive: key.to_owned(), value, reference })
+        };
+        let memory_limit = ini("memory_limit", "64M", Some("256M"));
+        assert_eq!(found.asked, [Php::Jit { on: true }, memory_limit]);
+        let pcntl = Extension { name: "pcntl".into(), is_loaded: true };
+        assert_eq!(found.forced, [ini("cli.*", "", None), Php::Extension(pcntl)]);
+    }
+
+    #[test]
+    fn an_unrequested_difference_counts_beside_a_requested_one() {
+        let (mut a, mut b) = (shown("a"), shown("b"));
+        a.given.ini = [("memory_limit".into(), "256M".into())].into();
+        b.given.ini = a.given.ini.clone();
+        b.observed.ini.insert("memory_limit".into(), "-1".into());
+        let found = &compare_observed(&[a, b])[1];
+        assert_eq!(sentences(found), ["its php.ini differs: memory_limit `-1` instead of `256M`"]);
+    }
+
+    /// Returns a runtime as a server that was already running shows itself.
+    fn external(name: &str) -> ObservedRuntime {
+        let observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
+        let given = RequestedSetup { provider: Provider::External, ..RequestedSetup::default() };
+        ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
+    }
+
+    #[test]
+    fn an_external_server_is_not_comparable_and_never_the_reference() {
+        let all = compare_observed(&[external("x"), external("y"), shown("a")]);
+        let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+        let already_running = || vec![Mismatch::AlreadyRunning {}];
+        assert_eq!(reasons, [already_running(), already_running(), vec![]]);
+        let mut odd = external("z");
+        odd.observed.answer_sha256 = "b".into();
+        odd.observed.php_version = "8.4.1".into();
+        odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
+        let found = &compare_observed(&[shown("a"), odd])[1];
+        insta::assert_snapshot!(sentences(found).join("\n"), @r"
+        it was already running, so stampede did not set its CPUs or settings
+        its answer differs from the others', even without the parts that `mask` removes
+        it runs PHP 8.4.1 instead of 8.2.1
+        its php.ini differs: memory_limit `128M` instead of `256M`
+        ");
+        assert!(found.asked.is_empty() && found.forced.is_empty());
+        let all = compare_observed(&[external("x"), external("y")]);
+        assert!(all.iter().all(|one| one.not_comparable == already_running()));
+    }
+
+    #[test]
+    fn a_pool_that_grows_may_begin_small_but_not_exceed() {
+        let mut one = shown("a");
+        (one.given.grows, one.observed.workers) = (true, 1);
+        assert!(own_mismatches(&one).is_empty());
+        one.observed.workers = 9;
+        assert_eq!(own_mismatches(&one), [Mismatch::Workers { workers: 9, asked: 4 }]);
+    }
+
+    #[test]
+    fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
+        let mut one = shown("a");
+        one.given.threads = true;
+        assert_eq!(own_mismatches(&one), [Mismatch::NotThreadSafe {}]);
+        one.observed.thread_safe = true;
+        assert!(own_mismatches(&one).is_empty());
+    }
+
+    #[test]
+    fn a_change_under_load_is_suspect_and_another_answer_is_invalid() {
+        assert_eq!(changed(&shown("a"), &shown("a")), []);
+        let mut after = shown("a");
+        after.observed.workers = 3;
+        after.observed.opcache = false;
+        let suspect = |difference| (Validity::Suspect, Server::Changed { difference });
+        let mut expected = vec![
+            suspect(Mismatch::Opcache { on: false }),
+            suspect(Mismatch::WorkersChanged { workers: 3, before: 4 }),
+        ];
+        assert_eq!(changed(&shown("a"), &after), expected);
+        after.observed.answer_sha256 = "b".into();
+        expected.push((Validity::Invalid, Server::AnswerChanged { shown: None }));
+        assert_eq!(changed(&shown("a"), &after), expected);
+    }
+
+    #[test]
+    fn a_growing_pool_and_an_unknown_number_of_workers_are_no_change() {
+        let (mut before, mut after) = (shown("a"), shown("a"));
+        after.observed.workers = 0;
+        assert_eq!(changed(&before, &after), []);
+        (before.given.grows, after.given.grows, after.observed.workers) = (true, true, 40);
+        assert_eq!(changed(&before, &after), []);
+    }
+}

@@ -1,0 +1,545 @@
+//! Applies command-line flags to a plan's tree before the tree is read. Plan and flags are then
+//! read by the same code, and share one set of error messages.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::defaults;
+use super::error::{Help, Mistake, Place, PlanError, Source};
+use super::read::is_directory;
+use super::tree::{Node, Style, Value, shortened};
+
+/// Flags as typed. `None` or empty: not given. They are kept as texts, so that messages can point
+/// into them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--app`: a name or a directory, or several separated by commas.
+    pub app: Option<String>,
+    /// `--kind symfony`: the kind of every app. All apps must be directories.
+    pub kind: Option<String>,
+    /// `--runtimes A,B`. Runtimes that the plan has too keep their settings.
+    pub runtimes: Option<String>,
+    /// `--only A,B`: keeps only these of the plan's runtimes.
+    pub only: Option<String>,
+    /// `--rate 200`, with `--for`.
+    pub rate: Option<String>,
+    /// The default loads for a plan without a load. `None`: no default. A fixed rate beside the
+    /// peak is possible with one app only.
+    pub default_loads: Option<WithSteady>,
+    /// Whether `rate` and `for_` are placeholders of a rate search. Nobody typed them, and they are
+    /// not recorded.
+    pub is_rate_searched: bool,
+    /// `--schedule 'line(1,100,60s)'`.
+    pub schedule: Option<String>,
+    /// `--concurrency 50`, with `--for` or `--requests`.
+    pub concurrency: Option<String>,
+    /// `--for 60s`. Alone it changes the plan's loads that have a concurrency or a rate.
+    pub for_: Option<String>,
+    /// `--requests 10000`. Alone it changes the plan's loads that have a concurrency.
+    pub requests: Option<String>,
+    /// `--path /search?q=1`: the path of every load.
+    pub path: Option<String>,
+    /// `--traffic urls.txt`: the request file of every load.
+    pub urls: Option<String>,
+    /// `--rounds 5` or `auto`.
+    pub rounds: Option<String>,
+    /// `--precision 5%`.
+    pub precision: Option<String>,
+    /// `--max-time 30m`.
+    pub max_time: Option<String>,
+    /// `--fairness each-at-its-best`.
+    pub fairness: Option<String>,
+    /// `--baseline nginx-fpm`: the runtime that the others are compared with.
+    pub baseline: Option<String>,
+    /// `--repeat-invalid 1`.
+    pub repeat_invalid: Option<String>,
+    /// `--seed 1`.
+    pub seed: Option<String>,
+    /// `--workers 8`. A runtime with a number of its own keeps it.
+    pub workers: Option<String>,
+    /// `--cpus 2`.
+    pub cpus: Option<String>,
+    /// `--memory 1GiB`.
+    pub memory: Option<String>,
+    /// `--out DIRECTORY`.
+    pub out: Option<String>,
+    /// `--warm-up 5s`.
+    pub warm_up: Option<String>,
+    /// `--timeout 2s`: applies to every load.
+    pub timeout: Option<String>,
+    /// `--client tank`: applies to every load.
+    pub client: Option<String>,
+    /// `--keep-alive auto|on|off`: applies to every load.
+    pub keep_alive: Option<String>,
+    /// `--max-in-flight 1000`: applies to every load with a schedule or a rate.
+    pub max_in_flight: Option<String>,
+    /// `--when-full queue|drop|stretch`: applies to every load with a schedule or a rate.
+    pub when_full: Option<String>,
+    /// `--arrivals uniform|poisson`: applies to every load with a schedule or a rate.
+    pub arrivals: Option<String>,
+    /// `--expect 'p95 < 100ms'`, one for each time it is given. They replace the plan's
+    /// expectations.
+    pub expect: Vec<String>,
+    /// `--against main`: not a part of the plan, but recorded with it.
+    pub against: Option<String>,
+    /// `--against-prepare 'composer install'`: not a part of the plan, but recorded with it.
+    pub against_prepare: Option<String>,
+    /// `--time-scale 0.1`: the factor for schedules, `for`, numbers of requests and the warm-up.
+    pub time_scale: Option<String>,
+}
+
+/// Whether the default loads include one with a fixed rate, which is a share of one app's peak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithSteady(pub bool);
+
+impl Overrides {
+    /// Whether a flag replaces the plan's loads. `--for` alone does not: it changes any load.
+    pub fn sets_load(&self) -> bool {
+        self.rate.is_some() || self.schedule.is_some() || self.concurrency.is_some()
+    }
+}
+
+/// Flags and their places in the command line.
+pub struct Flags {
+    source: Arc<Source>,
+    given: Vec<FlagValue>,
+    default_loads: Option<WithSteady>,
+    /// Names of the flags that nobody typed.
+    stand_ins: &'static [&'static str],
+}
+
+struct FlagValue {
+    name: String,
+    value: Node,
+}
+
+impl Flags {
+    /// Writes the flags as one line, so that places can point into it.
+    pub(super) fn new(overrides: &Overrides) -> Flags {
+        let pairs = overrides.pairs();
+        let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let stand_ins: &[&str] = if overrides.is_rate_searched { &["rate", "for"] } else { &[] };
+        let default_loads = overrides.default_loads;
+        Flags { stand_ins, default_loads, ..Flags::of(pairs) }
+    }
+
+    /// Parses flags from a list that `as_typed` wrote. Entries of another form are skipped.
+    pub(super) fn as_recorded(recorded: &[String]) -> Flags {
+        let pairs = recorded.iter().filter_map(|flag| {
+            let [name, value] = shell_words::split(flag).ok()?.try_into().ok()?;
+            Some((name.strip_prefix("--")?.to_owned(), value))
+        });
+        Flags::of(pairs)
+    }
+
+    fn of(pairs: impl Iterator<Item = (String, String)>) -> Flags {
+        let mut text = String::new();
+        let mut spans = Vec::new();
+        for (name, value) in pairs {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            // Quotes as most people type them. This text is for reading, not for a shell.
+            let quoted = value.is_empty() || value.contains(|c: char| " ()<>{}&;*\"".contains(c));
+            let quote = if quoted { "'" } else { "" };
+            text += &format!("--{name} {quote}");
+            let offset = text.len();
+            text += &format!("{value}{quote}");
+            spans.push((name, offset, value));
+        }
+        let base = PathBuf::new();
+        let source = Arc::new(Source { name: "command line".to_owned(), text, base });
+        let given = spans.into_iter().map(|(name, offset, value)| {
+            let place = Place { source: Arc::clone(&source), offset, length: value.len() };
+            let value = Value::Text(value, Style::Plain);
+            FlagValue { name, value: Node { place, value } }
+        });
+        Flags { given: given.collect(), source, default_loads: None, stand_ins: &[] }
+    }
+
+    /// The command line as a source of places.
+    pub(super) fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// Each flag quoted for a shell, for "how to run it again".
+    pub(super) fn as_typed(&self) -> Vec<String> {
+        let typed = |given: &FlagValue| {
+            let value = given.value.text().unwrap_or("");
+            format!("--{} {}", given.name, shell_words::quote(value))
+        };
+        let is_typed = |given: &&FlagValue| !self.stand_ins.contains(&given.name.as_str());
+        self.given.iter().filter(is_typed).map(typed).collect()
+    }
+
+    /// The name of the flag whose value contains `place`.
+    pub(super) fn of_place(&self, place: &Place) -> Option<&str> {
+        let holds = |given: &&FlagValue| {
+            let value = &given.value.place;
+            let span = value.offset..=value.offset + value.length;
+            Arc::ptr_eq(&value.source, &place.source) && span.contains(&place.offset)
+        };
+        self.given.iter().find(holds).map(|given| given.name.as_str())
+    }
+
+    /// The value of a flag. `None`: the flag was not given.
+    pub(super) fn get(&self, name: &str) -> Option<&Node> {
+        self.given.iter().find(|given| given.name == name).map(|given| &given.value)
+    }
+
+    /// Applies the flags to `plan`, which is a map.
+    pub(super) fn apply_to(&self, plan: &mut Node) -> Result<(), PlanError> {
+        if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
+            remove(plan, "precision");
+            remove(plan, "max_time");
+        }
+        for (flag, key) in [
+            ("rounds", "rounds"),
+            ("precision", "precision"),
+            ("max-time", "max_time"),
+            ("fairness", "fairness"),
+            ("baseline", "baseline"),
+            ("repeat-invalid", "repeat_invalid"),
+            ("seed", "seed"),
+            ("workers", "workers"),
+            ("out", "out"),
+            ("timeout", "timeout"),
+            ("client", "client"),
+            ("keep-alive", "keep_alive"),
+            ("arrivals", "arrivals"),
+        ] {
+            if let Some(value) = self.get(flag) {
+                set(plan, key, value.clone());
+            }
+        }
+        if let Some(value) = self.get("warm-up") {
+            remove(plan, "cold");
+            set(plan, "warm_up", value.clone());
+        }
+        if let Some(value) = self.get("app") {
+            remove(plan, "app");
+            set(plan, "apps", split(value));
+        }
+        if let Some(kind) = self.get("kind") {
+            each_app(plan, |app| apply_kind(app, kind))?;
+        }
+        if let Some(value) = self.get("runtimes") {
+            let names = split(value);
+            let chosen = keep_settings(names, plan.get("runtimes"));
+            set(plan, "runtimes", chosen);
+        }
+        self.apply_expectations(plan);
+        self.apply_budget(plan);
+        self.apply_load(plan)
+    }
+
+    fn apply_expectations(&self, plan: &mut Node) {
+        let all: Vec<Node> = self
+            .given
+            .iter()
+            .filter(|given| given.name == "expect")
+            .map(|given| given.value.clone())
+            .collect();
+        if let Some(first) = all.first() {
+            let place = first.place.clone();
+            set(plan, "expect", Node { place, value: Value::List(all) });
+        }
+    }
+
+    fn apply_budget(&self, plan: &mut Node) {
+        for key in ["cpus", "memory"] {
+            let Some(value) = self.get(key) else { continue };
+            let empty = || Node { place: value.place.clone(), value: Value::Map(Vec::new()) };
+            let mut budget = plan.get("budget").cloned().unwrap_or_else(empty);
+            if key == "cpus" {
+                for role in super::budget::ROLES {
+                    remove(&mut budget, role);
+                }
+            }
+            set(&mut budget, key, value.clone());
+            set(plan, "budget", budget);
+        }
+    }
+
+    /// Applies the flags about loads. A flag that says what is sent replaces the plan's loads; if
+    /// the plan has exactly one load, its other keys stay. All other flags change every load.
+    fn apply_load(&self, plan: &mut Node) -> Result<(), PlanError> {
+        let what: Vec<(&str, Node)> =
+            [("schedule", "schedule"), ("rate", "rate"), ("concurrency", "concurrency")]
+                .into_iter()
+                .filter_map(|(flag, key)| self.get(flag).map(|value| (key, value.clone())))
+                .collect();
+        if let Some((_, first)) = what.first() {
+            let place = first.place.clone();
+            let mut load = single_load(plan.get("load"), &place);
+            for key in ["schedule", "rate", "concurrency", "for"] {
+                remove(&mut load, key);
+            }
+            if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
+                remove(&mut load, "requests");
+            }
+            for (key, value) in what.into_iter().chain(self.ends()) {
+                set(&mut load, key, value);
+            }
+            set(plan, "load", Node { place, value: Value::List(vec![load]) });
+        } else {
+            if let (None, Some(WithSteady(steady))) = (plan.get("load"), self.default_loads) {
+                let is_for_a_time = self.get("requests").is_none();
+                set(plan, "load", defaults::loads(steady && is_for_a_time)?);
+            }
+            for (key, value) in self.ends() {
+                change_end(plan, key, &value)?;
+            }
+        }
+        for (flag, key) in [
+            ("path", "path"),
+            ("traffic", "traffic"),
+            // Set on each load: a `client` in a load would override a value at the plan's top
+            // level.
+            ("keep-alive", "keep_alive"),
+            ("max-in-flight", "max_in_flight"),
+            ("when-full", "when_full"),
+        ] {
+            if let Some(value) = self.get(flag) {
+                each_load(plan, |load| apply_habit(load, key, value));
+            }
+        }
+        // The plan's top-level value is the flag's now. A value in a load would override it.
+        for (flag, key) in [("timeout", "timeout"), ("client", "client"), ("arrivals", "arrivals")]
+        {
+            if self.get(flag).is_some() {
+                each_load(plan, |load| remove(load, key));
+            }
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> impl Iterator<Item = (&'static str, Node)> {
+        [("for", "for"), ("requests", "requests")]
+            .into_iter()
+            .filter_map(|(flag, key)| self.get(flag).map(|value| (key, value.clone())))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+}
+
+impl Overrides {
+    /// The given flags by name, in a fixed order.
+    fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let single = [
+            ("app", &self.app),
+            ("kind", &self.kind),
+            ("runtimes", &self.runtimes),
+            ("only", &self.only),
+            ("rate", &self.rate),
+            ("schedule", &self.schedule),
+            ("concurrency", &self.concurrency),
+            ("for", &self.for_),
+            ("requests", &self.requests),
+            ("path", &self.path),
+            ("traffic", &self.urls),
+            ("rounds", &self.rounds),
+            ("precision", &self.precision),
+            ("max-time", &self.max_time),
+            ("fairness", &self.fairness),
+            ("baseline", &self.baseline),
+            ("repeat-invalid", &self.repeat_invalid),
+            ("seed", &self.seed),
+            ("workers", &self.workers),
+            ("cpus", &self.cpus),
+            ("memory", &self.memory),
+            ("out", &self.out),
+            ("warm-up", &self.warm_up),
+            ("timeout", &self.timeout),
+            ("client", &self.client),
+            ("keep-alive", &self.keep_alive),
+            ("max-in-flight", &self.max_in_flight),
+            ("when-full", &self.when_full),
+            ("arrivals", &self.arrivals),
+            ("time-scale", &self.time_scale),
+            ("against", &self.against),
+            ("against-prepare", &self.against_prepare),
+        ];
+        let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        single.chain(self.expect.iter().map(|text| ("expect", text.as_str()))).collect()
+    }
+}
+
+/// Calls `change` with each app of the plan.
+fn each_app(
+    plan: &mut Node,
+    mut change: impl FnMut(&mut Node) -> Result<(), PlanError>,
+) -> Result<(), PlanError> {
+    let Value::Map(entries) = &mut plan.value else { return Ok(()) };
+    entries.iter_mut().try_for_each(|(key, value)| match (key.text(), &mut value.value) {
+        (Some("apps"), Value::List(list)) => list.iter_mut().try_for_each(&mut change),
+        (Some("app"), _) => change(value),
+        _ => Ok(()),
+    })
+}
+
+/// Sets the kind of an app. A directory becomes a map. An app of the catalogue is an error, because
+/// its own `app.yaml` declares its kind.
+fn apply_kind(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
+    if let Some(text) = app.text() {
+        if !is_directory(text) {
+            return Err(kind.place.wrong(
+                Mistake::KindIsKnown(shortened(text)),
+                Help::Do(format!("use `--kind` with the directory of a project: `--app ./{text}`")),
+            ));
+        }
+        let directory = app.clone();
+        app.value = Value::Map(Vec::new());
+        set(app, "path", directory);
+    }
+    set(app, "kind", kind.clone());
+    Ok(())
+}
+
+/// Applies `--for` or `--requests` alone to each load of the plan that has a concurrency or a rate.
+/// `--requests` applies only to loads with a concurrency.
+fn change_end(plan: &mut Node, key: &'static str, value: &Node) -> Result<(), PlanError> {
+    let mut changed = false;
+    each_load(plan, |load| {
+        let fits = load.get("concurrency").is_some() || key == "for" && load.get("rate").is_some();
+        if fits {
+            remove(load, "for");
+            if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
+                remove(load, "requests");
+            }
+            set(load, key, value.clone());
+            changed = true;
+        }
+    });
+    let beside = if key == "for" { "rate" } else { "concurrency" };
+    match changed {
+        true => Ok(()),
+        false => Err(value.place.wrong(
+            Mistake::Missing(beside),
+            Help::Do(format!(
+                "add `--rate` or `--concurrency` to `--{key}`, or use a plan whose load has one; \
+                 `--time-scale` shortens a schedule"
+            )),
+        )),
+    }
+}
+
+/// Sets a habit or the path of a load. Habits of open loads are skipped for a load with a
+/// concurrency. A schedule that is a text becomes a map.
+fn apply_habit(load: &mut Node, key: &'static str, value: &Node) {
+    if matches!(key, "max_in_flight" | "when_full") && load.get("concurrency").is_some() {
+        return;
+    }
+    if let Value::Text(..) = load.value {
+        let schedule = load.clone();
+        load.value = Value::Map(Vec::new());
+        set(load, "schedule", schedule);
+    }
+    if matches!(key, "path" | "traffic") {
+        remove(load, "path");
+        remove(load, "traffic");
+        if load.get("requests").is_some_and(|node| matches!(node.value, Value::List(_))) {
+            remove(load, "requests");
+        }
+    }
+    set(load, key, value.clone());
+}
+
+/// Calls `change` with each load of the plan, whatever form `load` has.
+fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
+    let Value::Map(entries) = &mut plan.value else { return };
+    let load = entries.iter_mut().find(|(key, _)| key.text() == Some("load"));
+    let Some((_, load)) = load else { return };
+    match &mut load.value {
+        Value::Map(named) => named.iter_mut().for_each(|(_, load)| change(load)),
+        Value::List(list) => list.iter_mut().for_each(change),
+        // The change turns the load into a map, and a map in this place would mean named loads.
+        // Therefore the load becomes the only item of a list.
+        Value::Text(..) => {
+            let mut single = load.clone();
+            change(&mut single);
+            load.value = Value::List(vec![single]);
+        }
+        Value::Null => {}
+    }
+}
+
+/// The plan's load if it is the only one and a map, else an empty map at `place`.
+fn single_load(load: Option<&Node>, place: &Place) -> Node {
+    let single = match load.map(|node| &node.value) {
+        Some(Value::Map(named)) if named.len() == 1 => Some(&named[0].1),
+        Some(Value::List(list)) if list.len() == 1 => Some(&list[0]),
+        _ => None,
+    };
+    match single {
+        Some(node) if matches!(node.value, Value::Map(_)) => {
+            Node { place: place.clone(), value: node.value.clone() }
+        }
+        _ => Node { place: place.clone(), value: Value::Map(Vec::new()) },
+    }
+}
+
+/// Runtimes by name. A runtime that the plan has too keeps its settings.
+fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
+    let planned = match planned.map(|node| &node.value) {
+        Some(Value::List(items)) => items.as_slice(),
+        _ => &[],
+    };
+    let Value::List(names_list) = names.value else { return names };
+    let chosen = names_list.into_iter().map(|name| {
+        let same = |item: &&Node| match &item.value {
+            Value::Map(entries) => entries.iter().any(|(key, _)| key.text() == name.text()),
+            _ => false,
+        };
+        planned.iter().find(same).cloned().unwrap_or_else(|| address(name))
+    });
+    Node { place: names.place, value: Value::List(chosen.collect()) }
+}
+
+/// Turns `external:URL` into the map of an external runtime.
+fn address(name: Node) -> Node {
+    let Some(url) = name.text().and_then(|text| text.strip_prefix("external:")) else {
+        return name;
+    };
+    let text =
+        |node: Node, text: &str| Node { value: Value::Text(text.to_owned(), Style::Plain), ..node };
+    let at = |begin, length| Node { place: name.inside(begin, length), value: Value::Null };
+    let url = text(at("external:".len(), url.len()), url);
+    let key = |key: &str| text(at(0, "external".len()), key);
+    let body = vec![(key("url"), url)];
+    let body = Node { place: name.place.clone(), value: Value::Map(body) };
+    Node { value: Value::Map(vec![(key("external"), body)]), ..name }
+}
+
+/// A comma-separated value as a list, each item at its place. Blanks around items are ignored.
+pub(super) fn split(node: &Node) -> Node {
+    let text = node.text().unwrap_or("");
+    let mut at = 0;
+    let items = text.split(',').map(|item| {
+        let begin = at + (item.len() - item.trim_start().len());
+        at += item.len() + 1;
+        let item = item.trim();
+        let place = node.inside(begin, item.len());
+        Node { place, value: Value::Text(item.to_owned(), Style::Plain) }
+    });
+    Node { place: node.place.clone(), value: Value::List(items.collect()) }
+}
+
+/// Sets a key of a map.
+fn set(map: &mut Node, key: &str, value: Node) {
+    let Value::Map(entries) = &mut map.value else { return };
+    match entries.iter_mut().find(|(known, _)| known.text() == Some(key)) {
+        Some((_, old)) => *old = value,
+        None => {
+            let key = Value::Text(key.to_owned(), Style::Plain);
+            entries.push((Node { place: value.place.clone(), value: key }, value));
+        }
+    }
+}
+
+/// Removes a key of a map.
+fn remove(map: &mut Node, key: &str) {
+    if let Value::Map(entries) = &mut map.value {
+        entries.retain(|(known, _)| known.text() != Some(key));
+    }
+}

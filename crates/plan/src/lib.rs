@@ -1,0 +1,50 @@
+//! Reads a plan (what to compare, and how) from YAML and flags, and resolves it fully.
+//!
+//! ```text
+//! text → tree (places, raw texts) → flags applied → values checked → model::Plan
+//! ```
+//! Every mistake names the file or the flag, the line and column, what was expected, and the
+//! nearest known name.
+
+pub mod addresses;
+mod budget;
+mod client;
+mod defaults;
+mod error;
+mod expect;
+mod external;
+mod flags;
+mod loads;
+mod locate;
+pub mod model;
+mod preset;
+pub mod reach;
+mod read;
+mod renamed;
+mod requests;
+mod runtimes;
+mod schema;
+mod secrets;
+pub mod tank;
+mod tank_keys;
+pub mod target;
+mod tree;
+mod unknown_keys;
+pub mod urls;
+mod value;
+
+pub use defaults::{AT_A_TIME, LENGTH, MissingParts, apps, missing_parts, stack_from_flags};
+pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
+pub use expect::expectation_of;
+pub use flags::{Flags, Overrides, WithSteady};
+pub use locate::{Subject, is_set_for_all, refused, unknown};
+pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
+pub use schema::schema;
+pub use unknown_keys::{UnknownKey, unknown_keys};
+
+#[cfg(test)]
+mod mistakes;
+#[cfg(test)]
+mod tank_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Determines whether all runtimes served the same app on the same PHP, as observed and not as the
+//! plan asks for.
+
+use stampede_model::fact::Fact;
+use stampede_model::observed::{self, ObservedRuntime};
+use stampede_model::record::{TrialRecord, Validity};
+
+use super::input::RunData;
+use super::model::{CaseSummary, Group};
+
+/// Records in the cases of a group how each differs from what most of them showed.
+pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
+    let against = run.record.against.as_ref();
+    let is_other = |case: &CaseSummary| {
+        against.is_some_and(|against| against.version_of(&case.runtime).is_some())
+    };
+    // The other version of an app may answer differently, so it is compared separately.
+    for version in [false, true] {
+        let of_group: Vec<usize> = (0..cases.len())
+            .filter(|index| cases[*index].app == group.app && cases[*index].load == group.load)
+            .filter(|index| is_other(&cases[*index]) == version)
+            .collect();
+        mark_all(cases, of_group, run);
+    }
+}
+
+fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
+    let (indices, shown): (Vec<usize>, Vec<ObservedRuntime>) =
+        of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
+    for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
+        let case = &mut cases[index];
+        case.not_comparable = found.not_comparable.into_iter().map(Fact::from).collect();
+        case.asked = found.asked.into_iter().map(Fact::from).collect();
+        case.forced = found.forced.into_iter().map(Fact::from).collect();
+        case.kept = found.kept;
+    }
+}
+
+/// What the first trial that counts showed before its load.
+fn shown(run: &RunData, case: usize) -> Option<ObservedRuntime> {
+    let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
+    let mut counted = of_case.filter(|record| record.verdict.judged != Validity::Invalid);
+    counted.find_map(|record| {
+        let observed = record.runtime.before.clone()?;
+        let name = run.record.cases[case].runtime.clone();
+        let body_bytes_mean = body_bytes_mean(record, observed.requests);
+        Some(ObservedRuntime {
+            name,
+            given: record.runtime.given.clone(),
+            observed,
+            body_bytes_mean,
+        })
+    })
+}
+
+/// The mean size of a body in bytes. `None` with failures, because the mean would be about those.
+/// Also `None` after a few passes of a list: then it depends on which requests came once more.
+fn body_bytes_mean(record: &TrialRecord, requests: u64) -> Option<f64> {
+    let counts = &record.load.as_ref()?.counts;
+    let is_told = requests > 0 && counts.ok >= requests.saturating_mul(PASSES);
+    (is_told && counts.failed_total() == 0).then(|| counts.body_bytes as f64 / counts.ok as f64)
+}
+
+/// The fewest passes. After these, an incomplete pass is at most 2 % of the requests.
+const PASSES: u64 = 50;

@@ -1,0 +1,3 @@
+//! Helpers for the tests of several crates.
+
+pub mod schema_fits;
