@@ -8,7 +8,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "last".to_owned());
     let run = match stampede_results::store::read_below(
-        Path::new(stampede_results::store::RESULTS),
+        Path::new(stampede_model::record::RESULTS),
         &name,
     ) {
         Ok(run) => run,

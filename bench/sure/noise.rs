@@ -7,8 +7,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use stampede_model::record::RESULTS;
 use stampede_model::record::Validity;
-use stampede_results::store::{RESULTS, StoreError, read_below};
+use stampede_results::store::{StoreError, read_below};
 use stampede_results::summary::model::{CaseSummary, Figure, Figures, Group, LoadModel};
 use stampede_results::summary::{RunData, Summary, summarize};
 use stampede_stats::estimate::Estimate;

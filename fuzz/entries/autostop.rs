@@ -1,7 +1,7 @@
 //! Checks that criteria are parsed and print as text that parses to the same, or are refused with a
 //! place in the text.
 
-use stampede_load::autostop::Autostop;
+use stampede_plan::autostop::Autostop;
 
 /// One input.
 pub fn run(text: &str) {

@@ -1,8 +1,8 @@
 //! Checks that any bytes can be read as PHP of any kind of app, with the same result each time.
 //! Every suspect must be on one of the lines.
 
-use stampede::check::code::{CodeScan, scan_source};
-use stampede_plan::model::AppKind;
+use stampede_model::app_kind::AppKind;
+use stampede_php::{CodeScan, scan_source};
 
 const FILE: &str = "src/a.php";
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use stampede_load::autostop::Autostop;
 use stampede_load::traffic::Source;
+use stampede_plan::autostop::Autostop;
 use stampede_plan::tank::{TankConfig, parse};
 use stampede_plan::{self, PlanError, RenderStyle};
 

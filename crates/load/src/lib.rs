@@ -7,7 +7,6 @@
 //! pair: a protocol is a sans-I/O state machine, an engine reports completions, and a schedule is a
 //! list of scheduled times.
 
-pub mod autostop;
 pub mod check;
 pub mod client;
 mod collector;

@@ -3,8 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-#[path = "../../../fuzz/entries/autostop.rs"]
-mod autostop;
 #[path = "../../../fuzz/entries/check.rs"]
 mod check;
 #[path = "../../../fuzz/entries/chunked.rs"]
@@ -28,9 +26,8 @@ enum Run {
     Text(fn(&str)),
 }
 
-const TARGETS: [(&str, Run); 7] = [
+const TARGETS: [(&str, Run); 6] = [
     ("traffic", Run::Bytes(traffic::run)),
-    ("autostop", Run::Text(autostop::run)),
     ("check", Run::Text(check::run)),
     ("chunked", Run::Bytes(chunked::run)),
     ("fastcgi", Run::Bytes(fastcgi::run)),
@@ -38,7 +35,7 @@ const TARGETS: [(&str, Run); 7] = [
     ("schedule", Run::Text(schedule::run)),
 ];
 /// Targets whose test is in the crate `stampede`.
-const ELSEWHERE: [&str; 2] = ["code", "load_yaml"];
+const ELSEWHERE: [&str; 3] = ["autostop", "code", "load_yaml"];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")

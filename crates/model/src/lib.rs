@@ -2,6 +2,7 @@
 //! a file, opens a socket or starts a process.
 
 pub mod address;
+pub mod app_kind;
 pub mod causes;
 pub mod counts;
 pub mod entry;

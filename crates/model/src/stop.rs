@@ -7,6 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
+/// A stop that this flag asks for.
+impl From<Arc<AtomicBool>> for Stop {
+    fn from(flag: Arc<AtomicBool>) -> Stop {
+        Stop(flag)
+    }
+}
+
 impl Stop {
     /// Asks the load to stop. May be called more than once, also from a signal handler's thread.
     pub fn ask(&self) {

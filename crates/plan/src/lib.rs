@@ -7,6 +7,7 @@
 //! nearest known name.
 
 pub mod addresses;
+pub mod autostop;
 mod budget;
 mod client;
 mod defaults;

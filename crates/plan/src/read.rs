@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_model::app_kind::AppKind;
 use stampede_model::time::Nanos;
 
 use super::budget::{self, budget};
@@ -14,8 +15,8 @@ use super::expect::expectations;
 use super::flags::{Flags, Overrides, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::model::{
-    AppChoice, AppKind, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, MissingRuntimes,
-    Plan, Rounds, StartState,
+    AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, MissingRuntimes, Plan,
+    Rounds, StartState,
 };
 use super::renamed;
 use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};

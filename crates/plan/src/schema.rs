@@ -3,8 +3,8 @@
 //! adds up to) are checked by the parser only.
 
 use serde_json::{Map, Value, json};
+use stampede_model::app_kind::AppKind;
 
-use super::model::AppKind;
 use super::{budget, client, preset, read, requests, runtimes};
 
 /// The JSON Schema (draft 2020-12) of a plan.

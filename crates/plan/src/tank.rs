@@ -6,7 +6,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::autostop::{Autostop, AutostopError, Problem, UnsupportedMask};
 use stampede_load::traffic::{
     Format, Header, LoadTraffic, Passes, Request, Source as TrafficSource, TrafficError,
     TrafficFile,
@@ -25,6 +24,7 @@ use super::tree::{self, Node, Value, shortened};
 use super::value::{
     ANY_LENGTH, Fields, entries, length, not_a, schedule, text, texts, value_of, whole, whole_u32,
 };
+use crate::autostop::{Autostop, AutostopError, Problem, UnsupportedMask};
 
 /// The content of a `load.yaml`, complete.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use stampede_model::causes::{KindOf, of_kind};
 use stampede_model::fact::Cause;
 use stampede_monitor::MonitorError;
 use stampede_results::store::StoreError;
+use stampede_stack::external::ExternalError;
+use stampede_stack::{CountError, RuntimeError};
 
-use crate::external::ExternalError;
-use crate::runtime::{CountError, RuntimeError};
 use crate::trial::{PagesError, RuntimeLoss};
 
 /// Returns an error and its causes as data.

@@ -9,14 +9,10 @@
 pub mod against;
 pub mod capacity;
 pub mod causes;
-pub mod check;
 pub mod cli;
-pub mod external;
 pub mod own_words;
 pub mod progress;
-pub mod runtime;
 pub mod serve;
-pub mod stop;
 pub mod suggest;
 pub mod trial;
 pub mod tune;

@@ -16,10 +16,10 @@ use std::time::Duration;
 use common::{Sandbox, assert_measured, finish, skipped, stderr, stdout, trials};
 use serde_json::Value;
 use stampede::against::{self, AgainstError, AgainstRequest};
-use stampede::runtime::{Catalogue, SearchPaths};
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::Plan;
 use stampede_plan::{Overrides, from_flags};
+use stampede_stack::{Catalogue, SearchPaths};
 use words::code_or;
 
 /// Far longer than any of these runs takes.

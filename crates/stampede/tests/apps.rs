@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use bench_support::Bench;
 use serde_json::{Value, json};
-use stampede::runtime::{
-    Catalogue, Placement, RunningStack, RuntimeError, SearchPaths, keeper_per_directory, prepare,
-};
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede_stack::{
+    Catalogue, Placement, RunningStack, RuntimeError, SearchPaths, keeper_per_directory, prepare,
+};
 
 const WITHIN: Duration = Duration::from_secs(10);
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];

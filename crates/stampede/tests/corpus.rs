@@ -1,8 +1,10 @@
-//! Runs the start inputs of two fuzzers (`load.yaml` and an app's code) once through the fuzzed
-//! functions. The crate `stampede-load` does so for the other fuzzers.
+//! Runs the start inputs of three fuzzers (autostop, `load.yaml` and an app's code) once through the
+//! fuzzed functions. The crate `stampede-load` does so for the other fuzzers.
 
 use std::path::Path;
 
+#[path = "../../../fuzz/entries/autostop.rs"]
+mod autostop;
 #[path = "../../../fuzz/entries/code.rs"]
 mod code;
 #[path = "../../../fuzz/entries/load_yaml.rs"]
@@ -11,6 +13,11 @@ mod load_yaml;
 #[test]
 fn every_load_yaml_of_the_corpus_passes() {
     each("load_yaml", |bytes| std::str::from_utf8(bytes).map(load_yaml::run).unwrap_or_default());
+}
+
+#[test]
+fn every_autostop_of_the_corpus_passes() {
+    each("autostop", |bytes| std::str::from_utf8(bytes).map(autostop::run).unwrap_or_default());
 }
 
 #[test]

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use bench_support::Bench;
 use common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
-use stampede::runtime::Placement;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_plan::model::{AppChoice, Scalar};
+use stampede_stack::Placement;
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);

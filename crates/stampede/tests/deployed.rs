@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use bench_support::Bench;
 use common::{Sandbox, finish, skipped, stderr};
-use stampede::runtime::verify;
 use stampede_plan::model::{AppChoice, Scalar};
+use stampede_stack::verify;
 
 /// Reports whether a class exists that only the preloaded file defines.
 const HANDLER: &str = "<?php return fn (array $server) => ['status' => 200, 'headers' => \

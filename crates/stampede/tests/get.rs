@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Sandbox, finish, stderr, stdout};
-use stampede::runtime::{Catalogue, SearchPaths};
+use stampede_stack::{Catalogue, SearchPaths};
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);

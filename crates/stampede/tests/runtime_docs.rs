@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use stampede::runtime::{
+use stampede_keeper::KeeperOptions;
+use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede_stack::{
     COMMON, Catalogue, Placement, RuntimeError, SearchPaths, keeper_per_directory, prepare, start,
     verify,
 };
-use stampede_keeper::KeeperOptions;
-use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 
 const PAGE: &str = include_str!("../../../docs/add-a-runtime.md");
 

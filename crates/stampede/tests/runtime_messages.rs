@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use stampede::runtime::{
+use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede_stack::{
     Catalogue, Failure, Placement, RuntimeError, RuntimeState, SearchPaths, Supervisor, list,
     prepare,
 };
-use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 
 fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
     RuntimeChoice {

@@ -16,10 +16,6 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use stampede::runtime::{
-    App, Catalogue, Failure, Placement, RunningStack, RuntimeError, SearchPaths, StackHandle,
-    Supervisor, keeper_per_directory, prepare, start, verify,
-};
 use stampede_keeper::KeeperOptions;
 use stampede_keeper::spec::{ProcessSpec, StackSpec};
 use stampede_model::fact::Mismatch;
@@ -27,6 +23,10 @@ use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::observed::{ObservedRuntime, compare_observed};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede_stack::{
+    App, Catalogue, Failure, Placement, RunningStack, RuntimeError, SearchPaths, StackHandle,
+    Supervisor, keeper_per_directory, prepare, start, verify,
+};
 
 /// A working directory that is removed on drop.
 struct Directory(PathBuf);

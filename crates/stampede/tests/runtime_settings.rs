@@ -9,8 +9,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use bench_support::Bench;
-use stampede::runtime::{HeldBy, RunningStack, RuntimeManifest};
 use stampede_plan::model::Scalar;
+use stampede_stack::{HeldBy, RunningStack, RuntimeManifest};
 
 /// Long enough for anything that an idle machine does at once.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use bench_support::Bench;
 use common::{Sandbox, fact, finish, skipped, stderr, stdout, summary, trials};
-use stampede::runtime::{App, Catalogue, RunningStack, SearchPaths, verify};
 use stampede_plan::model::{AppChoice, Scalar};
+use stampede_stack::{App, Catalogue, RunningStack, SearchPaths, verify};
 use words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(180);

@@ -23,6 +23,9 @@ pub use run::{
     AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, PeakRate, PeakRecord, RunRecord,
 };
 
+/// The default directory for runs, in the current directory.
+pub const RESULTS: &str = "stampede-results";
+
 /// The role of an app's own database in a stack.
 pub const DATABASE_ROLE: &str = "database";
 

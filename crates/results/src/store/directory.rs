@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use stampede_mask::mask_foreign;
 use stampede_model::counts::{Second, TimeSet};
 use stampede_model::event::{Event, EventListener, Phase};
+use stampede_model::record::RESULTS;
 use stampede_model::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
@@ -15,7 +16,7 @@ use super::hlog::Writer;
 use super::name::file_name;
 use super::read::ANSWER;
 use super::write::{self, AppendFile, Lock};
-use super::{RESULTS, StoreError, log};
+use super::{StoreError, log};
 
 /// How much of an answer is kept. Differences show early, and a page may be large.
 const ANSWER_CHARS: usize = 64 << 10;

@@ -34,9 +34,6 @@ pub use stampede_mask::{MASK, mask_secrets};
 use stampede_model::fact::stored::Damage;
 use stampede_model::record::FORMAT;
 
-/// The default directory for runs, in the current directory.
-pub const RESULTS: &str = "stampede-results";
-
 /// Writes `summary.json` beside `run.json`.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::prepare::CommandFailure;
 
-use crate::runtime::{LOOKED_FOR, nearest};
+use stampede_stack::{LOOKED_FOR, nearest};
 
 /// Why `--against` cannot provide the other version.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub enum AgainstError {
         /// The revision as typed.
         rev: String,
         /// The error of reading the app.
-        source: Box<crate::runtime::RuntimeError>,
+        source: Box<stampede_stack::RuntimeError>,
     },
     /// The revision needs other packages than the installed ones.
     #[error(

@@ -10,12 +10,12 @@ use stampede_load::{Listener, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_model::words;
 
 use super::Failure;
 use super::fail::CommandError;
-use crate::stop::stop_for_load;
 use crate::trial::verdict::{SCHEDULE_LAG_NS, SENT_SHARE};
 
 /// The limit of the generator with one load thread.
@@ -128,7 +128,8 @@ impl Calibration {
         let get = get.map_err(|error| Failure::new(&error))?;
         let (cpus, cpu_sharing) = (vec![self.load_cpu], self.cpu_sharing);
         let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
-        let result = stampede_load::run_load(&load, &stop_for_load(), &mut NoListener);
+        let result =
+            stampede_load::run_load(&load, &Stop::from(interrupt::new_flag()), &mut NoListener);
         if interrupt::is_requested() {
             return Err(CalibrateError::Interrupted.into());
         }

@@ -1,5 +1,6 @@
 //! The command `stampede capacity`: finds the highest rate that meets the expectations.
 
+use stampede_model::record::RESULTS;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use stampede_results::capacity::{CapacityReport, Ending, FORMAT, Limit};
 use stampede_results::report::svg;
 use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError};
+use stampede_stack::{Catalogue, SearchPaths};
 
 use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
@@ -27,7 +29,6 @@ use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::{bench, search, text};
 use crate::progress;
-use crate::runtime::{Catalogue, SearchPaths};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::trial::{cases, refusal};
 
@@ -369,7 +370,7 @@ pub fn stored<T: DeserializeOwned>(
     known: u32,
 ) -> Result<Option<(PathBuf, T)>, Failure> {
     let [run] = args.runs.as_slice() else { return Ok(None) };
-    let Ok(stored) = store::read_below(Path::new(store::RESULTS), run) else { return Ok(None) };
+    let Ok(stored) = store::read_below(Path::new(RESULTS), run) else { return Ok(None) };
     let path = stored.directory.join(name);
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
     let damaged = |source| StoreError::Damaged { path: path.clone(), line: 0, source };

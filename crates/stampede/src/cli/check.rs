@@ -5,17 +5,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use stampede_check::gather::{GatherError, GatheredRequests, RequestSource, gather};
+use stampede_check::harness::Harness;
+use stampede_check::model::{CheckReport, Verdict};
+use stampede_check::requests::{Credentials, PAGES, Policy};
+use stampede_check::spill_file::SpillFile;
+use stampede_check::{grow, orders, places, text, work};
 use stampede_linux::interrupt;
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::fact;
+use stampede_model::record::RESULTS;
 use stampede_model::schedule::parse_length;
 use stampede_model::size::parse_size;
 use stampede_model::words;
 use stampede_monitor::machine;
 use stampede_plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use stampede_plan::{self, Overrides};
-use stampede_results::store::{RESULTS, run_id};
+use stampede_results::store::run_id;
+use stampede_stack::{App, Catalogue, SearchPaths};
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
@@ -25,13 +33,6 @@ use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::check::gather::{GatherError, GatheredRequests, RequestSource, gather};
-use crate::check::harness::Harness;
-use crate::check::model::{CheckReport, Verdict};
-use crate::check::requests::{Credentials, PAGES, Policy};
-use crate::check::spill_file::SpillFile;
-use crate::check::{code, grow, orders, places, text, work};
-use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::trial::{budget, comparison, refusal};
 
 /// Runs a check, or sends one finding's requests again.
@@ -91,7 +92,7 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
         &mut print_message,
     )?;
     if let Some(directory) = &setup.directory {
-        report.code = code::scan(directory, setup.harness.app.manifest.kind);
+        report.code = stampede_php::scan(directory, setup.harness.app.manifest.kind);
     }
     places::attach(&mut report);
     report.asked = asked;

@@ -4,9 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_check::analyze::name;
+use stampede_check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
+use stampede_check::{replay, requests};
 use stampede_mask::{MASK, mask_secrets};
+use stampede_model::record::RESULTS;
 use stampede_model::words;
-use stampede_results::store::RESULTS;
 
 use super::args_check::CheckArgs;
 use super::check::{CheckSetup, CheckSubject};
@@ -15,9 +18,6 @@ use super::check_flags::{Flags, MissingFlag, Secret};
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::check::analyze::name;
-use crate::check::model::{CheckReport, CheckRequest, Finding, RuntimeResult};
-use crate::check::{replay, requests};
 
 /// Why a finding's requests cannot be sent again.
 #[derive(Debug, thiserror::Error)]
@@ -222,9 +222,10 @@ fn hidden(asked: &CheckRequest) -> Option<SecretPart> {
 
 #[cfg(test)]
 mod tests {
+    use stampede_check::sample;
+    use stampede_check::subject::Subject;
+
     use super::*;
-    use crate::check::sample;
-    use crate::check::subject::Subject;
 
     const AGAIN: &str = "stampede check --of out --finding 2";
 

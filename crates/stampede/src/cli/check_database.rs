@@ -5,15 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use stampede_plan::model::RuntimeChoice;
+use stampede_stack::{
+    App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
+    with_scratch_database,
+};
 
 use super::Failure;
 use super::args_check::CheckArgs;
 use super::fail::CommandError;
 use super::shell::print_message;
-use crate::runtime::{
-    App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
-    with_scratch_database,
-};
 
 /// Why the database of a checked app cannot be replaced.
 #[derive(Debug, thiserror::Error)]

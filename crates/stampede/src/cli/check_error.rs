@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use stampede_check::model::SkippedRequest;
+use stampede_check::requests::RequestError;
 use stampede_model::schedule::LengthError;
 
 use super::fail::CommandError;
-use crate::check::model::SkippedRequest;
-use crate::check::requests::RequestError;
 
 /// Why a check cannot begin.
 #[derive(Debug, thiserror::Error)]

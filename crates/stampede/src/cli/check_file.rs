@@ -4,15 +4,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_check::baseline::{Baseline, notice};
+use stampede_check::html::html;
+use stampede_check::model::{CheckReport, CheckRequest, FORMAT};
 use stampede_mask::{MASK, mask_json, mask_known, mask_secrets};
 
 use super::Failure;
 use super::check_again::command;
 use super::fail::CommandError;
 use super::shell::print_message;
-use crate::check::baseline::{Baseline, notice};
-use crate::check::html::html;
-use crate::check::model::{CheckReport, CheckRequest, FORMAT};
 
 /// Why a check cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -181,9 +181,10 @@ pub const PAGE: &str = "check.html";
 
 #[cfg(test)]
 mod tests {
+    use stampede_check::model::{Finding, RuntimeResult};
+    use stampede_check::sample;
+
     use super::*;
-    use crate::check::model::{Finding, RuntimeResult};
-    use crate::check::sample;
 
     /// The errors about four files that are no check, and about a directory without one.
     fn refusals(directory: &Path) -> [CheckFileError; 5] {

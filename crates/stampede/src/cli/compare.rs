@@ -1,5 +1,6 @@
 //! The command `stampede compare`: reads a plan, runs it, prints a table.
 
+use stampede_model::record::RESULTS;
 use std::path::Path;
 
 use stampede_keeper::KeeperOptions;
@@ -15,6 +16,7 @@ use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use stampede_results::summary::Summary;
 use stampede_results::summary::model::{Comparison as Compared, Group, Standing};
+use stampede_stack::{Catalogue, Mode, SearchPaths};
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
@@ -26,7 +28,6 @@ use super::{Failure, Outcome};
 use crate::against::{self, AgainstRequest, VersionCopies};
 use crate::progress;
 use crate::progress::words;
-use crate::runtime::{Catalogue, Mode, SearchPaths};
 use crate::suggest::{fill, fill_length, suggest};
 use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
@@ -168,7 +169,7 @@ fn suggested(
 /// Writes the summary and prints the table from the stored results. `stampede report` prints the
 /// same later.
 fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &[path.display().to_string()])?;
+    let loaded = LoadedRuns::read(Path::new(RESULTS), &[path.display().to_string()])?;
     let (stored, summary) = (loaded.stored(), loaded.summary());
     store::write_summary(path, &report::json(summary))?;
     let page = write_page(&loaded);

@@ -1,10 +1,10 @@
 //! The command `stampede diff`: compares runs with the first of them.
 
+use stampede_model::record::RESULTS;
 use std::path::Path;
 
 use stampede_model::expectation::Expectation;
 use stampede_results::report::{self, LoadedRuns};
-use stampede_results::store;
 use stampede_results::summary::diff::{
     Diff, FORMAT, LabelledRun, OnlyIn, Unfit, between, keep_own, of_plan, within,
 };
@@ -95,7 +95,7 @@ fn differences_of(diff: &Diff) -> String {
 /// Compares and prints the runs. Refuses runs that are not comparable.
 pub fn run(args: &DiffArgs) -> Result<Outcome, Failure> {
     let asked = expectations(&args.expect)?;
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)?;
+    let loaded = LoadedRuns::read(Path::new(RESULTS), &args.runs)?;
     let labels: Vec<String> = (0..args.runs.len()).map(label).collect();
     let runs: Vec<LabelledRun<'_>> = loaded
         .runs()

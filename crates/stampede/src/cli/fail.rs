@@ -9,9 +9,9 @@ use stampede_model::causes::{chain, message};
 use stampede_plan::target::TargetError;
 use stampede_plan::{PlanError, RenderStyle};
 use stampede_results::store::StoreError;
+use stampede_stack::RuntimeError;
 
 use crate::against::AgainstError;
-use crate::runtime::RuntimeError;
 use crate::suggest::SuggestError;
 use crate::trial::refusal::Refusal;
 

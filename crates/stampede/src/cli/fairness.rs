@@ -9,12 +9,12 @@ use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::model::{Plan, Scalar};
+use stampede_stack::{Catalogue, SearchPaths};
 
 use super::Failure;
 use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
 use crate::progress;
-use crate::runtime::{Catalogue, SearchPaths};
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::tuning_search::{Objective, TuningSearch};

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use stampede_linux::interrupt;
+use stampede_stack::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
 
 use super::fail::CommandError;
 use super::shell::print_message;
-use crate::runtime::{BuildRecipe, Catalogue, LIB, Release, RuntimeDirectory, SearchPaths, sha256};
 
 /// How one need is made, and where it goes.
 #[derive(Debug)]

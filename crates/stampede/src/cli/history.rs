@@ -1,9 +1,10 @@
 //! The command `stampede history`: lists the stored runs.
 
+use stampede_model::record::RESULTS;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use stampede_results::{history, report, store};
+use stampede_results::{history, report};
 
 use super::args::HistoryArgs;
 use super::fail::CommandError;
@@ -13,7 +14,7 @@ use super::{Failure, Outcome};
 
 /// Lists the runs, newest first.
 pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
-    let results = args.results.as_deref().unwrap_or(Path::new(store::RESULTS));
+    let results = args.results.as_deref().unwrap_or(Path::new(RESULTS));
     readable(results)?;
     let mut entries = history::of(results);
     entries.truncate(args.limit.unwrap_or(usize::MAX));
@@ -33,7 +34,7 @@ pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
 /// Checks the results directory. A directory that was named must exist. The default one may be
 /// missing, because the first run creates it.
 pub fn readable(results: &Path) -> Result<(), HistoryError> {
-    let is_usual = results == Path::new(store::RESULTS) && !results.exists();
+    let is_usual = results == Path::new(RESULTS) && !results.exists();
     match std::fs::read_dir(results) {
         Err(source) if !is_usual => {
             Err(HistoryError::Unreadable { directory: results.to_owned(), source })

@@ -7,12 +7,12 @@ use std::path::{Component, Path, PathBuf};
 use stampede_model::fact;
 use stampede_plan::model::{AppChoice, Plan};
 use stampede_plan::{self, Overrides};
+use stampede_stack::{App, Catalogue, SearchPaths};
 
 use super::args::InitArgs;
 use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::runtime::{App, Catalogue, SearchPaths};
 use crate::suggest::{Suggestion, plan_text, suggest};
 use crate::trial::refusal;
 

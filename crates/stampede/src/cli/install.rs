@@ -12,15 +12,15 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use stampede_linux::interrupt;
+use stampede_stack::{
+    self, Catalogue, RuntimeDirectory, RuntimeListing, RuntimeState, SearchPaths,
+};
 
 use super::args::InstallArgs;
 use super::fail::CommandError;
 use super::get::{self, GetError, Recipe};
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::runtime::{
-    self, Catalogue, RuntimeDirectory, RuntimeListing, RuntimeState, SearchPaths,
-};
 
 /// The script that `make demo` runs too, so that both install in the same way.
 const SCRIPT: &str = include_str!("../../../../scripts/install-packages");
@@ -36,7 +36,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     let places = &catalogue.places;
     let missing_needs = |runtime: &RuntimeDirectory| missing_needs(&catalogue, runtime, args.build);
     let is_incomplete = |runtime: &&RuntimeDirectory| {
-        !is_complete(&runtime::describe_runtime(&catalogue, &runtime.name))
+        !is_complete(&stampede_stack::describe_runtime(&catalogue, &runtime.name))
             || !missing_needs(runtime).is_empty()
     };
     let incomplete: Vec<&RuntimeDirectory> = runtimes.iter().filter(is_incomplete).collect();
@@ -75,7 +75,7 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     }
     let listed: Vec<RuntimeListing> = runtimes
         .iter()
-        .map(|runtime| runtime::describe_runtime(&catalogue, &runtime.name))
+        .map(|runtime| stampede_stack::describe_runtime(&catalogue, &runtime.name))
         .collect();
     if let Some(error) = listed.iter().find_map(|one| still_incomplete(one, &incomplete)) {
         return Err(error.into());
@@ -117,7 +117,7 @@ fn is_complete(one: &RuntimeListing) -> bool {
 /// Returns the missing needs of a runtime. With `build`, also the needs that are releases and could
 /// be built.
 fn missing_needs(catalogue: &Catalogue, runtime: &RuntimeDirectory, build: bool) -> Vec<String> {
-    match runtime::describe_runtime(catalogue, &runtime.name).state {
+    match stampede_stack::describe_runtime(catalogue, &runtime.name).state {
         RuntimeState::Missing { missing, .. } => missing,
         RuntimeState::Found { versions, custom_builds } if build => {
             let recipes = runtime.manifest.get.iter().filter(|get| !get.release.is_empty());

@@ -18,11 +18,11 @@ use stampede_monitor::machine;
 use stampede_plan::AT_A_TIME;
 use stampede_plan::model::{LoadChoice, Plan};
 use stampede_results::store::RunDirectory;
+use stampede_stack::{Catalogue, SearchPaths};
 
 use super::Failure;
 use super::fail::CommandError;
 use crate::progress;
-use crate::runtime::{Catalogue, SearchPaths};
 use crate::trial::search_context::{SearchContext, SearchRun};
 
 /// Why the rates of a plan cannot be chosen.

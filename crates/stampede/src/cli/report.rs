@@ -1,6 +1,7 @@
 //! The command `stampede report`: prints an earlier run's table again, or writes its page, charts
 //! or test cases.
 
+use stampede_model::record::RESULTS;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
         return print(text.as_bytes());
     }
-    let loaded = LoadedRuns::read(Path::new(store::RESULTS), &args.runs)?;
+    let loaded = LoadedRuns::read(Path::new(RESULTS), &args.runs)?;
     let summary = loaded.summary();
     let text = match args.format {
         Format::Text => {

@@ -1,14 +1,15 @@
 //! The command `stampede runtimes`: lists what can be compared on this machine.
 
+use stampede_stack::{self, Catalogue, RuntimeListing, RuntimeState, SearchPaths};
+
 use super::args::ListArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::runtime::{self, Catalogue, RuntimeListing, RuntimeState, SearchPaths};
 
 /// Lists the runtimes.
 pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let listed = runtime::list(&catalogue);
+    let listed = stampede_stack::list(&catalogue);
     if args.json {
         let text = serde_json::to_string_pretty(&listed).map_err(|error| Failure::new(&error))?;
         return print(format!("{text}\n").as_bytes());

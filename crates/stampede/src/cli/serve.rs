@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use stampede_linux::interrupt;
-use stampede_results::store;
+use stampede_model::record::RESULTS;
 
 use super::args::ServeArgs;
 use super::fail::CommandError;
@@ -15,7 +15,7 @@ use crate::serve::Server;
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
-    let results = args.results.clone().unwrap_or_else(|| PathBuf::from(store::RESULTS));
+    let results = args.results.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
     readable(&results)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     // A measurement may run on the same machine.

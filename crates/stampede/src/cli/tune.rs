@@ -15,6 +15,7 @@ use stampede_results::report::svg;
 use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError};
 use stampede_results::tune::{FORMAT, Line, Scaling, TuneReport};
+use stampede_stack::RuntimeError;
 use stampede_stats::best::Value as SettingValue;
 use stampede_stats::usl::Usl;
 
@@ -26,7 +27,6 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
 use crate::progress;
-use crate::runtime::RuntimeError;
 use crate::trial::refusal::Refusal;
 use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::lines::Configuration;

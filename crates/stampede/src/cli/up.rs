@@ -8,13 +8,13 @@ use stampede_model::fact;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::{self, Overrides};
+use stampede_stack::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
 
 use super::args::UpArgs;
 use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::progress::words;
-use crate::runtime::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
 use crate::trial::{budget, comparison, refusal};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
@@ -39,11 +39,12 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     placement.port = args.port;
     stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut running = match runtime::start_with_any_answer(&catalogue, choice, &app, &placement) {
-        Ok(running) => running,
-        Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
-        Err(error) => return Err(Failure::from_runtime_alone(error)),
-    };
+    let mut running =
+        match stampede_stack::start_with_any_answer(&catalogue, choice, &app, &placement) {
+            Ok(running) => running,
+            Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
+            Err(error) => return Err(Failure::from_runtime_alone(error)),
+        };
     if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
         print_message(&format!("note: the app does not answer correctly: {wrong}"));
         print_message(running.last_lines().trim_end());

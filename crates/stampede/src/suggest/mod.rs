@@ -10,9 +10,9 @@ use stampede_model::fact::{Cause, Notice};
 use stampede_model::words;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource};
 use stampede_plan::{LENGTH, MissingParts, Overrides};
+use stampede_stack::{App, Catalogue, RuntimeError};
 
 use crate::causes::cause;
-use crate::runtime::{App, Catalogue, RuntimeError};
 
 pub use written::plan_text;
 
@@ -268,9 +268,9 @@ fn explain(error: RuntimeError, name: &str) -> Result<(Unsuited, Remedy), Sugges
 #[cfg(test)]
 mod tests {
     use stampede_plan::model::AppChoice;
+    use stampede_stack::SearchPaths;
 
     use super::*;
-    use crate::runtime::SearchPaths;
 
     fn suggestion() -> Suggestion {
         let one = |name: &str| SuggestedRuntime { name: name.into(), title: name.to_uppercase() };

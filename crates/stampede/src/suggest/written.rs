@@ -1,10 +1,10 @@
 //! Writes the plan of `stampede init`: the suggestion, with alternatives as comments.
 
+use stampede_model::app_kind::AppKind;
 use stampede_model::fact;
-use stampede_plan::model::AppKind;
+use stampede_stack::App;
 
 use super::{SuggestedRuntime, Suggestion};
-use crate::runtime::App;
 
 /// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and
 /// `cpus` is the number of CPUs of the whole stack.

@@ -6,9 +6,9 @@ use stampede_model::machine::MachineFacts;
 use stampede_model::words;
 use stampede_plan::model::{Budget, BudgetFit, Plan};
 use stampede_plan::{self, Subject};
+use stampede_stack::RuntimeTraits;
 
 use super::refusal::Refusal;
-use crate::runtime::RuntimeTraits;
 
 /// A budget that is larger than this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -165,9 +165,9 @@ const WORKER_BYTES: u64 = 900 << 10;
 #[cfg(test)]
 mod tests {
     use stampede_plan::{Overrides, from_flags};
+    use stampede_stack::HeldBy;
 
     use super::*;
-    use crate::runtime::HeldBy;
 
     fn plan(cpus: &str, memory: &str) -> Plan {
         let given = |text: &str| Some(text.to_owned());

@@ -10,7 +10,7 @@ use stampede_model::time::Nanos;
 use stampede_model::words;
 use stampede_plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
 
-use crate::runtime::{HeldBy, RuntimeTraits};
+use stampede_stack::{HeldBy, RuntimeTraits};
 
 /// One runtime × app × load, as indices into the plan.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! Prepares a whole run: checks everything and starts nothing.
 
+use stampede_linux::clock::now;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -13,6 +14,8 @@ use stampede_model::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, T
 use stampede_model::time::Nanos;
 use stampede_plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
 use stampede_results::store::run_id;
+use stampede_stack::external::External;
+use stampede_stack::{App, Catalogue, Placement, RuntimeTraits, env_notices};
 
 use super::cases::{self, Case};
 use super::refusal::{
@@ -20,8 +23,6 @@ use super::refusal::{
     traits,
 };
 use super::{TrialContext, budget, executor, sent};
-use crate::external::External;
-use crate::runtime::{App, Catalogue, Placement, RuntimeTraits, env_notices};
 
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {
@@ -170,11 +171,6 @@ impl Comparison {
 fn directory_text(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
-}
-
-/// The current time as RFC 3339, in local time, to the second.
-pub fn now() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// The CPUs of the stacks and of the load.

@@ -9,13 +9,13 @@ use stampede_model::record::{LoadRecord, LogEvidence, ObservedState, RuntimeReco
 use stampede_monitor::WorkerPattern;
 use stampede_plan::model::{RequestSpec, RuntimeSource};
 use stampede_results::store::TrialDirectory;
-
-use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
-use crate::external::External;
-use crate::runtime::{
+use stampede_stack::external::External;
+use stampede_stack::{
     self, App, CountError, FpmStatusPage, LogMarks, PageRequest, PageResult, PhpErrors,
     RunningStack, RuntimeError,
 };
+
+use super::{NotMeasured, RuntimeLoss, Subject, TrialContext};
 
 /// The measured runtime. All differences between the two kinds are in this file.
 pub enum Measured {
@@ -62,7 +62,7 @@ impl Measured {
                 })))
             }
             RuntimeSource::Catalogue(_) => {
-                let running = runtime::start_runtime(
+                let running = stampede_stack::start_runtime(
                     ctx.catalogue,
                     choice,
                     subject.app,
@@ -80,8 +80,13 @@ impl Measured {
         subject: &Subject<'_>,
     ) -> Result<Measured, NotMeasured> {
         let page = page(subject);
-        let running =
-            runtime::start_cold(ctx.catalogue, subject.runtime, subject.app, ctx.placement, page)?;
+        let running = stampede_stack::start_cold(
+            ctx.catalogue,
+            subject.runtime,
+            subject.app,
+            ctx.placement,
+            page,
+        )?;
         Ok(Measured::Started(Box::new(running)))
     }
 
@@ -92,7 +97,7 @@ impl Measured {
         subject: &Subject<'_>,
         page: PageRequest,
     ) -> Result<Measured, NotMeasured> {
-        let running = runtime::start_cold_without_request(
+        let running = stampede_stack::start_cold_without_request(
             ctx.catalogue,
             subject.runtime,
             subject.app,
@@ -209,7 +214,7 @@ impl Measured {
         requests: &[&RequestSpec],
     ) -> Result<ObservedState, NotMeasured> {
         match self {
-            Measured::Started(running) => Ok(runtime::verify_pages(running, app, requests)?),
+            Measured::Started(running) => Ok(stampede_stack::verify_pages(running, app, requests)?),
             Measured::External(one) => Ok(one.external.verify(app, &one.page, requests)?),
         }
     }
@@ -217,7 +222,7 @@ impl Measured {
     /// The page in the form in which it is compared; `None`: no answer, or a wrong one.
     pub fn answer(&self, app: &App) -> Option<String> {
         match self {
-            Measured::Started(running) => runtime::comparable_answer(running, app).ok(),
+            Measured::Started(running) => stampede_stack::comparable_answer(running, app).ok(),
             Measured::External(one) => one.external.answer(app, &one.page).ok(),
         }
     }

@@ -17,7 +17,7 @@ pub mod traffic;
 pub mod verdict;
 mod watch;
 
-use stampede_model::record::DATABASE_ROLE;
+use stampede_model::stop::Stop;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -28,6 +28,7 @@ use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
 use stampede_model::isolation::Exit;
 use stampede_model::observed;
+use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{
     LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
 };
@@ -36,10 +37,9 @@ use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
+use stampede_stack::{App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement};
 
 use crate::causes::cause;
-use crate::runtime::{App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement};
-use crate::stop::stop_for_load;
 use measured::Measured;
 pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
 pub use paths::PagesError;
@@ -241,7 +241,7 @@ fn load_and_record(
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::run_load(&warm_up, &stop_for_load(), phases)?;
+        stampede_load::run_load(&warm_up, &Stop::from(interrupt::new_flag()), phases)?;
     }
     if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);

@@ -7,11 +7,11 @@ use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traf
 use stampede_model::record::PageRecord;
 use stampede_monitor::MonitorError;
 use stampede_plan::model::Watch;
+use stampede_stack::RuntimeError;
+use stampede_stack::external::ExternalError;
 
 use super::paths::PagesError;
 use crate::causes::cause;
-use crate::external::ExternalError;
-use crate::runtime::RuntimeError;
 
 /// Why nothing was measured. The variants are transparent: each error is shown with its own causes,
 /// as if it were not wrapped.

@@ -8,11 +8,11 @@ use stampede_model::fact::{Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::{FollowedRedirects, Redirect, RedirectLoop, is_redirect};
 use stampede_plan::model::RequestSpec;
+use stampede_stack::PageResult;
 
 use super::Subject;
 use super::measured::Measured;
 use super::traffic::own_request;
-use crate::runtime::PageResult;
 
 /// The requests that the load sends: those of the plan. Where the plan has none: one for the app's
 /// own page, at the path to which redirects led.

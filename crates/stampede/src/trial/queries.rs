@@ -8,12 +8,12 @@ use stampede_model::counts::Counts;
 use stampede_model::fact::{Queries, Traffic};
 use stampede_model::record::Validity;
 use stampede_plan::model::RequestSpec;
+use stampede_stack::{App, CountError, Site as _};
 
 use super::Subject;
 use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::causes::cause;
-use crate::runtime::{App, CountError, Site as _};
 
 /// The number of queries that the database has answered so far, or why it could not be read.
 /// `None`: there is no database that can be asked.

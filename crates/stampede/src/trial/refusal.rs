@@ -8,14 +8,14 @@ use stampede_model::record::CaseRecord;
 use stampede_model::words;
 use stampede_plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
 use stampede_plan::{self, Help, PlanError, Subject};
-
-use super::cases::Case;
-use crate::causes::cause;
-use crate::external::External;
-use crate::runtime::{
+use stampede_stack::external::External;
+use stampede_stack::{
     App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
     nearest,
 };
+
+use super::cases::Case;
+use crate::causes::cause;
 
 /// Why a plan cannot run here.
 #[derive(Debug, thiserror::Error)]

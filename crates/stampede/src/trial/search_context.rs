@@ -2,6 +2,7 @@
 //! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
 //! in the run.
 
+use stampede_linux::clock::now;
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
@@ -17,12 +18,12 @@ use stampede_plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use stampede_results::store::{RunDirectory, RunState, StoreError, StoredRun, StoredTrial, run_id};
 use stampede_results::summary::model::CaseSummary;
 use stampede_results::summary::{RunData, summarize};
+use stampede_stack::{App, Catalogue, RuntimeTraits, env_notices};
 
 use super::cases::{self, Case};
-use super::comparison::{CpuPlacements, assign_cpus, now};
+use super::comparison::{CpuPlacements, assign_cpus};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
-use crate::runtime::{App, Catalogue, RuntimeTraits, env_notices};
 
 /// A plan of one app and one load that can run on this machine. Every name is known, nothing is
 /// started.
@@ -71,7 +72,7 @@ impl SearchContext {
         notices.extend(
             refusal::find_external_runtimes(&plan)?
                 .iter()
-                .flat_map(crate::external::External::notices),
+                .flat_map(stampede_stack::external::External::notices),
         );
         let app = apps.into_iter().next().expect("a plan has an app");
         notices.extend(app.notice());

@@ -5,9 +5,9 @@ use stampede_mask::mask_secrets;
 use stampede_model::record::{SentRecord, Spread};
 use stampede_model::words;
 use stampede_plan::model::{LoadChoice, RequestSpec};
+use stampede_stack::{App, sha256};
 
 use super::traffic;
-use crate::runtime::{App, sha256};
 
 /// The record of what a load sends to an app.
 pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {

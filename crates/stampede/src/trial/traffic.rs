@@ -9,10 +9,10 @@ use stampede_model::record::PageRecord;
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Client, KeepAlive, RequestSpec};
+use stampede_stack::App;
 
 use super::measured::RequestTarget;
 use super::{Subject, TrialContext, paths};
-use crate::runtime::App;
 
 /// The load of `subject`, sent through `request_target` from the CPUs of `ctx`.
 ///

@@ -1,6 +1,7 @@
 //! Sends the measured load while the monitor watches the runtime. Both are recorded second by
 //! second.
 
+use stampede_linux::interrupt;
 use std::sync::mpsc::{Receiver, channel};
 
 use stampede_load::Listener;
@@ -13,12 +14,11 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_monitor::Monitor;
 use stampede_results::store::TrialDirectory;
+use stampede_stack::FpmStatusPage;
 
 use super::cases;
 use super::measured::Measured;
 use super::{NotMeasured, Phases};
-use crate::runtime::FpmStatusPage;
-use crate::stop::stop_for_load;
 
 /// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
 ///
@@ -42,7 +42,7 @@ pub fn run(
     };
     let (group, workers) = (measured.group(), measured.workers());
     let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
-    let stop = stop_for_load();
+    let stop = Stop::from(interrupt::new_flag());
     let mut listener = TrialListener {
         directory,
         phases,

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stampede::runtime::{
+use stampede_keeper::KeeperOptions;
+use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
+use stampede_stack::{
     App, Catalogue, Placement, RunningStack, RuntimeError, RuntimeManifest, SearchPaths,
     keeper_per_directory, prepare, start,
 };
-use stampede_keeper::KeeperOptions;
-use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use tempfile::TempDir;
 
 /// The catalogue, an app, and a directory for the keeper's journal.

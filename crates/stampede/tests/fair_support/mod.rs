@@ -8,7 +8,8 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede::runtime::{AppKind, Catalogue, SearchPaths};
+use stampede_model::app_kind::AppKind;
+use stampede_stack::{Catalogue, SearchPaths};
 
 use super::common::{Sandbox, finish, stdout};
 

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use stampede_load::LoadError;
-use stampede_load::autostop::{AutostopError, UnsupportedMask};
 use stampede_load::check::RuleError;
 use stampede_load::traffic::{Format, TrafficError};
+use stampede_plan::autostop::{AutostopError, UnsupportedMask};
 
 use crate::cli::fail::CommandError;
 

@@ -8,7 +8,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use stampede_load::autostop::net_code_of;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
@@ -16,6 +15,7 @@ use stampede_load::traffic::{Tag, Tags};
 use stampede_mask::mask_known;
 use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
+use stampede_plan::autostop::net_code_of;
 use stampede_results::store::hlog;
 use stampede_results::summary::model::LoadModel;
 use stampede_stats::histogram::Times;

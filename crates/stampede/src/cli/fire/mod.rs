@@ -14,12 +14,12 @@ mod summary;
 mod traffic;
 mod watch;
 
+use stampede_model::stop::Stop;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 use stampede_linux::interrupt;
-use stampede_load::autostop::{Criterion, Guard};
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::spec::Load;
 use stampede_load::{Listener, LoadError};
@@ -34,6 +34,7 @@ use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_monitor::InterferenceMeter;
 use stampede_monitor::machine::{self};
+use stampede_plan::autostop::{Criterion, Guard};
 use stampede_results::summary::model::LoadModel;
 
 use self::files::Files;
@@ -45,7 +46,6 @@ use self::watch::{GeneratorUsage, LoadListener, WarmUpListener};
 use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::stop::stop_for_load;
 use crate::trial::load_record;
 use crate::trial::verdict::{self, Evidence, ModelKind};
 
@@ -87,7 +87,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
 }
 
 fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, LoadError> {
-    stampede_load::run_load(load, &stop_for_load(), listener)
+    stampede_load::run_load(load, &Stop::from(interrupt::new_flag()), listener)
 }
 
 /// The results of a measured load.
@@ -114,7 +114,7 @@ fn measure(
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (run_load(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
-            let stop = stop_for_load();
+            let stop = Stop::from(interrupt::new_flag());
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
             let result = stampede_load::run_load(&ready.load, &stop, &mut guard)?;
             // A criterion that is met only in the last second stopped nothing.

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use stampede_load::autostop::{Autostop, Judge};
 use stampede_load::spec::{CpuSharing, EngineChoice, Load};
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::fact::{Before, Fact, Reason, Traffic};
 use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
+use stampede_plan::autostop::{Autostop, Judge};
 use stampede_plan::model::{KeepAlive, LoadChoice};
 use stampede_plan::reach::Reach;
 use stampede_plan::tank::{self, Criterion, TankConfig};

@@ -1,0 +1,242 @@
+//! Defines the format of `app.yaml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use stampede_model::app_kind::AppKind;
+
+use super::manifest::Install;
+
+/// The content of `app.yaml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppManifest {
+    /// Title for readers.
+    pub title: String,
+    /// How the app is entered.
+    pub kind: AppKind,
+    /// Directory of the public files, relative to the app's directory; `.` is the app's directory
+    /// itself.
+    #[serde(default = "dot")]
+    pub docroot: String,
+    /// The front controller, relative to the docroot.
+    #[serde(default = "index_php")]
+    pub index: String,
+    /// The request that shows whether the app works.
+    #[serde(default)]
+    pub request: AppRequest,
+    /// The correct answer.
+    #[serde(default)]
+    pub expect: Expect,
+    /// The text that each answer under load must contain; `None`: only the status counts.
+    #[serde(default)]
+    pub contains: Option<String>,
+    /// The parts of an answer that change from answer to answer.
+    #[serde(default)]
+    pub mask: Vec<Mask>,
+    /// The app's environment, in addition to `APP_ENV=prod` and `APP_DEBUG=0`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The PHP extensions that the app needs, by their file name without `.so`.
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    /// The PHP extensions that a usual server would have. They are loaded if they are installed; it
+    /// is no error if they are not.
+    #[serde(default)]
+    pub extensions_if_there: Vec<String>,
+    /// The directories of the copy that the app writes to.
+    #[serde(default)]
+    pub writable: Vec<String>,
+    /// Whether the app's copy, with its caches, is to lie in memory, if the machine has enough.
+    #[serde(default)]
+    pub in_memory: bool,
+    /// The frameworks that the app is written for, by the names under which their versions are
+    /// recorded.
+    #[serde(default)]
+    pub needs: BTreeMap<String, Framework>,
+    /// PHP scripts of the app's directory with their arguments, one per line. They run once in the
+    /// copy before a runtime starts, and fill caches as a deployment does.
+    #[serde(default)]
+    pub prepare: Option<String>,
+    /// The PHP file of the app's directory that OPcache preloads with `preload: app`.
+    #[serde(default)]
+    pub preload: Option<String>,
+    /// The directories of the copy that hold the app's caches. The app must work without their
+    /// contents; a cold measurement empties them.
+    #[serde(default)]
+    pub caches: Vec<String>,
+    /// The app's database; `None`: it has none.
+    #[serde(default)]
+    pub database: Option<AppDatabase>,
+}
+
+impl AppManifest {
+    /// All extensions to load if they are installed, each once.
+    pub(super) fn all_extensions(&self) -> Vec<String> {
+        let mut all = self.extensions.clone();
+        let more = self.extensions_if_there.iter().filter(|name| !self.extensions.contains(name));
+        all.extend(more.cloned());
+        all
+    }
+}
+
+/// The database of an app.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppDatabase {
+    /// The databases that the app can use. The first is taken if the plan names none.
+    pub any_of: Vec<String>,
+    /// The SQL file of the app's directory that creates and fills the tables in each of these
+    /// databases. An empty line follows each command. `None`: `prepare` creates the tables.
+    #[serde(default)]
+    pub schema: Option<String>,
+    /// The number of queries that an answer takes.
+    pub queries: Queries,
+    /// The user's file that fills the database instead of `schema`: SQL, or a database file of
+    /// SQLite.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+}
+
+/// The number of queries that an answer takes, by path.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queries {
+    /// The number for a path that is not in `paths`.
+    pub each: u64,
+    /// Whether there may be more queries, such as with another version of the app's packages.
+    #[serde(default)]
+    pub or_more: bool,
+    /// The query parameter whose value multiplies the number; `None`: there is none.
+    #[serde(default)]
+    pub times: Option<String>,
+    /// Path → its own numbers.
+    #[serde(default)]
+    pub paths: BTreeMap<String, Queries>,
+}
+
+impl Queries {
+    /// Whether an answer to a request for `target` may take more queries than `of` returns.
+    pub fn may_be_more(&self, target: &str) -> bool {
+        let (path, _) = target.split_once('?').unwrap_or((target, ""));
+        self.paths.get(path).unwrap_or(self).or_more
+    }
+
+    /// The number of queries of an answer to a request for `target`.
+    pub fn of(&self, target: &str) -> u64 {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let Queries { each, times, .. } = self.paths.get(path).unwrap_or(self);
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let asked = pairs.rev().find(|(name, _)| times.as_deref() == Some(*name));
+        let times = asked.and_then(|(_, value)| value.parse().ok()).unwrap_or(1);
+        each.saturating_mul(times)
+    }
+}
+
+/// A framework. It is a Composer package of the app's vendor directory, or files of the app itself.
+/// An app without a vendor directory may use a package of the distribution.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Framework {
+    /// The name of the Composer package.
+    pub package: String,
+    /// A file of the app's directory which shows that the app brings the framework without
+    /// Composer. The version is then read as from the distribution's package.
+    #[serde(default)]
+    pub own: Option<String>,
+    /// The absolute path of a file of the distribution's package. A relative path is one of the app
+    /// itself. `None`: only a vendor directory has the framework.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Where that package states its version.
+    #[serde(default)]
+    pub version: Option<VersionIn>,
+    /// The distribution's packages, by distribution family.
+    #[serde(default)]
+    pub install: BTreeMap<String, Install>,
+}
+
+/// Where a file states a version.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VersionIn {
+    /// The file: an absolute path, or one relative to the app's directory.
+    pub file: PathBuf,
+    /// The text that precedes the version.
+    pub after: String,
+}
+
+/// The request that shows whether an app works.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AppRequest {
+    /// Path and query; `None`: the runtime's `ready.path`.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
+/// The correct answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// HTTP status.
+    #[serde(default = "ok")]
+    pub status: u16,
+    /// Headers by lower-case name; the header's value must begin with the given value.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The file of the app's directory with the masked body; `None`: any body is correct.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// Texts that the unmasked body must contain, all of them. `{{ php_version }}` stands for the
+    /// version that the runtime reports.
+    #[serde(default)]
+    pub contains: Vec<String>,
+}
+
+impl Default for Expect {
+    fn default() -> Expect {
+        Expect { status: ok(), headers: BTreeMap::new(), body: None, contains: Vec::new() }
+    }
+}
+
+/// A part of an answer that changes from answer to answer. Exactly one of the two fields is set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mask {
+    /// JSON pointer (RFC 6901); a last part `*` stands for every value at that place.
+    #[serde(default)]
+    pub pointer: Option<String>,
+    /// Regular expression, for bodies that are not JSON; each match becomes `*`.
+    #[serde(default)]
+    pub regex: Option<String>,
+}
+
+fn dot() -> String {
+    ".".into()
+}
+
+fn index_php() -> String {
+    "index.php".into()
+}
+
+const fn ok() -> u16 {
+    200
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_queries_follows_from_the_request() {
+        let one = Queries { each: 1, or_more: false, times: None, paths: BTreeMap::new() };
+        let paths = BTreeMap::from([("/rows".to_owned(), one)]);
+        let queries = Queries { each: 2, or_more: false, times: Some("n".into()), paths };
+        let of = |target: &str| queries.of(target);
+        assert_eq!([of("/"), of("/?n=20"), of("/?a=1&n=3"), of("/?m=20")], [2, 40, 6, 2]);
+        assert_eq!(of("/?n=many"), 2);
+        assert_eq!([of("/rows"), of("/rows?n=3")], [1, 1]);
+    }
+}

@@ -1,0 +1,411 @@
+//! Reads the catalogue: runtimes and apps as directories of data, embedded or the user's own.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
+use stampede_model::app_kind::AppKind;
+use stampede_plan::model::{AppChoice, Scalar};
+
+use super::app::App;
+use super::app_manifest::AppManifest;
+use super::database::Database;
+use super::detect::detect;
+use super::error::{RuntimeError, nearest};
+use super::front::Front;
+use super::locate::SearchPaths;
+use super::manifest::{BuildRecipe, RuntimeManifest, VariantManifest};
+use super::setting;
+
+static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
+static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
+
+/// The directory with what every runtime may use; it is no runtime itself.
+const COMMON: &str = "common";
+/// Its subdirectory with the files that scripts of recipes share.
+const COMMON_GET: &str = "get";
+
+/// All known runtimes and apps.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// The places where programs are looked for.
+    pub places: SearchPaths,
+    runtimes: BTreeMap<String, Directory>,
+    apps: BTreeMap<String, Directory>,
+    /// The recipes that get needs, by the need's name. Read at first use.
+    recipes: OnceLock<BTreeMap<String, BuildRecipe>>,
+}
+
+/// A directory of the catalogue: embedded, or on disk.
+#[derive(Clone, Debug)]
+pub enum Directory {
+    /// A directory that is part of this program.
+    Embedded(&'static Dir<'static>),
+    /// A directory of the user.
+    OnDisk(PathBuf),
+}
+
+/// A runtime's directory, read and checked.
+#[derive(Clone, Debug)]
+pub struct RuntimeDirectory {
+    /// The directory's name.
+    pub name: String,
+    /// The runtime's `runtime.yaml`.
+    pub manifest: Arc<RuntimeManifest>,
+    /// The web server in front of the runtime; `None`: the plan asks for none.
+    pub front: Option<Front>,
+    /// The database beside the runtime; `None`: the app has none.
+    pub database: Option<Arc<Database>>,
+    pub(super) directory: Directory,
+    pub(super) common: Directory,
+}
+
+impl Catalogue {
+    /// Loads the embedded directories, then `~/.config/stampede/{runtimes,apps}`, then the
+    /// directories of `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`. Later directories override earlier
+    /// ones of the same name. Manifests are read when they are needed.
+    pub fn load(places: SearchPaths) -> Catalogue {
+        let mut runtimes = embedded(&RUNTIMES);
+        let mut apps = embedded(&APPS);
+        let own = places.config.iter();
+        for directory in own.map(|path| path.join("runtimes")).chain(places.runtimes.clone()) {
+            runtimes.extend(on_disk(&directory));
+        }
+        let own = places.config.iter();
+        for directory in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
+            apps.extend(on_disk(&directory));
+        }
+        Catalogue { places, runtimes, apps, recipes: OnceLock::new() }
+    }
+
+    /// Names of all runtimes, sorted.
+    pub fn runtime_names(&self) -> Vec<&str> {
+        self.runtimes.keys().map(String::as_str).filter(|name| *name != COMMON).collect()
+    }
+
+    /// Names of all apps, sorted.
+    pub fn app_names(&self) -> Vec<&str> {
+        self.apps.keys().map(String::as_str).collect()
+    }
+
+    /// Reads a runtime's directory.
+    ///
+    /// # Errors
+    /// An unknown name, or a wrong `runtime.yaml`.
+    pub fn runtime(&self, name: &str) -> Result<RuntimeDirectory, RuntimeError> {
+        let directory = self.runtimes.get(name).filter(|_| name != COMMON).ok_or_else(|| {
+            RuntimeError::UnknownRuntime {
+                name: name.into(),
+                nearest: nearest(name, self.runtime_names()),
+                known: self.runtime_names().into_iter().map(String::from).collect(),
+            }
+        })?;
+        let (file, text) = directory.manifest(name, "runtime.yaml")?;
+        if text.lines().any(|line| line.starts_with("use:")) {
+            return self.variant(name, &file, parse(&file, &text)?);
+        }
+        let mut manifest: RuntimeManifest = parse(&file, &text)?;
+        setting::check_manifest(&file, &manifest)?;
+        self.add_recipes(name, &mut manifest);
+        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Directory::Embedded(&RUNTIMES));
+        let name = name.to_string();
+        let (manifest, directory) = (Arc::new(manifest), directory.clone());
+        Ok(RuntimeDirectory { name, manifest, front: None, database: None, directory, common })
+    }
+
+    /// Adds the recipes of other runtimes to those of `manifest`, which come first. A need has one
+    /// name in all directories, and the same recipe serves all of them.
+    fn add_recipes(&self, name: &str, manifest: &mut RuntimeManifest) {
+        for get in &mut manifest.get {
+            name.clone_into(&mut get.of);
+        }
+        let own: Vec<&str> = manifest.get.iter().map(|get| get.need.value.as_str()).collect();
+        let others = manifest.needs.keys().filter(|need| !own.contains(&need.as_str()));
+        let added: Vec<BuildRecipe> =
+            others.filter_map(|need| self.recipes().get(need).cloned()).collect();
+        manifest.get.extend(added);
+    }
+
+    /// All recipes, by the need's name. Directories with errors are skipped: the error is reported
+    /// when that runtime is asked for.
+    fn recipes(&self) -> &BTreeMap<String, BuildRecipe> {
+        self.recipes.get_or_init(|| {
+            let mut recipes = BTreeMap::new();
+            for name in self.runtime_names() {
+                let read = self.runtimes[name].manifest(name, "runtime.yaml");
+                let read = read.and_then(|(file, text)| parse::<RuntimeManifest>(&file, &text));
+                for get in read.map(|manifest| manifest.get).unwrap_or_default() {
+                    let get = BuildRecipe { of: name.to_owned(), ..get };
+                    recipes.entry(get.need.value.clone()).or_insert(get);
+                }
+            }
+            recipes
+        })
+    }
+
+    /// The files that a recipe's script finds beside it: those of its own directory, and the shared
+    /// ones.
+    pub fn files_of(&self, get: &BuildRecipe) -> BTreeMap<String, Vec<u8>> {
+        let own = Path::new(&get.run).parent().unwrap_or(Path::new(""));
+        let of = |name: &str, sub| self.runtimes.get(name).map(|directory| directory.files(sub));
+        let common = of(COMMON, Path::new(COMMON_GET));
+        common.into_iter().chain(of(&get.of, own)).flatten().collect()
+    }
+
+    /// Reads a directory that stands for another runtime with other settings. Its files are that
+    /// runtime's.
+    fn variant(
+        &self,
+        name: &str,
+        file: &str,
+        variant: VariantManifest,
+    ) -> Result<RuntimeDirectory, RuntimeError> {
+        let of = &variant.of;
+        let wrong = |problem: String, nearest| RuntimeError::Manifest {
+            file: file.into(),
+            line: of.referenced.line(),
+            column: of.referenced.column(),
+            problem,
+            nearest,
+        };
+        let directory = self.runtimes.get(&of.value).filter(|_| of.value != COMMON);
+        let (_, text) = directory
+            .ok_or_else(|| {
+                let others = self.runtime_names().into_iter().filter(|known| *known != name);
+                wrong(
+                    format!("there is no runtime `{}` to use", of.value),
+                    nearest(&of.value, others),
+                )
+            })?
+            .manifest(&of.value, "runtime.yaml")?;
+        // Only one step is allowed, since a variant of a variant could lead back to itself.
+        if text.lines().any(|line| line.starts_with("use:")) {
+            return Err(wrong(format!("`{}` is a variant itself", of.value), None));
+        }
+        let used = self.runtime(&of.value)?;
+        let mut manifest = RuntimeManifest::clone(&used.manifest);
+        manifest.title = variant.title;
+        manifest.default = variant.default;
+        for (key, value) in variant.settings {
+            let known = || manifest.settings.keys().map(String::as_str);
+            let near = nearest(&key, known());
+            let Some(spec) = manifest.settings.get_mut(&key) else {
+                let problem = format!("`{}` has no setting `{key}` of its own", of.value);
+                return Err(wrong(problem, near));
+            };
+            if !setting::allows(spec, &value) {
+                return Err(wrong(format!("`{key}` cannot be `{value}`"), None));
+            }
+            spec.default = value;
+        }
+        Ok(RuntimeDirectory { name: name.to_string(), manifest: Arc::new(manifest), ..used })
+    }
+
+    /// Reads an app from the catalogue or from a directory.
+    ///
+    /// # Errors
+    /// An unknown name, a directory without an app, or a wrong `app.yaml`.
+    pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
+        match choice {
+            AppChoice::Named(name) => {
+                let directory = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
+                    name: name.clone(),
+                    nearest: nearest(name, self.app_names()),
+                    known: self.app_names().into_iter().map(String::from).collect(),
+                })?;
+                let (file, text) = directory.manifest(name, "app.yaml")?;
+                App::new(name.clone(), &file, parse(&file, &text)?, directory.clone())
+            }
+            AppChoice::Directory(directory) => self.app_in(directory, None),
+            AppChoice::DirectoryAs { directory, kind } => self.app_in(directory, Some(*kind)),
+        }
+    }
+
+    fn app_in(&self, path: &Path, kind: Option<AppKind>) -> Result<App, RuntimeError> {
+        let path = path
+            .canonicalize()
+            .ok()
+            .filter(|path| path.is_dir())
+            .ok_or_else(|| RuntimeError::NoApp { directory: path.to_path_buf() })?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let directory = Directory::OnDisk(path.clone());
+        if path.join("app.yaml").is_file() {
+            let (file, text) = directory.manifest(&name, "app.yaml")?;
+            let mut manifest: AppManifest = parse(&file, &text)?;
+            manifest.kind = kind.unwrap_or(manifest.kind);
+            return App::new(name, &file, manifest, directory);
+        }
+        detect(name, &path, kind)
+    }
+}
+
+impl Directory {
+    /// The bytes of a file; `None`: there is no such file.
+    pub fn file(&self, name: &str) -> Option<Vec<u8>> {
+        match self {
+            Directory::Embedded(dir) => {
+                dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
+            }
+            Directory::OnDisk(path) => std::fs::read(path.join(name)).ok(),
+        }
+    }
+
+    /// The files directly in the subdirectory `sub`, sorted.
+    fn files(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
+        let mut files = self.files_unsorted(sub);
+        files.sort();
+        files
+    }
+
+    fn files_unsorted(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        match self {
+            Directory::Embedded(dir) => {
+                let files = dir.get_dir(dir.path().join(sub)).into_iter().flat_map(Dir::files);
+                files
+                    .filter_map(|file| Some((name(file.path())?, file.contents().to_vec())))
+                    .collect()
+            }
+            Directory::OnDisk(path) => {
+                let entries = std::fs::read_dir(path.join(sub)).into_iter().flatten().flatten();
+                let paths = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+                paths.filter_map(|path| Some((name(&path)?, std::fs::read(&path).ok()?))).collect()
+            }
+        }
+    }
+
+    fn manifest(&self, name: &str, file: &str) -> Result<(String, String), RuntimeError> {
+        let shown = match self {
+            Directory::Embedded(_) => PathBuf::from(name).join(file),
+            Directory::OnDisk(path) => path.join(file),
+        };
+        let bytes = self.file(file).ok_or_else(|| RuntimeError::Io {
+            what: "read",
+            path: shown.clone(),
+            source: std::io::ErrorKind::NotFound.into(),
+        })?;
+        Ok((shown.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+impl RuntimeDirectory {
+    /// Whether the runtime supports the common setting `name`, and does not merely behave like its
+    /// default.
+    pub fn honours(&self, name: &str) -> bool {
+        setting::honours(&self.manifest, name)
+    }
+
+    /// Whether the runtime has the setting `name`, a common one or its own.
+    pub fn has(&self, name: &str) -> bool {
+        self.honours(name) || self.manifest.settings.contains_key(name)
+    }
+
+    /// The names of the runtime's own settings and of its needs.
+    pub fn own_setting_names(&self) -> impl Iterator<Item = &str> {
+        self.manifest.settings.keys().chain(self.manifest.needs.keys()).map(String::as_str)
+    }
+
+    /// How a plan gives the runtime's own setting or needed program `name`: `pm: static`, with
+    /// `value` if the setting allows it. `None`: there is no such setting or program.
+    pub fn setting_example(&self, name: &str, value: Option<&Scalar>) -> Option<String> {
+        // These characters need no quotes in YAML.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let shown = value.map(ToString::to_string).filter(|text| text.chars().all(plain));
+        let value = match (self.manifest.settings.get(name), shown) {
+            (Some(spec), shown) => shown
+                .filter(|_| value.is_some_and(|value| setting::allows(spec, value)))
+                .unwrap_or_else(|| spec.default.to_string()),
+            (None, shown) => {
+                self.manifest.needs.get(name)?;
+                shown.filter(|path| path.contains('/')).unwrap_or(format!("/path/to/{name}"))
+            }
+        };
+        Some(format!("{name}: {value}"))
+    }
+
+    /// The text of a file of the runtime, or else of the shared directory.
+    ///
+    /// # Errors
+    /// The file is in neither.
+    pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
+        self.directory
+            .file(file)
+            .or_else(|| self.common.file(file))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| not_found(&self.name, file))
+    }
+
+    /// The text of a file that all runtimes share.
+    ///
+    /// # Errors
+    /// The file does not exist: an overriding `common` directory lacks it.
+    pub fn common_text(&self, file: &str) -> Result<String, RuntimeError> {
+        self.common
+            .file(file)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .ok_or_else(|| not_found(COMMON, file))
+    }
+}
+
+fn not_found(directory: &str, file: &str) -> RuntimeError {
+    RuntimeError::Io {
+        what: "read",
+        path: Path::new(directory).join(file),
+        source: std::io::ErrorKind::NotFound.into(),
+    }
+}
+
+fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Directory> {
+    dir.dirs().filter_map(|dir| Some((last(dir.path())?, Directory::Embedded(dir)))).collect()
+}
+
+/// The subdirectories of a directory; an unreadable directory counts as empty.
+fn on_disk(directory: &Path) -> BTreeMap<String, Directory> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return BTreeMap::new() };
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .filter_map(|path| Some((last(&path)?, Directory::OnDisk(path))))
+        .collect()
+}
+
+fn last(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Reads YAML into a manifest. Errors name the file, line, column and the nearest field.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, RuntimeError> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.without_snippet();
+        let place = error.location();
+        let (problem, near) = match error {
+            serde_saphyr::Error::SerdeUnknownField { field, expected, .. } => {
+                (format!("unknown field `{field}`"), nearest(field, expected.iter().copied()))
+            }
+            serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => {
+                let problem = format!("unknown value `{variant}`; known: {}", expected.join(", "));
+                (problem, nearest(variant, expected.iter().copied()))
+            }
+            serde_saphyr::Error::SerdeMissingField { field, .. } => {
+                (format!("field `{field}` is missing"), None)
+            }
+            other => (plain(&other.to_string()), None),
+        };
+        RuntimeError::Manifest {
+            file: file.into(),
+            line: place.map_or(0, |place| place.line()),
+            column: place.map_or(0, |place| place.column()),
+            problem,
+            nearest: near,
+        }
+    })
+}
+
+/// The parser's message without its " at line 1, column 2", which the error has already.
+fn plain(text: &str) -> String {
+    let text = text.lines().next().unwrap_or_default();
+    text.split(" at line ").next().unwrap_or(text).to_string()
+}

@@ -1,0 +1,159 @@
+//! Checks whether a runtime can serve an app, before anything starts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use stampede_model::app_kind::AppKind;
+use stampede_model::record::CustomBuild;
+use stampede_plan::model::RuntimeChoice;
+
+use super::app::App;
+use super::catalogue::{Catalogue, RuntimeDirectory};
+use super::deployed::DeploymentSteps;
+use super::entry;
+use super::error::RuntimeError;
+use super::front::closes_by_default;
+use super::locate::ResolvedNeed;
+use super::manifest::HeldBy;
+use super::setting::Settings;
+use super::{framework, locate, preparation, setting};
+
+/// The properties of a runtime that planning needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeTraits {
+    /// What holds a worker: a request or a connection.
+    pub held_by: HeldBy,
+    /// The number of workers that the runtime will have.
+    pub workers: u32,
+    /// Whether the runtime closes every connection after its answer, whatever the request asks for.
+    pub closes: bool,
+    /// How the runtime was built if it is no upstream release; `None`: it is one.
+    pub custom_build: Option<CustomBuild>,
+}
+
+impl RuntimeTraits {
+    /// The suffix of the runtime's name in tables: empty, or ` (custom build)`.
+    pub fn mark(&self) -> &'static str {
+        self.custom_build.map_or("", |_| CustomBuild::MARK)
+    }
+}
+
+/// Everything that a runtime needs to serve an app, found in the catalogue and on this machine. To
+/// find it, programs were started only to print their version.
+pub(super) struct ResolvedRuntime {
+    /// The runtime with what its settings add to it.
+    pub runtime: RuntimeDirectory,
+    /// The settings in force.
+    pub settings: Settings,
+    /// The runtime's programs and libraries.
+    pub needs: BTreeMap<String, ResolvedNeed>,
+    /// The app's frameworks and their versions.
+    pub frameworks: BTreeMap<String, String>,
+    /// The steps of a deployment for the app's copy.
+    pub deployed: DeploymentSteps,
+    /// The PHP program for the app's scripts, which prepare the app or are run as commands; `None`:
+    /// no PHP is needed, or none was found for a command.
+    pub php: Option<PathBuf>,
+}
+
+impl ResolvedRuntime {
+    /// Finds everything. `is_asked`: whether a command of the app will be run besides the scripts
+    /// that prepare it.
+    ///
+    /// # Errors
+    /// The first thing that does not fit: name, kind of app, settings, programs.
+    pub fn find(
+        catalogue: &Catalogue,
+        choice: &RuntimeChoice,
+        app: &App,
+        is_asked: bool,
+    ) -> Result<ResolvedRuntime, RuntimeError> {
+        let (name, places) = (&choice.name, &catalogue.places);
+        let runtime = catalogue.with_database_for(choice, app)?;
+        check_app(name, &runtime, app)?;
+        let settings = setting::resolve(name, &runtime.manifest, &choice.settings)?;
+        check_entry(name, &runtime, app, &settings)?;
+        let frameworks = framework::versions(app, places)?;
+        let deployed = DeploymentSteps::find(name, app, &settings, places)?;
+        let php = || preparation::php(app, places, settings.programs.get("php"));
+        let php = match app.manifest.prepare {
+            Some(_) => Some(php()?),
+            // A command beside the served app is optional: if no PHP is found for it, that is no
+            // error.
+            None => is_asked.then(|| php().ok()).flatten(),
+        };
+        let needs = locate::all(places, name, &runtime, &settings.programs)?;
+        runtime.can_reach_database(name, places, &needs)?;
+        Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
+    }
+}
+
+impl Catalogue {
+    /// Checks whether `choice` could serve `app` here: its name, kind, settings and programs.
+    /// Programs are started only to print their version.
+    ///
+    /// # Errors
+    /// The first thing that does not fit, as `prepare` would report it.
+    pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<RuntimeTraits, RuntimeError> {
+        let ResolvedRuntime { runtime, settings, needs, .. } =
+            ResolvedRuntime::find(self, choice, app, false)?;
+        Ok(RuntimeTraits {
+            held_by: runtime.manifest.worker_held_by,
+            workers: settings.workers(),
+            closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
+            custom_build: locate::custom_build(&needs),
+        })
+    }
+}
+
+/// The part of an error that explains why no worker mode runs a script.
+const BOOTS_ANEW: &str = ": it keeps an app in memory, but stampede can only boot one of this kind anew for each request";
+
+/// Checks that the runtime runs apps of this kind, and that the app has the packages that the
+/// runtime needs.
+fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), RuntimeError> {
+    let app_needs = &runtime.manifest.app_needs;
+    let kinds = &runtime.manifest.app_kinds;
+    let mode = runtime.manifest.mode;
+    let (runtime, app_name) = (name.to_owned(), app.name.clone());
+    if !kinds.contains(&app.manifest.kind) {
+        let runs = kinds.iter().map(|kind| kind.name()).collect();
+        let kind = app.manifest.kind.name();
+        let because = match (app.manifest.kind, mode.keeps_memory()) {
+            (AppKind::Script, true) => BOOTS_ANEW,
+            _ => "",
+        };
+        return Err(RuntimeError::WrongKind { runtime, app: app_name, kind, runs, because });
+    }
+    let lacks = |package: &&String| !app.has_package(package);
+    let lacking: Vec<&str> = app_needs.iter().filter(lacks).map(String::as_str).collect();
+    match lacking.first() {
+        None => Ok(()),
+        Some(first) => Err(RuntimeError::AppLacks {
+            runtime,
+            app: app_name,
+            packages: lacking.join(" "),
+            package: (*first).to_owned(),
+        }),
+    }
+}
+
+/// Checks that a runtime which keeps the app in memory finds the file through which it enters the
+/// app.
+fn check_entry(
+    name: &str,
+    runtime: &RuntimeDirectory,
+    app: &App,
+    settings: &Settings,
+) -> Result<(), RuntimeError> {
+    let file =
+        entry::missing_entry_file(app, settings).filter(|_| runtime.manifest.mode.keeps_memory());
+    file.map_or(Ok(()), |file| {
+        Err(RuntimeError::NotEntered {
+            runtime: name.to_owned(),
+            app: app.name.clone(),
+            kind: app.manifest.kind.name(),
+            file,
+        })
+    })
+}

@@ -1,0 +1,452 @@
+//! Copies an app into a working directory. The app's own directory is only read. Nothing in the
+//! copy leads back to it, nor to any other place outside the copy.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::error::RuntimeError;
+
+/// What is never copied: a repository's history, packages of other languages and our own results.
+/// PHP does not run them, and they are often the largest part.
+const LEFT_OUT: [&str; 4] = [".git", "node_modules", ".hg", stampede_model::record::RESULTS];
+
+/// Directories that are copied without their files. Cache files may contain the path of the
+/// directory that they were made for, and would lead back there. Log files are from earlier times.
+const EMPTIED: [&str; 8] = [
+    "var/cache",
+    "var/log",
+    "storage/logs",
+    "storage/framework/cache",
+    "storage/framework/sessions",
+    "storage/framework/views",
+    "storage/framework/testing",
+    "bootstrap/cache",
+];
+
+/// How names of settings files begin. They may name a database file by its full path.
+const SETTINGS: &str = ".env";
+
+/// Copies an app that is compiled into this program.
+pub(super) fn extract(
+    dir: &include_dir::Dir<'_>,
+    root: &Path,
+    to: &Path,
+) -> Result<(), RuntimeError> {
+    make_dir(&below(dir.path(), root, to))?;
+    for file in dir.files() {
+        let to = below(file.path(), root, to);
+        fs::write(&to, file.contents()).map_err(io_error("write", &to))?;
+    }
+    dir.dirs().try_for_each(|sub| extract(sub, root, to))
+}
+
+fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
+    to.join(path.strip_prefix(root).unwrap_or(path))
+}
+
+/// Copies a directory of the user. A link that leads out of the directory is replaced by a copy of
+/// its target. A link to a directory that contains it, or to nothing, is left out.
+pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
+    let mut copying = TreeCopy { root: &real, to, emptied, within: vec![real.clone()] };
+    copying.directory(&real, to)
+}
+
+/// Copies these files and directories of `root` to the same places below `to`, in the way of
+/// [`all`]. Whatever is never copied is skipped.
+pub fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let mut copying = TreeCopy { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
+    let copy = to;
+    for place in places.iter().filter(|place| !is_left_out(place)) {
+        let (from, to) = (real.join(place), to.join(place));
+        let kind = fs::symlink_metadata(&from).map_err(io_error("read", &from))?.file_type();
+        check_no_link_on_way(place, copy)?;
+        make_dir(to.parent().unwrap_or(&to))?;
+        if kind.is_symlink() {
+            copying.link(&from, &to, false)?;
+        } else if kind.is_dir() {
+            copying.directory(&from, &to)?;
+        } else if kind.is_file() {
+            copying.file(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no directory on the way to `place` below `to` is a link. The other version may have
+/// a link there that leads out of the copy.
+fn check_no_link_on_way(place: &Path, to: &Path) -> Result<(), RuntimeError> {
+    let above = place.ancestors().skip(1).filter(|directory| !directory.as_os_str().is_empty());
+    let link = above.into_iter().find(|directory| to.join(directory).is_symlink());
+    match link {
+        Some(link) => {
+            Err(RuntimeError::ThroughLink { place: place.to_owned(), link: link.to_owned() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a file or directory is never copied, by its name.
+pub fn is_left_out(place: &Path) -> bool {
+    LEFT_OUT.iter().any(|name| place.file_name().is_some_and(|own| own == *name))
+}
+
+/// Rewrites full paths below `root` in the settings files of `directory`, which is a part of the
+/// copy `to`. They then name the same places of the copy. For copies that git made, whose settings
+/// still name the original directory.
+pub fn rewrite_settings_paths(
+    directory: &Path,
+    root: &Path,
+    to: &Path,
+) -> Result<(), RuntimeError> {
+    let real = fs::canonicalize(root).map_err(io_error("read", root))?;
+    let entries = fs::read_dir(directory).map_err(io_error("read", directory))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(SETTINGS) && path.is_file() && !path.is_symlink() {
+            let text = fs::read_to_string(&path).ok();
+            let Some(led) = text.and_then(|text| with_moved_paths(&text, &real, to)) else {
+                continue;
+            };
+            fs::write(&path, led).map_err(io_error("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
+struct TreeCopy<'a> {
+    /// The app's directory, with links resolved.
+    root: &'a Path,
+    to: &'a Path,
+    /// The real paths of the directories that are copied without their files, also behind links.
+    emptied: Vec<PathBuf>,
+    /// The directories to which links have led on the way here; the app's own directory is the
+    /// first.
+    within: Vec<PathBuf>,
+}
+
+impl TreeCopy<'_> {
+    fn directory(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+        make_dir(to)?;
+        let place = to.strip_prefix(self.to).unwrap_or(to);
+        let without_files = EMPTIED.iter().any(|emptied| place.starts_with(emptied))
+            || self.emptied.iter().any(|emptied| from.starts_with(emptied));
+        for entry in fs::read_dir(from).map_err(io_error("read", from))? {
+            let entry = entry.map_err(io_error("read", from))?;
+            let (path, to) = (entry.path(), to.join(entry.file_name()));
+            // If TMPDIR is inside the app, the copy itself is among the entries.
+            if is_left_out(&path) || is_working_directory(&path, &to) {
+                continue;
+            }
+            let kind = entry.file_type().map_err(io_error("read", &path))?;
+            if kind.is_symlink() {
+                self.link(&path, &to, without_files)?;
+            } else if kind.is_dir() {
+                self.directory(&path, &to)?;
+            } else if kind.is_file() && !without_files {
+                self.file(&path, &to)?;
+            }
+            // Sockets, pipes and devices are skipped: they are no part of an app.
+        }
+        Ok(())
+    }
+
+    fn file(&self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
+        let name = to.file_name().unwrap_or_default().to_string_lossy();
+        let text = name.starts_with(SETTINGS).then(|| fs::read_to_string(from).ok()).flatten();
+        let Some(moved) = text.and_then(|text| with_moved_paths(&text, self.root, self.to)) else {
+            fs::copy(from, to).map_err(io_error("copy", from))?;
+            return Ok(());
+        };
+        fs::write(to, moved).map_err(io_error("write", to))?;
+        let meta = fs::metadata(from).map_err(io_error("read", from))?;
+        fs::set_permissions(to, meta.permissions()).map_err(io_error("write", to))
+    }
+
+    fn link(&mut self, from: &Path, to: &Path, without_files: bool) -> Result<(), RuntimeError> {
+        let Ok(real) = fs::canonicalize(from) else { return Ok(()) };
+        if let Ok(relative_to_root) = real.strip_prefix(self.root) {
+            let place = to.strip_prefix(self.to).unwrap_or(to);
+            let up = place.components().count().saturating_sub(1);
+            let target: PathBuf = std::iter::repeat_n("..", up).collect();
+            return symlink(target.join(relative_to_root), to).map_err(io_error("copy", from));
+        }
+        if real.is_file() && !without_files {
+            return self.file(&real, to);
+        }
+        if !real.is_dir() || self.within.iter().any(|directory| directory.starts_with(&real)) {
+            return Ok(());
+        }
+        self.within.push(real.clone());
+        self.directory(&real, to)?;
+        self.within.pop();
+        Ok(())
+    }
+}
+
+/// Whether `path` is the working directory that contains `to`.
+fn is_working_directory(path: &Path, to: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("stampede-") && to.starts_with(path)
+}
+
+/// Returns `text` with full paths that lie in `root`, also through links, replaced by paths below
+/// `to`; `None`: there are none.
+fn with_moved_paths(text: &str, root: &Path, to: &Path) -> Option<String> {
+    let mut led = String::with_capacity(text.len());
+    let (mut rest, mut has_moved) = (text, false);
+    while let Some(begin) = rest.find('/') {
+        led.push_str(&rest[..begin]);
+        let ends = |c: char| c.is_whitespace() || "\"'`?#;,|&<>".contains(c);
+        let length = rest[begin..].find(ends).unwrap_or(rest.len() - begin);
+        let path = &rest[begin..begin + length];
+        // The `/` in `src/x` begins no full path. Further slashes at the start, as in a URL, are
+        // kept.
+        let is_whole = !led.ends_with(|c: char| c.is_alphanumeric() || "._-~$}".contains(c));
+        let slashes = path.len() - path.trim_start_matches('/').len();
+        match relative_to_root(path, root).filter(|_| is_whole) {
+            Some(place) => {
+                led.push_str(&path[..slashes - 1]);
+                let place: PathBuf = to.components().chain(place.components()).collect();
+                led.push_str(&place.display().to_string());
+                has_moved = true;
+            }
+            None => led.push_str(path),
+        }
+        rest = &rest[begin + length..];
+    }
+    led.push_str(rest);
+    has_moved.then_some(led)
+}
+
+/// The place of `path` below `root`; `None`: it is elsewhere. The path need not exist yet.
+fn relative_to_root(path: &str, root: &Path) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let mut there = path.ancestors();
+    let (real, known) = there.find_map(|part| Some((fs::canonicalize(part).ok()?, part)))?;
+    let place = real.strip_prefix(root).ok()?;
+    // Not `join`: it would turn an empty end into a trailing slash.
+    Some(place.components().chain(path.strip_prefix(known).ok()?.components()).collect())
+}
+
+pub fn make_dir(path: &Path) -> Result<(), RuntimeError> {
+    fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+pub fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
+    let path = path.to_path_buf();
+    move |source| RuntimeError::Io { what, path, source }
+}
+
+/// Gives the copy to the user that PHP runs as: readable, and writable only below `writable`. Other
+/// users have no access, since an app's directory may hold secrets.
+pub fn give_to_user(
+    copy: &Path,
+    writable: &[String],
+    user: u32,
+    group: u32,
+) -> Result<(), RuntimeError> {
+    set_owner_and_mode(copy, 0, group, 0o750, 0o640)?;
+    let root = fs::canonicalize(copy).map_err(io_error("read", copy))?;
+    for directory in writable {
+        let directory = copy.join(directory);
+        make_dir(&directory)?;
+        // If the directory is a link inside the copy, its target is handed over. A target outside
+        // the copy must not change its owner.
+        let real = fs::canonicalize(&directory).map_err(io_error("read", &directory))?;
+        if real.starts_with(&root) {
+            set_owner_and_mode(&real, user, group, 0o750, 0o640)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets owner and mode of a path and everything below it. Links are not followed: their targets are
+/// handled where they lie.
+pub(super) fn set_owner_and_mode(
+    path: &Path,
+    user: u32,
+    group: u32,
+    dirs: u32,
+    files: u32,
+) -> Result<(), RuntimeError> {
+    std::os::unix::fs::lchown(path, Some(user), Some(group))
+        .map_err(io_error("give away", path))?;
+    let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;
+    if meta.is_symlink() {
+        return Ok(());
+    }
+    let mode = match meta.is_dir() {
+        true => dirs,
+        // The execute bits of owner and group are kept.
+        false => files | (meta.permissions().mode() & 0o110),
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;
+    if meta.is_dir() {
+        for entry in fs::read_dir(path).map_err(io_error("read", path))? {
+            set_owner_and_mode(
+                &entry.map_err(io_error("read", path))?.path(),
+                user,
+                group,
+                dirs,
+                files,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn copied_links_lead_to_the_same_files_and_never_out_of_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("deep/er/copy"));
+        for (file, text) in [
+            ("shared.txt", "out"),
+            ("app/inside.txt", "in"),
+            ("app/public/index.php", "<?php"),
+            ("common/storage/data.txt", "kept"),
+            ("common/storage/logs/laravel.log", "old"),
+        ] {
+            write(&place.path().join(file), text);
+        }
+        symlink("../../shared.txt", app.join("public/out")).unwrap();
+        symlink("../inside.txt", app.join("public/in")).unwrap();
+        symlink(app.join("inside.txt"), app.join("public/absolute")).unwrap();
+        symlink("nowhere", app.join("public/dangling")).unwrap();
+        symlink("../common/storage", app.join("storage")).unwrap();
+        symlink(place.path(), app.join("public/above")).unwrap();
+        symlink(place.path().join("common"), place.path().join("common/storage/round")).unwrap();
+        all(&app, &copied).unwrap();
+        fs::remove_file(app.join("inside.txt")).unwrap();
+        fs::remove_dir_all(place.path().join("common")).unwrap();
+        fs::remove_file(place.path().join("shared.txt")).unwrap();
+        for (link, text) in [
+            ("public/out", "out"),
+            ("public/in", "in"),
+            ("public/absolute", "in"),
+            ("storage/data.txt", "kept"),
+        ] {
+            assert_eq!(fs::read_to_string(copied.join(link)).unwrap(), text, "{link}");
+        }
+        for gone in ["public/dangling", "public/above", "storage/logs/laravel.log"] {
+            assert!(fs::symlink_metadata(copied.join(gone)).is_err(), "{gone}");
+        }
+        assert!(copied.join("storage/logs").is_dir());
+    }
+
+    #[test]
+    fn nothing_is_copied_through_a_link_of_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied, out) =
+            (place.path().join("app"), place.path().join("copy"), place.path().join("out"));
+        write(&app.join("a/var/x"), "secret");
+        write(&app.join("b/y"), "fine");
+        fs::create_dir_all(copied.join("a")).unwrap();
+        fs::create_dir(&out).unwrap();
+        for target in [out.clone(), place.path().join("nowhere"), PathBuf::from(".")] {
+            symlink(&target, copied.join("a/var")).unwrap();
+            {
+                let error = some(&app, &copied, &["b/y".into(), "a/var/x".into()]).unwrap_err();
+                assert!(
+                    matches!(&error, RuntimeError::ThroughLink { link, .. } if link == Path::new("a/var")),
+                    "{error:?}"
+                );
+            }
+            fs::remove_file(copied.join("a/var")).unwrap();
+        }
+        assert!(
+            fs::read_dir(&out).unwrap().next().is_none() && !place.path().join("nowhere").exists()
+        );
+        assert_eq!(fs::read_to_string(copied.join("b/y")).unwrap(), "fine");
+    }
+
+    #[test]
+    fn a_writable_directory_may_be_a_link_only_within_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let (copy, out) = (place.path().join("copy"), place.path().join("out"));
+        for directory in [copy.join("data/storage"), out.clone()] {
+            fs::create_dir_all(&directory).unwrap();
+            fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        symlink("data/storage", copy.join("storage")).unwrap();
+        symlink(&out, copy.join("var")).unwrap();
+        let (user, group) =
+            (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        if user != 0 {
+            return;
+        }
+        give_to_user(&copy, &["storage".into(), "var".into(), "new/one".into()], user, group)
+            .unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&copy.join("data/storage")), 0o750);
+        assert_eq!(mode(&out), 0o700);
+        assert!(copy.join("new/one").is_dir());
+    }
+
+    #[test]
+    fn paths_in_settings_are_rewritten_to_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let at = fs::canonicalize(place.path()).unwrap();
+        let (app, copied) = (at.join("releases/5"), at.join("copy"));
+        write(&app.join("notes.txt"), "");
+        write(&at.join("releases/50/x"), "");
+        symlink("releases/5", at.join("current")).unwrap();
+        let text = |app: &Path| {
+            format!(
+                "A=sqlite:///{0}/var/data.db?x=1\nB=\"{0}\"\nC={0}/new/one.db\nD={1}0/x\n\
+                 E=https://a.example/b/c\nF=src{0}/var\nG=/etc/hosts\n",
+                app.display(),
+                at.join("releases/5").display(),
+            )
+        };
+        let led = text(&copied).replace(&format!("src{}", copied.display()), "src@");
+        for named in ["releases/5", "current"] {
+            let named = at.join(named);
+            write(&app.join(".env.local"), &text(&named));
+            fs::set_permissions(app.join(".env.local"), fs::Permissions::from_mode(0o400)).unwrap();
+            all(&app, &copied).unwrap();
+            let seen = fs::read_to_string(copied.join(".env.local")).unwrap();
+            assert_eq!(seen.replace(&format!("src{}", named.display()), "src@"), led);
+            fs::remove_dir_all(&copied).unwrap();
+            fs::remove_file(app.join(".env.local")).unwrap();
+        }
+    }
+
+    #[test]
+    fn caches_behind_a_link_are_copied_without_their_files_too() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("copy"));
+        write(&app.join("data/storage/logs/laravel.log"), "old");
+        write(&app.join("data/storage/kept.txt"), "kept");
+        symlink("data/storage", app.join("storage")).unwrap();
+        all(&app, &copied).unwrap();
+        assert!(!copied.join("storage/logs/laravel.log").exists());
+        assert!(copied.join("storage/kept.txt").exists());
+    }
+
+    #[test]
+    fn caches_and_logs_are_copied_without_their_files() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, copied) = (place.path().join("app"), place.path().join("copy"));
+        let left = ["var/cache/prod/App_Kernel.php", "bootstrap/cache/config.php", "var/log/a.log"];
+        let kept = ["var/data.db", "bootstrap/app.php", "storage/app/file.txt", "src/var/cache/x"];
+        left.iter().chain(&kept).for_each(|file| write(&app.join(file), "text"));
+        all(&app, &copied).unwrap();
+        left.iter().for_each(|file| assert!(!copied.join(file).exists(), "{file}"));
+        kept.iter().for_each(|file| assert!(copied.join(file).exists(), "{file}"));
+        assert!(copied.join("var/cache/prod").is_dir());
+    }
+}

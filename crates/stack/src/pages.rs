@@ -1,0 +1,168 @@
+//! Records how the requests of a load are answered before it. Each request is asked once, and once
+//! more a second later, to find the pages that change by themselves.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use regex::Regex;
+use sha2::{Digest, Sha256};
+use stampede_linux::interrupt;
+use stampede_mask::{mask_foreign, mask_secrets};
+use stampede_model::record::PageRecord;
+use stampede_model::redirect::is_redirect;
+use stampede_plan::model::RequestSpec;
+
+use super::answer::{Answer, gist};
+use super::app::App;
+use super::page::Site;
+use super::stable::{without_place, without_times, without_tokens};
+
+/// The timeout of one answer, since some pages are slow on purpose.
+const WITHIN: Duration = Duration::from_secs(30);
+/// The timeout of all first answers together, so that the trial begins.
+const ALL_WITHIN: Duration = Duration::from_secs(60);
+/// The timeout of all second answers together. Pages that are not asked again within it are
+/// compared as if they change.
+const AGAIN_WITHIN: Duration = Duration::from_secs(20);
+
+/// The app and where it runs, which its answers may show.
+pub struct AnswerContext<'a> {
+    /// The app.
+    pub app: &'a App,
+    /// The port on which it answers.
+    pub port: u16,
+    /// The working directory of the stack; `None`: it is not known.
+    pub dir: Option<&'a Path>,
+}
+
+impl AnswerContext<'_> {
+    /// Status, headers and body of an answer as one text, without what changes by itself.
+    pub fn shown(&self, answer: &Answer) -> String {
+        let text = answer.masked(&self.app.masks);
+        // An app with an expected body has its own masks for what changes.
+        match self.app.expected_body {
+            Some(_) => text,
+            None => self.stable(&text),
+        }
+    }
+
+    fn body(&self, answer: &Answer) -> String {
+        self.stable(&self.app.masks.apply(&answer.body))
+    }
+
+    fn stable(&self, text: &str) -> String {
+        without_tokens(&without_times(&without_place(text, self.port, self.dir)))
+    }
+}
+
+/// The PHP error that a page shows; `None`: it shows none. The error must name a file of the app's
+/// own copy, so that a page about PHP errors does not count.
+fn php_error(body: &str) -> Option<String> {
+    let found = PHP_ERROR.find_iter(body).last()?;
+    let text = found.as_str().replace("<b>", "").replace("</b>", "");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(mask_foreign(&words).chars().take(300).collect())
+}
+
+static PHP_ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?:Fatal|Parse) error(?:</b>)?:\s[^\n]{0,2000}?\bin (?:<b>)?\{dir\}[^\s<:]*";
+    Regex::new(pattern).expect("a valid pattern")
+});
+
+/// The load's requests with their answers.
+pub struct Pages<'a>(Vec<AnsweredRequest<'a>>);
+
+struct AnsweredRequest<'a> {
+    request: &'a RequestSpec,
+    /// SHA-256 of the body, since there may be thousands of large bodies.
+    body: [u8; 32],
+    record: PageRecord,
+}
+
+impl<'a> Pages<'a> {
+    /// Asks each of `requests` of `site`.
+    pub fn ask(
+        site: &impl Site,
+        context: &AnswerContext<'_>,
+        requests: &[&'a RequestSpec],
+    ) -> Pages<'a> {
+        let begun = Instant::now();
+        let is_in_time = || begun.elapsed() < ALL_WITHIN && !interrupt::is_requested();
+        let asked = requests.iter().take_while(|_| is_in_time()).map(|request| {
+            let path = mask_secrets(&request.path);
+            let Ok(answer) = site.request_path(&request.path, &request.headers, WITHIN) else {
+                // A request without an answer is not judged here: the load itself will show the
+                // failure.
+                let record = PageRecord { path, ..PageRecord::default() };
+                return AnsweredRequest { request, body: hash(""), record };
+            };
+            let location = answer.header("location").filter(|_| is_redirect(answer.status));
+            let location =
+                location.map(|to| mask_foreign(&without_place(to, context.port, context.dir)));
+            let body = context.body(&answer);
+            let record = PageRecord {
+                path,
+                status: answer.status,
+                location,
+                title: gist(&body),
+                bytes: answer.body.len() as u64,
+                // True until the second answer is the same. Titles rarely change, so they are
+                // compared until a change is seen.
+                changes: true,
+                title_changes: false,
+                php_error: php_error(&body),
+            };
+            AnsweredRequest { request, body: hash(&body), record }
+        });
+        Pages(asked.collect())
+    }
+
+    /// Asks again for each page that was answered, within the timeout.
+    pub fn request_again(&mut self, site: &impl Site, context: &AnswerContext<'_>) {
+        let begun = Instant::now();
+        let answered = self.0.iter_mut().filter(|asked| asked.record.status != 0);
+        for asked in
+            answered.take_while(|_| begun.elapsed() < AGAIN_WITHIN && !interrupt::is_requested())
+        {
+            let RequestSpec { path, headers, .. } = asked.request;
+            let Ok(again) = site.request_path(path, headers, WITHIN) else { continue };
+            let body = context.body(&again);
+            asked.record.changes = again.status != asked.record.status || hash(&body) != asked.body;
+            asked.record.title_changes = gist(&body) != asked.record.title;
+        }
+    }
+
+    /// Marks all pages as not changing, for an app whose correct answer is known.
+    pub(super) fn mark_as_constant(&mut self) {
+        for asked in &mut self.0 {
+            asked.record.changes = false;
+        }
+    }
+
+    /// The records of the pages, in the order of the requests.
+    pub fn records(self) -> Vec<PageRecord> {
+        self.0.into_iter().map(|asked| asked.record).collect()
+    }
+}
+
+fn hash(body: &str) -> [u8; 32] {
+    Sha256::digest(body).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_php_error_is_seen_and_a_page_about_errors_is_not_mistaken_for_one() {
+        let plain =
+            "<p>ok\nPHP Fatal error:  Uncaught Error: no f() in {dir}/app/index.php:1\nStack";
+        let said = "Fatal error: Uncaught Error: no f() in {dir}/app/index.php";
+        assert_eq!(php_error(plain).as_deref(), Some(said));
+        let html = "<br />\n<b>Parse error</b>:  unexpected in <b>{dir}/app/a.php</b> on line";
+        assert_eq!(php_error(html).as_deref(), Some("Parse error: unexpected in {dir}/app/a.php"));
+        let about = "<h1>Fatal error: Uncaught Error: no f() in /var/www/index.php:1</h1>";
+        assert_eq!(php_error(about), None);
+    }
+}
