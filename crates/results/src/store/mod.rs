@@ -225,6 +225,8 @@ fn torn(path: &Path) -> Damage {
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::record::RESULTS;
+
     use super::*;
 
     #[test]
