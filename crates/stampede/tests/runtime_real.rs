@@ -449,7 +449,7 @@ fn an_ordinary_user_can_do_the_same() {
 /// Tests the probe on a runtime that keeps state: two requests in one process.
 #[test]
 fn the_probe_sees_what_an_earlier_request_left() {
-    let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/src/runtime/probe.php");
+    let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/../stack/src/probe.php");
     let code = format!(
         "$_GET = ['plant' => 1]; include '{probe}'; include '{probe}'; \
          echo \"\\n\"; $_GET = []; include '{probe}';"

@@ -1,25 +1,21 @@
 //! Rules about crates: which crate may use which, and that all have the same lints.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Finding;
 use crate::tree::{File, Tree};
 
-/// The prefix of our crates' names, and which of them a crate may use outside of tests. A crate
-/// that is not listed may use all.
+/// The prefix of our crates' names.
 const OURS: &str = "stampede";
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("crates/stats/Cargo.toml", &[]),
-    ("crates/known-server/Cargo.toml", &[]),
-    ("crates/load/Cargo.toml", &["stampede-stats"]),
-];
+/// The page with the table of crates: `| \`stampede-x\` | what it holds | may use |`.
+const PAGE: &str = "ARCHITECTURE.md";
 
-/// Code that computes or renders from stored results. It must reach nothing that runs.
-const RIGHT_OF_THE_STORE: &[&str] = &[
-    "crates/stampede/src/store",
-    "crates/stampede/src/summary",
-    "crates/stampede/src/report",
-    "crates/stampede/src/history",
+/// Source that may use only a part of the standard library: the model is data, and code that works
+/// on stored results reaches nothing that runs.
+const LIMITED: [(&str, &[&str]); 2] = [
+    ("crates/model/src/", &["std::fs", "std::process", "rustix", "libc"]),
+    ("crates/results/src/", &["std::process", "std::net", "std::os::unix::net", "rustix::net"]),
 ];
-const FORBIDDEN_THERE: &[&str] = &["std::process", "std::net", "std::os::unix::net", "rustix::net"];
 
 /// Every crate takes over the workspace's lints.
 pub fn lints(tree: &Tree) -> Vec<Finding> {
@@ -29,47 +25,59 @@ pub fn lints(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// `stats` and `known-server` use none of our crates, `load` uses only `stats`, and none uses
-/// `stampede`.
+/// The table of crates says what each crate uses, no more and no less.
 pub fn dependencies(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.file(PAGE) else { return Vec::new() };
+    let table: BTreeMap<&str, (usize, BTreeSet<String>)> =
+        page.lines().filter_map(|(line, text)| row(line, text)).collect();
     let mut findings = Vec::new();
-    for file in manifests(tree) {
-        let Some((_, allowed)) = MAY_USE.iter().find(|(path, _)| *path == file.path) else {
+    for file in manifests(tree).filter(|file| file.path.starts_with("crates/")) {
+        let own = entries(file).find(|entry| entry.section == "package" && entry.key == "name");
+        let name = own.map_or("", |entry| entry.value.trim_matches('"'));
+        let Some((line, listed)) = table.get(name) else {
+            let what = format!("is not in the table of {PAGE}: `{name}`");
+            findings.push(Finding::new(&file.path, 0, what));
             continue;
         };
-        for entry in entries(file) {
-            if let Some(name) = entry.dependency()
-                && name.starts_with(OURS)
-                && !allowed.contains(&name)
-            {
-                let what = format!("may not depend on `{name}` (ARCHITECTURE.md, invariant 1)");
-                findings.push(Finding::new(&file.path, entry.line, what));
-            }
+        let ours = entries(file).filter_map(|entry| Some((entry.line, entry.dependency()?)));
+        let used: Vec<(usize, &str)> = ours.filter(|(_, used)| used.starts_with(OURS)).collect();
+        for (line, used) in used.iter().filter(|(_, used)| !listed.contains(*used)) {
+            let what = format!("may not depend on `{used}` ({PAGE}, layout)");
+            findings.push(Finding::new(&file.path, *line, what));
+        }
+        for one in listed.iter().filter(|one| !used.iter().any(|(_, used)| used == one)) {
+            let what = format!("says that `{name}` uses `{one}`, which it does not");
+            findings.push(Finding::new(PAGE, *line, what));
         }
     }
     findings
 }
 
-/// No code that works on stored results starts a process or opens a socket.
-pub fn right_of_the_store(tree: &Tree) -> Vec<Finding> {
+/// A row of the table: the crate, its line, and the crates that it may use.
+fn row(line: usize, text: &str) -> Option<(&str, (usize, BTreeSet<String>))> {
+    let cells: Vec<&str> = text.strip_prefix("| `")?.strip_suffix('|')?.split(" | ").collect();
+    let [name, _, may_use] = cells.as_slice() else { return None };
+    let name = name.trim_end_matches('`');
+    let may_use = may_use.split(',').map(str::trim).filter(|one| !one.is_empty());
+    let may_use = may_use.map(|one| format!("{OURS}-{one}")).collect();
+    name.starts_with(OURS).then_some((name, (line, may_use)))
+}
+
+/// No limited source uses what it may not: see [`LIMITED`].
+pub fn limited_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.files().iter().filter(|file| is_right_of_the_store(file)) {
-        for (number, path) in used_paths(file.code()) {
-            if let Some(bad) = FORBIDDEN_THERE.iter().find(|bad| begins_with(&path, bad)) {
-                let what = format!("uses `{bad}` (ARCHITECTURE.md, invariant 2)");
-                findings.push(Finding::new(&file.path, number, what));
+    for file in tree.files().iter().filter(|file| file.extension() == "rs" && !file.is_test()) {
+        let limits = LIMITED.iter().filter(|(directory, _)| file.path.starts_with(directory));
+        for forbidden in limits.flat_map(|(_, forbidden)| *forbidden) {
+            for (number, _) in
+                used_paths(file.code()).iter().filter(|(_, path)| begins_with(path, forbidden))
+            {
+                let what = format!("uses `{forbidden}` (ARCHITECTURE.md, invariant 2)");
+                findings.push(Finding::new(&file.path, *number, what));
             }
         }
     }
     findings
-}
-
-fn is_right_of_the_store(file: &File) -> bool {
-    file.extension() == "rs"
-        && !file.is_test()
-        && RIGHT_OF_THE_STORE.iter().any(|directory| {
-            file.path.strip_prefix(directory).is_some_and(|rest| rest.starts_with(['/', '.']))
-        })
 }
 
 fn begins_with(path: &str, prefix: &str) -> bool {
@@ -178,65 +186,63 @@ mod tests {
         assert_eq!(paths, ["crates/b/Cargo.toml"]);
     }
 
-    fn wrong_dependencies(path: &str, manifest: &str) -> usize {
-        dependencies(&Tree::of(&[(path, manifest)])).len()
+    const TABLE: &str = "| crate | what it holds | may use |\n|---|---|---|\n\
+        | `stampede-stats` | maths | |\n| `stampede-load` | the generator | stats |\n";
+
+    fn wrong_dependencies(name: &str, dependencies: &str) -> Vec<String> {
+        let manifest = format!("[package]\nname = \"{name}\"\n\n{dependencies}");
+        let tree = Tree::of(&[(PAGE, TABLE), ("crates/x/Cargo.toml", &manifest)]);
+        super::dependencies(&tree).into_iter().map(|finding| finding.path).collect()
     }
 
     #[test]
-    fn load_uses_only_stats() {
-        let load = "crates/load/Cargo.toml";
-        assert_eq!(wrong_dependencies(load, "[dependencies]\nstampede-stats = {}\n"), 0);
-        assert_eq!(wrong_dependencies(load, "[dependencies]\nstampede = {}\n"), 1);
-        assert_eq!(wrong_dependencies(load, "[dependencies]\nstampede-known-server = {}\n"), 1);
-        assert_eq!(wrong_dependencies(load, "[dev-dependencies]\nstampede-known-server = {}\n"), 0);
+    fn a_crate_uses_what_the_table_says() {
+        let wrong = |dependencies: &str| wrong_dependencies("stampede-load", dependencies);
+        let stats = "[dependencies]\nstampede-stats = {}\n";
+        let none: [&str; 0] = [];
+        assert_eq!(wrong(stats), none);
+        assert_eq!(wrong(&format!("{stats}stampede = {{}}\n")), ["crates/x/Cargo.toml"]);
+        let for_tests = format!("{stats}[dev-dependencies]\nstampede-known-server = {{}}\n");
+        assert_eq!(wrong(&for_tests), none);
+        assert_eq!(wrong("[dependencies]\nserde = {}\n"), [PAGE], "the table says more");
+        assert_eq!(wrong_dependencies("stampede-new", ""), ["crates/x/Cargo.toml"]);
     }
 
     #[test]
-    fn stats_uses_none_of_our_crates_in_any_notation() {
-        let stats = "crates/stats/Cargo.toml";
-        assert_eq!(wrong_dependencies(stats, "[dependencies]\nserde = {}\n"), 0);
-        assert_eq!(wrong_dependencies(stats, "[dependencies.stampede-load]\npath = \"x\"\n"), 1);
-        assert_eq!(
-            wrong_dependencies(stats, "[dependencies]\nstampede-load.workspace = true\n"),
-            1
-        );
-        assert_eq!(wrong_dependencies(stats, "[build-dependencies]\nstampede-load = {}\n"), 1);
-        let target = "[target.'cfg(unix)'.dependencies]\nstampede-load = {}\n";
-        assert_eq!(wrong_dependencies(stats, target), 1);
-    }
-
-    #[test]
-    fn the_binary_may_use_all() {
-        let manifest = "[dependencies]\nstampede-load = {}\n";
-        assert_eq!(wrong_dependencies("crates/stampede/Cargo.toml", manifest), 0);
+    fn a_dependency_is_found_in_any_notation() {
+        for written in [
+            "[dependencies.stampede-load]\npath = \"x\"\n",
+            "[dependencies]\nstampede-load.workspace = true\n",
+            "[build-dependencies]\nstampede-load = {}\n",
+            "[target.'cfg(unix)'.dependencies]\nstampede-load = {}\n",
+        ] {
+            assert_eq!(wrong_dependencies("stampede-stats", written).len(), 1, "{written}");
+        }
     }
 
     fn wrong_uses(path: &str, text: &str) -> Vec<usize> {
-        right_of_the_store(&Tree::of(&[(path, text)])).iter().map(|f| f.line).collect()
+        limited_sources(&Tree::of(&[(path, text)])).iter().map(|f| f.line).collect()
     }
 
     #[test]
     fn a_report_starts_nothing() {
-        let report = "crates/stampede/src/report/table.rs";
+        let report = "crates/results/src/report/table.rs";
         assert_eq!(wrong_uses(report, "use std::fmt;\nuse std::process::Command;\n"), [2]);
         assert_eq!(wrong_uses(report, "let s = std::net::TcpStream::connect(a);\n"), [1]);
         assert_eq!(wrong_uses(report, "use std::{\n    fmt,\n    net::{TcpStream},\n};\n"), [3]);
         assert_eq!(wrong_uses(report, "use std::{fmt, process};\n"), [1]);
-        assert_eq!(wrong_uses("crates/stampede/src/store.rs", "use std::net::X;\n"), [1]);
+        assert_eq!(wrong_uses("crates/model/src/record.rs", "use std::fs::File;\n"), [1]);
+        assert_eq!(wrong_uses("crates/model/src/load.rs", "use std::net::IpAddr;\n"), [0; 0]);
     }
 
     #[test]
     fn other_crates_tests_and_comments_are_exempt() {
         let code = "use std::process::Command;\n";
-        assert_eq!(wrong_uses("crates/stampede/src/runtime/mod.rs", code), [] as [usize; 0]);
-        assert_eq!(wrong_uses("crates/stampede/src/storefront.rs", code), [] as [usize; 0]);
-        let report = "crates/stampede/src/report/mod.rs";
-        assert_eq!(wrong_uses(report, "// std::process is not for us\n"), [] as [usize; 0]);
+        assert_eq!(wrong_uses("crates/stack/src/start.rs", code), [0; 0]);
+        let report = "crates/results/src/report/mod.rs";
+        assert_eq!(wrong_uses(report, "// std::process is not for us\n"), [0; 0]);
         let tested = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use std::process::Command;\n}\n";
-        assert_eq!(wrong_uses(report, tested), [] as [usize; 0]);
-        assert_eq!(
-            wrong_uses(report, "fn f() { a::process(); std::network::x(); }\n"),
-            [] as [usize; 0]
-        );
+        assert_eq!(wrong_uses(report, tested), [0; 0]);
+        assert_eq!(wrong_uses(report, "fn f() { a::process(); std::network::x(); }\n"), [0; 0]);
     }
 }

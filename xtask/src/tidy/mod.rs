@@ -47,7 +47,7 @@ const RULES: &[Rule] = &[
     words::banned,
     crates::lints,
     crates::dependencies,
-    crates::right_of_the_store,
+    crates::limited_sources,
     directories::runtimes,
     links::relative,
     errors::typed,
