@@ -72,11 +72,14 @@ test: ## Install what tests need, then run everything: format, lints, house rule
 	@if command -v npm >/dev/null; then scripts/install-packages page; fi
 	@$(RUST) cargo xtask ci
 
+# The crates that have sentences.
+CODED := stampede stampede-model stampede-plan stampede-results stampede-stack stampede-check
+
 # A build that prints the code of each fact and error in place of its sentence. So no passing test
 # depends on a wording.
 .PHONY: test-codes
 test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
-	@$(RUST) cargo test --locked --package stampede --features codes-for-text --lib --tests --no-fail-fast
+	@$(RUST) cargo test --locked $(CODED:%=--package %) --features stampede/codes-for-text --lib --tests --no-fail-fast
 
 .PHONY: test-all
 test-all: test test-codes ## Everything: `test` and `test-codes`
