@@ -1,36 +1,109 @@
-//! Runs all checks that a change must pass, the ones that fail soonest first.
+//! Runs the checks that a change must pass, the ones that fail soonest first.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::error::{ChoreError, Need, succeeded};
+use crate::programs::{self, Program, Results};
 use crate::{report_ui, workers, xdebug};
+
+/// How much is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Format, lints and unit tests.
+    Check,
+    /// One example of each kind of test.
+    Test,
+    /// Everything.
+    All,
+}
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
 const PROGRAM: &[&str] = &["build", "--package", "stampede", "--locked"];
-// The tests come last, so that their output is at the end, where people look. Documentation tests
-// are left out: there are none, and their empty result would be the last line.
-const TESTS: &[&str] =
-    &["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--no-fail-fast"];
+const UNIT_TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins"];
+/// Documentation tests are left out: there are none.
+const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
+/// The reason of tests that only [`Tier::All`] runs begins with this word.
+const LONG: &str = "long";
+/// Long tests that are started together, before the time is looked at again.
+const TOGETHER: usize = 4;
 
-/// Runs all checks, and stops at the first that fails.
+/// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
+/// `within`: long tests are started only up to this time after the start.
 ///
 /// # Errors
-/// Names the check that failed.
-pub fn run(root: &Path, tidy: impl Fn() -> Result<(), ChoreError>) -> Result<(), ChoreError> {
-    cargo(root, FORMAT, &[])?;
+/// Names the step that failed.
+pub fn run(
+    root: &Path,
+    tier: Tier,
+    within: Option<Duration>,
+    tidy: impl Fn() -> Result<(), ChoreError>,
+) -> Result<(), ChoreError> {
+    let began = Instant::now();
+    cargo(root, FORMAT)?;
     announce("tidy");
     tidy()?;
-    cargo(root, LINTS, &[])?;
+    cargo(root, LINTS)?;
+    if tier == Tier::Check {
+        return cargo(root, UNIT_TESTS);
+    }
     report_ui::check(root)?;
     php_library(root)?;
-    cargo(root, PROGRAM, &[])?;
+    cargo(root, PROGRAM)?;
     announce("RoadRunner, FrankenPHP and Xdebug");
     let mut made = workers::build(root)?;
     made.extend(xdebug::find_or_fetch(root));
-    cargo(root, TESTS, &made)
+    let programs = build_tests(root)?;
+    let mut results = Results::default();
+    for program in &programs {
+        programs::run(program, &[], &made, &mut results)?;
+    }
+    if tier == Tier::All {
+        let is_over = || within.is_some_and(|within| began.elapsed() > within);
+        run_long(&programs, &made, &mut results, is_over)?;
+    }
+    let times = report_ui::target(root).join("test-times.txt");
+    std::fs::write(times, results.times())?;
+    println!("{}", results.summary());
+    match results.has_failed() {
+        true => Err(ChoreError::TestsFailed),
+        false => Ok(()),
+    }
+}
+
+/// Runs the long tests until the time is over.
+fn run_long(
+    programs: &[Program],
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+    is_over: impl Fn() -> bool,
+) -> Result<(), ChoreError> {
+    for program in programs {
+        for together in results.long(program, LONG).chunks(TOGETHER) {
+            if is_over() {
+                return Ok(());
+            }
+            programs::run(program, together, env, results)?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds all test programs.
+fn build_tests(root: &Path) -> Result<Vec<Program>, ChoreError> {
+    announce(&TESTS.join(" "));
+    let output = Command::new(cargo_program())
+        .args(TESTS)
+        .args(["--no-run", "--message-format", "json-render-diagnostics"])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|source| ChoreError::NotStarted { command: "cargo test".to_owned(), source })?;
+    succeeded("cargo test --no-run", Ok(output.status))?;
+    Ok(programs::programs(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// Runs the tests of `php/`. Without PHPUnit it prints that it skips them; with `CI` set that is an
@@ -50,21 +123,21 @@ fn php_library(root: &Path) -> Result<(), ChoreError> {
     }
 }
 
-fn cargo(root: &Path, arguments: &[&str], env: &[(&str, PathBuf)]) -> Result<(), ChoreError> {
+fn cargo(root: &Path, arguments: &[&str]) -> Result<(), ChoreError> {
     announce(&arguments.join(" "));
-    // The cargo that runs this program, not the first one in PATH.
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ran = Command::new(&program)
-        .args(arguments)
-        .envs(env.iter().map(|(name, path)| (name, path)))
-        .current_dir(root)
-        .status();
+    let program = cargo_program();
+    let ran = Command::new(&program).args(arguments).current_dir(root).status();
     match ran {
         Err(source) => {
             Err(ChoreError::NotStarted { command: program.display().to_string(), source })
         }
         ran => succeeded(&format!("cargo {}", arguments.join(" ")), ran),
     }
+}
+
+/// The cargo that runs this program, not the first one in PATH.
+fn cargo_program() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 
 fn announce(what: &str) {

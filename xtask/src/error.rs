@@ -37,6 +37,8 @@ pub enum ChoreError {
     StalePage,
     /// `stampede install` did not make all runtimes, and said why.
     NotMade,
+    /// Tests failed; they were named before.
+    TestsFailed,
     /// Files break the rules of STYLE.md.
     Untidy {
         /// The number of findings.
@@ -89,6 +91,7 @@ impl fmt::Display for ChoreError {
             ChoreError::NotMade => {
                 f.write_str("RoadRunner or FrankenPHP could not be made, see above")
             }
+            ChoreError::TestsFailed => f.write_str("tests failed, see above"),
             ChoreError::Untidy { findings, files } => {
                 write!(f, "tidy found {findings} things in {files} files")
             }

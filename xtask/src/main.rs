@@ -3,6 +3,7 @@
 mod ci;
 mod error;
 mod picture;
+mod programs;
 mod report_ui;
 mod tidy;
 mod tree;
@@ -11,14 +12,18 @@ mod xdebug;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use ci::Tier;
 use error::ChoreError;
 
 const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   tidy      check the house rules that no other tool checks (see STYLE.md)
-  ci        everything: format, lints, tidy, the report's page, tests
+  check     format, lints, tidy, unit tests
+  ci        the same, the report's page, PHP, and one example of each kind of test
+  all       the same, and every other test; `all 75m` starts no long test after 75 minutes
   report-ui build the report's page from report-ui/ into the source
   picture   standard input, a terminal's text, as SVG on standard output";
 
@@ -26,7 +31,12 @@ fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     let result = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
-        ["ci"] => ci::run(&root(), tidy),
+        ["check"] => ci::run(&root(), Tier::Check, None, tidy),
+        ["ci"] => ci::run(&root(), Tier::Test, None, tidy),
+        ["all"] => ci::run(&root(), Tier::All, None, tidy),
+        ["all", minutes] if minutes_of(minutes).is_some() => {
+            ci::run(&root(), Tier::All, minutes_of(minutes), tidy)
+        }
         ["report-ui"] => report_ui::build(&root()),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))
@@ -47,6 +57,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A number of minutes: `75m`.
+fn minutes_of(text: &str) -> Option<Duration> {
+    let minutes: u64 = text.strip_suffix('m')?.parse().ok()?;
+    Some(Duration::from_secs(60 * minutes))
 }
 
 /// The workspace's directory: the parent of this crate's directory.

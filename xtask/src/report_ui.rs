@@ -82,6 +82,7 @@ fn chromium() -> Option<PathBuf> {
     named.into_iter().chain(usual.map(PathBuf::from)).find(|path| path.is_file())
 }
 
-fn target(root: &Path) -> PathBuf {
+/// The directory that cargo builds into.
+pub fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }

@@ -3,10 +3,10 @@
 //! is alone in its program, because the limit belongs to the process.
 
 #[allow(dead_code, reason = "what its other users need")]
-#[path = "certified/mod.rs"]
+#[path = "it/certified/mod.rs"]
 mod certified;
 #[allow(dead_code, reason = "what its other users need")]
-#[path = "played/mod.rs"]
+#[path = "it/played/mod.rs"]
 mod played;
 
 use std::io::{self, Write};

@@ -2,10 +2,13 @@
 //! memory. It is alone in its program, because all three belong to the process.
 #![allow(clippy::duplicate_mod, reason = "servers of both kinds share their loads")]
 
+#[path = "it/bad/mod.rs"]
 mod bad;
 #[allow(dead_code, reason = "what its other users need")]
+#[path = "it/certified/mod.rs"]
 mod certified;
 #[allow(dead_code, reason = "what its other users need")]
+#[path = "it/played/mod.rs"]
 mod played;
 
 use std::alloc::{GlobalAlloc, Layout, System};

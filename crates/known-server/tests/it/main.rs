@@ -1,0 +1,4 @@
+//! Tests that the servers behave as described.
+
+mod known;
+mod null;

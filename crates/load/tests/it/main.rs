@@ -1,0 +1,18 @@
+//! Tests of the generator with real sockets. Tests that change the whole process (its limits, its
+//! allocator) are programs of their own beside this one.
+#![allow(clippy::duplicate_mod, reason = "the same tests run with both engines")]
+
+mod answers;
+mod bad_fastcgi;
+mod bad_tls;
+mod corpus;
+mod early_tls;
+mod engine_appends;
+mod engine_choice;
+mod engine_ends;
+mod engine_stamps;
+mod loopback;
+mod no_ports;
+mod tls;
+mod traffic;
+mod uring;

@@ -1,0 +1,65 @@
+//! Tests of the whole program from the outside, and of what its crates do together: real runtimes,
+//! real sockets, real files. One module per subject.
+
+#[macro_use]
+mod words;
+
+mod against;
+mod apps;
+mod bench_support;
+mod breaking;
+mod capacity;
+mod cases;
+mod charts;
+mod check;
+mod check_again;
+mod check_others;
+mod check_requests;
+mod check_state;
+mod cold;
+mod common;
+mod compare;
+mod corpus;
+mod database;
+mod deployed;
+mod detect;
+mod diff;
+mod ends;
+mod expectations;
+mod external;
+mod external_support;
+mod fair;
+mod fair_support;
+mod fire;
+mod fire_fastcgi;
+mod formats;
+mod get;
+mod init;
+mod install;
+mod keeper;
+mod keeper_kill;
+mod keeper_support;
+mod monitor;
+mod outside;
+mod overlay;
+mod own_app;
+mod page;
+mod plan;
+mod published;
+mod report;
+mod report_fixture;
+mod rounds;
+mod runtime_docs;
+mod runtime_messages;
+mod runtime_real;
+mod runtime_settings;
+mod serve;
+mod store;
+mod summary;
+mod tune;
+mod up;
+mod why;
+mod why_alone;
+mod why_memory;
+mod workers;
+mod written;

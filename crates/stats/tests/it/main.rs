@@ -1,0 +1,4 @@
+//! Checks promises of the statistics in simulated runs.
+
+mod baseline;
+mod simulated;

@@ -1,0 +1,283 @@
+//! Runs test programs, and tells afterwards what took longest, what was skipped and what did not
+//! run.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::error::ChoreError;
+
+/// A test program, as cargo built it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Crate and target: `stampede it`.
+    pub name: String,
+    executable: PathBuf,
+    /// Directory of the crate, where cargo would start it.
+    directory: PathBuf,
+}
+
+/// What the runs so far have shown.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Each test that ran, with its time.
+    times: Vec<(Duration, String)>,
+    failed: Vec<String>,
+    /// Lines of tests that skipped something, with their programs.
+    skipped: BTreeSet<String>,
+    /// Tests that no run has started yet, by program, with the reason that their attribute gives.
+    ignored: BTreeMap<String, Vec<(String, String)>>,
+    passed: usize,
+}
+
+impl Results {
+    /// Whether a test failed.
+    pub fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// The ignored tests of a program whose reason begins with `tier`.
+    pub fn long(&self, program: &Program, tier: &str) -> Vec<String> {
+        let of_program = self.ignored.get(&program.name).into_iter().flatten();
+        of_program.filter(|(_, why)| why.starts_with(tier)).map(|(test, _)| test.clone()).collect()
+    }
+
+    /// The time of every test, the longest first.
+    pub fn times(&self) -> String {
+        let mut times = self.times.clone();
+        times.sort_by(|a, b| b.cmp(a));
+        let line =
+            |(time, test): &(Duration, String)| format!("{:>7.1} s  {test}\n", time.as_secs_f64());
+        times.iter().map(line).collect()
+    }
+
+    /// The results in words.
+    pub fn summary(&self) -> String {
+        let mut text = "\n== the ten slowest tests\n".to_owned();
+        self.times().lines().take(10).for_each(|line| text += &format!("{line}\n"));
+        section(&mut text, "skipped", self.skipped.iter());
+        let not_run = self.ignored.iter().flat_map(|(program, tests)| {
+            tests.iter().map(move |(test, why)| format!("{program} {test}: {why}"))
+        });
+        section(&mut text, "did not run", not_run);
+        section(&mut text, "failed", self.failed.iter());
+        text + &format!("\n{} tests passed, {} failed\n", self.passed, self.failed.len())
+    }
+}
+
+fn section(text: &mut String, title: &str, lines: impl Iterator<Item = impl AsRef<str>>) {
+    let lines: Vec<_> = lines.collect();
+    if !lines.is_empty() {
+        *text += &format!("\n== {title}: {}\n", lines.len());
+        lines.iter().for_each(|line| *text += &format!("  {}\n", line.as_ref()));
+    }
+}
+
+/// Reads the messages of `cargo test --no-run --message-format=json`.
+pub fn programs(messages: &str) -> Vec<Program> {
+    let built = messages.lines().filter_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let executable = message["executable"].as_str()?;
+        let is_test = message["profile"]["test"] == true;
+        let directory = Path::new(message["manifest_path"].as_str()?).parent()?;
+        let (krate, target) =
+            (directory.file_name()?.to_str()?, message["target"]["name"].as_str()?);
+        is_test.then(|| Program {
+            name: format!("{krate} {target}"),
+            executable: executable.into(),
+            directory: directory.into(),
+        })
+    });
+    built.collect()
+}
+
+/// Runs tests of a program and prints their lines as they end. `only`: these tests, ignored ones
+/// too; empty: all that are not ignored.
+///
+/// # Errors
+/// The program does not start.
+pub fn run(
+    program: &Program,
+    only: &[String],
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+) -> Result<(), ChoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut command = Command::new(&program.executable);
+    command.current_dir(&program.directory).envs(env.iter().map(|(name, path)| (name, path)));
+    command.args(["--show-output", "--test-threads", &threads.to_string()]);
+    if !only.is_empty() {
+        command.args(["--include-ignored", "--exact"]).args(only);
+    }
+    let waiting = listed(program, only)?;
+    eprintln!("== {} ({})", program.name, waiting.len());
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|source| ChoreError::NotStarted { command: program.name.clone(), source })?;
+    let mut reader = LineReader::new(&program.name, waiting, threads);
+    let began = Instant::now();
+    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).split(b'\n')) {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        if reader.read(&line, began.elapsed(), results) {
+            println!("{line}");
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() && !reader.has_failed {
+        results.failed.push(format!("{} as a whole: {status}", program.name));
+    }
+    Ok(())
+}
+
+/// The tests in the order in which the program starts them.
+fn listed(program: &Program, only: &[String]) -> Result<VecDeque<String>, ChoreError> {
+    let output = Command::new(&program.executable)
+        .current_dir(&program.directory)
+        .args(["--list", "--format", "terse"])
+        .output()
+        .map_err(|source| ChoreError::NotStarted { command: program.name.clone(), source })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    let is_asked = |test: &&str| only.is_empty() || only.iter().any(|one| one == test);
+    Ok(tests.filter(is_asked).map(str::to_owned).collect())
+}
+
+/// Reads the lines of one program.
+///
+/// A line comes when its test ends. Tests start in the order of the list, as many at once as there
+/// are threads, so the end of one is the start of the next.
+struct LineReader<'a> {
+    program: &'a str,
+    waiting: VecDeque<String>,
+    running: BTreeMap<String, Duration>,
+    threads: usize,
+    /// Whether the output of tests that passed is being read, which nobody wants to see again.
+    in_successes: bool,
+    has_failed: bool,
+}
+
+impl LineReader<'_> {
+    fn new(program: &str, waiting: VecDeque<String>, threads: usize) -> LineReader<'_> {
+        let running = BTreeMap::new();
+        LineReader { program, waiting, running, threads, in_successes: false, has_failed: false }
+    }
+
+    /// Takes a line that came after `at`. Returns whether it is to be printed.
+    fn read(&mut self, line: &str, at: Duration, results: &mut Results) -> bool {
+        if let Some((test, outcome)) = ended(line) {
+            self.end(test, outcome, at, results);
+            return true;
+        }
+        match line {
+            "successes:" => self.in_successes = true,
+            "failures:" => self.in_successes = false,
+            _ if line.starts_with("test result:") => self.in_successes = false,
+            _ => {}
+        }
+        if let Some(what) = line.strip_prefix("SKIPPED: ") {
+            results.skipped.insert(format!("{}: {what}", self.program));
+        }
+        !self.in_successes && !line.is_empty()
+    }
+
+    fn end(&mut self, test: &str, outcome: &str, at: Duration, results: &mut Results) {
+        self.start(Duration::ZERO);
+        if let Some(why) = outcome.strip_prefix("ignored") {
+            self.waiting.retain(|one| one != test);
+            self.running.remove(test);
+            let why = why.trim_start_matches(", ").to_owned();
+            let of_program = results.ignored.entry(self.program.to_owned()).or_default();
+            of_program.push((test.to_owned(), why));
+        } else {
+            let name = format!("{} {test}", self.program);
+            if let Some(began) = self.running.remove(test) {
+                results.times.push((at.saturating_sub(began), name.clone()));
+            }
+            if let Some(tests) = results.ignored.get_mut(self.program) {
+                tests.retain(|(one, _)| one != test);
+            }
+            match outcome {
+                "ok" => results.passed += 1,
+                _ => {
+                    self.has_failed = true;
+                    results.failed.push(name);
+                }
+            }
+        }
+        self.start(at);
+    }
+
+    fn start(&mut self, at: Duration) {
+        while self.running.len() < self.threads
+            && let Some(next) = self.waiting.pop_front()
+        {
+            self.running.insert(next, at);
+        }
+    }
+}
+
+/// A line that says how a test ended: its name and the outcome.
+fn ended(line: &str) -> Option<(&str, &str)> {
+    let (test, outcome) = line.strip_prefix("test ")?.split_once(" ... ")?;
+    let is_known = outcome == "ok" || outcome == "FAILED" || outcome.starts_with("ignored");
+    is_known.then_some((test.trim_end_matches(" - should panic"), outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_test_begins_when_another_ends() {
+        let waiting = ["a", "b", "c", "d"].map(str::to_owned).into();
+        let mut reader = LineReader::new("x it", waiting, 2);
+        let mut results = Results::default();
+        let seconds = Duration::from_secs;
+        let mut read = |line: &str, at| reader.read(line, seconds(at), &mut results);
+        assert!(read("test d ... ignored, long: a minute", 0));
+        assert!(read("test b ... ok", 2));
+        assert!(read("test a ... ok", 5));
+        assert!(read("test c ... FAILED", 9));
+        assert!(!read("successes:", 9));
+        assert!(!read("SKIPPED: no nginx here", 9));
+        assert!(read("failures:", 9));
+        let mut times = results.times.clone();
+        times.sort();
+        let named = |(time, test): &(Duration, String)| (time.as_secs(), test.clone());
+        let times: Vec<_> = times.iter().map(named).collect();
+        let expected = [(2, "x it b"), (5, "x it a"), (7, "x it c")];
+        assert_eq!(times, expected.map(|(time, test)| (time, test.to_owned())));
+        assert_eq!(results.failed, ["x it c"]);
+        assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
+        let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
+        assert_eq!(results.long(&program, "long"), ["d"]);
+        assert_eq!(results.long(&program, "by hand"), [] as [String; 0]);
+        let summary = results.summary();
+        assert!(summary.contains("    7.0 s  x it c\n"), "{summary}");
+        assert!(summary.contains("did not run: 1\n  x it d: long: a minute\n"), "{summary}");
+        assert!(summary.ends_with("\n2 tests passed, 1 failed\n"), "{summary}");
+    }
+
+    #[test]
+    fn programs_are_read_from_cargos_messages() {
+        let message = |test: bool, executable: &str| {
+            format!(
+                "{{\"reason\": \"compiler-artifact\", \"manifest_path\": \"/w/crates/load/Cargo.toml\", \
+                 \"target\": {{\"name\": \"it\"}}, \"profile\": {{\"test\": {test}}}, \
+                 \"executable\": {executable}}}\n"
+            )
+        };
+        let text = message(true, "\"/t/it-1\"") + &message(true, "null") + "no JSON\n";
+        let expected = Program {
+            name: "load it".to_owned(),
+            executable: "/t/it-1".into(),
+            directory: "/w/crates/load".into(),
+        };
+        assert_eq!(programs(&(text + &message(false, "\"/t/x\""))), [expected]);
+    }
+}
