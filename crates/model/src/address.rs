@@ -34,6 +34,7 @@ impl fmt::Display for ChosenAddress {
     }
 }
 
+/// Joins a list for a sentence: `a`, `a and b`, `a, b and c`.
 fn listed(all: &[String]) -> String {
     match all {
         [] => String::new(),

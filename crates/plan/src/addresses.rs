@@ -110,8 +110,6 @@ pub fn is_here(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// Joins a list for a sentence: `a`, `a and b`, `a, b and c`.
-
 /// The longest wait for one address. Linux sends the SYN again after a second (tcp(7)), so a longer
 /// wait finds little more.
 const EACH_WITHIN: Duration = Duration::from_secs(1);

@@ -18,6 +18,7 @@ use stampede_plan::addresses::shown;
 use stampede_plan::model::LoadChoice;
 use stampede_results::summary::judge::judge_load;
 use stampede_results::summary::model::{ExpectedOutcome, Figure, LoadModel};
+use stampede_results::summary::of_load;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
@@ -299,8 +300,7 @@ impl Report {
         let scheduled = result.scheduled.as_secs_f64();
         let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
         let mut lower_bounds = times.lower_bounds;
-        let limited =
-            stampede_results::summary::of_load(record, &result.times, model).throughput_per_second;
+        let limited = of_load(record, &result.times, model).throughput_per_second;
         if matches!(limited, Figure::AtLeast(_)) {
             lower_bounds.push("throughput_per_s".to_owned());
         }
