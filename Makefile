@@ -65,12 +65,20 @@ build: ## Build the release binary
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
 	@echo "built: $(STAMPEDE)"
 
+.PHONY: check
+check: ## Format, lints, house rules, unit tests
+	@$(RUST) --components true
+	@$(RUST) cargo xtask check
+
 .PHONY: test
-test: ## Install what tests need, then run everything: format, lints, house rules, tests
+test: test-packages ## Install what tests need, then run one example of each kind of test
+	@$(RUST) cargo xtask ci
+
+.PHONY: test-packages
+test-packages:
 	@$(RUST) --components true
 	@scripts/install-packages test
 	@if command -v npm >/dev/null; then scripts/install-packages page; fi
-	@$(RUST) cargo xtask ci
 
 # The crates that have sentences.
 CODED := stampede stampede-model stampede-plan stampede-results stampede-stack stampede-check
@@ -81,8 +89,11 @@ CODED := stampede stampede-model stampede-plan stampede-results stampede-stack s
 test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
 	@$(RUST) cargo test --locked $(CODED:%=--package %) --features stampede/codes-for-text --lib --tests --no-fail-fast
 
+# `make test-all WITHIN=75m` starts no long test after 75 minutes, and leaves `test-codes` out.
 .PHONY: test-all
-test-all: test test-codes ## Everything: `test` and `test-codes`
+test-all: test-packages ## Every test, the long ones too, and `test-codes`
+	@$(RUST) cargo xtask all $(WITHIN)
+	@if [[ -z "$(WITHIN)" ]]; then $(MAKE) test-codes; else echo "did not run: make test-codes"; fi
 
 # Does not depend on `build`: `sudo make install` must not build as root what `make build` built.
 .PHONY: install

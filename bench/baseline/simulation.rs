@@ -1,7 +1,7 @@
 //! Simulates runs that are compared with a baseline, to count how often intervals and words are
 //! right.
 //!
-//! The simulated truth is known, so each answer can be checked. `crates/stats/tests/baseline.rs`
+//! The simulated truth is known, so each answer can be checked. `crates/stats/tests/it/baseline.rs`
 //! counts few runs in every test run; `bench/baseline/main.rs` counts many and prints tables.
 
 use stampede_stats::baseline::{Comparison, Relation, RoundsNeeded, with_baseline};

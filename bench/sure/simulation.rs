@@ -1,5 +1,5 @@
 //! Simulates runs whose truth is known, to count whether `compare`, estimates and `rounds: auto`
-//! keep their promises. `crates/stats/tests/simulated.rs` counts 2 000 runs of each kind in every
+//! keep their promises. `crates/stats/tests/it/simulated.rs` counts 2 000 runs of each kind in every
 //! test run; `bench/sure/main.rs` counts 100 000 and prints tables.
 
 use stampede_stats::baseline::Relation;
