@@ -6,7 +6,7 @@ use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{CpuSharing, EngineChoice, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
@@ -71,7 +71,7 @@ fn load_result(url: &str, model: Model, engine: &str, paths: &[String]) -> LoadR
         cpu_sharing: CpuSharing::Exclusive,
         ..Load::new(Address::Tcp(address), model, requests)
     };
-    run_load(&load, &Stop::default(), &mut Quiet).expect("a load")
+    InProcess.run(&load, &Stop::default(), &mut Quiet).expect("a load")
 }
 
 struct Quiet;

@@ -7,6 +7,7 @@ use std::path::Path;
 use stampede_linux::interrupt;
 use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
+use stampede_load::{Generator as _, InProcess};
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::words;
 use stampede_plan::model::RuntimeChoice;
@@ -279,7 +280,7 @@ fn send_block(
         check: Check { statuses: STATUSES.collect(), ..Check::default() },
         ..Load::new(target, Model::Closed { concurrency: 1, until }, rotated)
     };
-    match stampede_load::run_load(&load, &Stop::from(interrupt::new_flag()), &mut IgnoreSeconds) {
+    match InProcess.run(&load, &Stop::from(interrupt::new_flag()), &mut IgnoreSeconds) {
         Ok(result) => {
             let failed = result.counts.failed_total();
             BlockResult { sent: result.counts.ok + failed, failed }

@@ -13,6 +13,7 @@ mod collector;
 mod driver;
 pub mod engine;
 pub mod example;
+mod generator;
 mod index_list;
 pub mod open_files;
 pub mod outcome;
@@ -24,6 +25,7 @@ mod sched;
 pub mod spec;
 pub mod traffic;
 
+pub use generator::{Generator, InProcess};
 pub use report::{Listener, LoadResult};
-pub use run::{LoadError, run_load};
+pub use run::LoadError;
 pub use spec::Load;

@@ -80,23 +80,8 @@ pub enum LoadError {
     LoadTraffic(#[from] TrafficError),
 }
 
-/// Runs a load and returns its results. Blocks until its last request has ended. That takes as long
-/// as the schedule, plus one timeout for waiting requests, plus one for requests in flight.
-/// `listener` is called from this thread, once a second.
-///
-/// Runs one pinned load thread per CPU of `load.cpus`, or `load.threads` unpinned ones. Due times,
-/// `max_in_flight`, users and requests are divided among them evenly. Fewer threads run where there
-/// is less to divide.
-///
-/// Raises the soft limit of open files if it is too low for the connections ([`open_files`]).
-/// Processes that are started later inherit it.
-///
-/// # Errors
-/// Nothing was sent: [`LoadError`] says why.
-///
-/// # Panics
-/// When a load thread panics, which is a bug of ours.
-pub fn run_load(
+/// See [`InProcess`](crate::InProcess).
+pub(crate) fn run_load(
     load: &Load,
     stop: &Stop,
     listener: &mut dyn Listener,

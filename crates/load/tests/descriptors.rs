@@ -20,7 +20,7 @@ use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
@@ -55,7 +55,7 @@ fn load_result(
     let way = (Kind::Closed, ConnectionHabit::PerRequest);
     let model = Model::Closed { concurrency: 3, until: Until::Requests(REQUESTS) };
     let load = Load { model, ..played::load(&server, wire.clone(), request, way, LONG) };
-    let result = run_load(&load, &Stop::default(), &mut NoListener).unwrap();
+    let result = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap();
     let counts = result.counts;
     let all = if counts_as == "ok" { counts.ok } else { counts.failed[counts_as] };
     assert_eq!(all, REQUESTS, "{counts_as}: {counts:?}");

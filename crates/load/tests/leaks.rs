@@ -27,7 +27,7 @@ use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{Rule, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, run_load};
+use stampede_load::{Generator as _, InProcess, Listener};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::stop::Stop;
@@ -196,7 +196,7 @@ fn http() {
             let server = KnownServer::start(Behaviour::answering(case.answer.clone())).unwrap();
             let mut load = load(address(&server), kind, habit, timeout);
             load.check.rules = rules.to_vec();
-            let counts = run_load(&load, &Stop::default(), &mut NoListener).unwrap().counts;
+            let counts = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap().counts;
             let ended = counts.ok + counts.failed_total() + counts.dropped;
             assert_eq!(counts.planned, ended, "{}, {}", case.name, case.counts_as);
         }

@@ -4,7 +4,7 @@
 use rustix::process::{Resource, Rlimit, setrlimit};
 use stampede_known_server::{Accept, Behaviour, KnownServer};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
@@ -29,7 +29,7 @@ fn running_out_of_file_descriptors_is_an_outcome() {
     let get = Request::build("GET", "/", &[], b"", habits, None).unwrap();
     let timeout = Nanos::from_millis(300);
     let load = Load { timeout, ..Load::new(Address::Tcp(address), model, [get]) };
-    let counts = run_load(&load, &Stop::default(), &mut NoListener).unwrap().counts;
+    let counts = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap().counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped);
     let kinds: Vec<&str> = counts.failed.keys().map(String::as_str).collect();
     assert_eq!((counts.planned, kinds), (100, vec!["net:no-file", "net:timeout"]));

@@ -17,7 +17,7 @@ use stampede_known_server::{
 };
 use stampede_load::spec::{Check, Rule};
 use stampede_load::traffic::{AnswerShape, Request};
-use stampede_load::{Listener, Load, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
@@ -44,7 +44,7 @@ impl Listener for Seconds {
 /// Runs a load and checks what holds for every load.
 fn load_result(load: &Load, about: &str) -> LoadResult {
     let mut seconds = Seconds::default();
-    let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
+    let result = InProcess.run(load, &Stop::default(), &mut seconds).unwrap();
     let counts = &result.counts;
     let failed = counts.failed_total();
     assert_eq!(counts.planned, REQUESTS, "{about}");
@@ -400,6 +400,6 @@ fn more_rules_than_can_be_counted_are_refused() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
     load.check = Check { rules: rules(&["size > 0"; 33]), ..Check::default() };
-    let error = run_load(&load, &Stop::default(), &mut Seconds::default()).unwrap_err();
+    let error = InProcess.run(&load, &Stop::default(), &mut Seconds::default()).unwrap_err();
     assert_eq!(error.to_string(), "33 checks, 32 is the most");
 }

@@ -15,7 +15,7 @@ use rustls::{StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{EngineChoice, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::stop::Stop;
@@ -79,7 +79,7 @@ fn load_result(address: SocketAddr, engine: EngineChoice) -> LoadResult {
     load.timeout = Nanos::from_secs(20);
     let body = vec![b'x'; BODY_BYTES];
     load.traffic = [Request::build("POST", "/", &[], &body, load.habits, None).unwrap()].into();
-    run_load(&load, &Stop::default(), &mut NoListener).unwrap()
+    InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap()
 }
 
 #[test]

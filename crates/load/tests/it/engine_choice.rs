@@ -6,7 +6,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{EngineChoice, Load, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, LoadError, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, ConnectionHabit, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
@@ -28,7 +28,7 @@ fn load_result(change: impl FnOnce(&mut Load)) -> Result<LoadResult, LoadError> 
     change(&mut load);
     let get = Request::build("GET", "/", &[], b"", load.habits, None).expect("a request");
     load.traffic = [get].into();
-    run_load(&load, &Stop::default(), &mut NoListener)
+    InProcess.run(&load, &Stop::default(), &mut NoListener)
 }
 
 fn concurrency(concurrency: u32) -> Model {

@@ -13,7 +13,7 @@ use stampede_known_server::{
 };
 use stampede_load::spec::{Check, EngineChoice};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadError, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{
     Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
@@ -69,7 +69,7 @@ fn open(schedule: &str) -> Model {
 /// Runs a load and checks what holds for every load.
 fn load_result(load: &Load) -> LoadResult {
     let mut seconds = Seconds(vec![]);
-    let result = run_load(load, &Stop::default(), &mut seconds).unwrap();
+    let result = InProcess.run(load, &Stop::default(), &mut seconds).unwrap();
     always(&result, &seconds.0);
     assert_eq!(result.end, End::Complete);
     let engine = if load.engine == EngineChoice::IoUring { "io_uring" } else { "epoll" };
@@ -326,7 +326,7 @@ fn a_stopped_load_accounts_for_every_request() {
     let server = KnownServer::start(Behaviour::default()).unwrap();
     let load = load(target(&server), open("const(100,60s)"));
     let mut listener = StopAtOnce(Stop::default(), vec![]);
-    let result = run_load(&load, &listener.0.clone(), &mut listener).unwrap();
+    let result = InProcess.run(&load, &listener.0.clone(), &mut listener).unwrap();
     always(&result, &listener.1);
     assert_eq!((result.end, result.counts.planned), (End::Stopped, 6_000));
     assert!(result.counts.dropped > 0 && result.counts.ok > 0);
@@ -335,7 +335,7 @@ fn a_stopped_load_accounts_for_every_request() {
 #[test]
 fn what_cannot_begin_says_why() {
     let nobody = Address::Tcp((Ipv4Addr::LOCALHOST, 1).into());
-    let begin = |load: Load| match run_load(&load, &Stop::default(), &mut Seconds(vec![])) {
+    let begin = |load: Load| match InProcess.run(&load, &Stop::default(), &mut Seconds(vec![])) {
         Ok(result) => panic!("sent {:?}", result.counts),
         Err(error) => error,
     };

@@ -7,7 +7,7 @@ use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::spec::{EngineChoice, Load};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, LoadError, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::stop::Stop;
@@ -44,7 +44,7 @@ fn load_result(concurrency: u32, engine: EngineChoice) -> Option<LoadResult> {
         let load = Load::new(Address::Tcp(address), Model::Closed { concurrency, until }, []);
         let get = Request::build("GET", "/", &[], b"", load.habits, None).unwrap();
         let load = Load { traffic: [get].into(), engine, ..load };
-        match run_load(&load, &Stop::default(), &mut NoListener) {
+        match InProcess.run(&load, &Stop::default(), &mut NoListener) {
             Ok(result) => Some(result),
             Err(LoadError::Engine(_)) if engine == EngineChoice::IoUring => {
                 eprintln!("skipped: io_uring is not allowed here");

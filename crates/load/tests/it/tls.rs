@@ -14,7 +14,7 @@ use rustls::{HandshakeKind, StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
@@ -112,7 +112,7 @@ fn load_result(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> Loa
     load.wire = Wire::Tls(setup);
     load.timeout = Nanos::from_secs(20);
     load.traffic = [Request::build("GET", "/", &[], b"", load.habits, None).unwrap()].into();
-    let result = run_load(&load, &Stop::default(), &mut NoListener).unwrap();
+    let result = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap();
     assert_eq!(result.counts.planned, REQUESTS);
     assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
     result

@@ -9,7 +9,7 @@ use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::outcome::Outcome;
 use stampede_load::report::RequestRecord;
 use stampede_load::traffic::{LoadTraffic, Order, Passes, Request, Tags, TrafficFile};
-use stampede_load::{Listener, Load, LoadError, LoadResult, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
@@ -47,7 +47,7 @@ fn open(schedule: &str) -> Model {
 
 fn load_result(load: &Load) -> (LoadResult, Reported) {
     let mut reported = Reported::default();
-    let result = run_load(load, &Stop::default(), &mut reported).unwrap();
+    let result = InProcess.run(load, &Stop::default(), &mut reported).unwrap();
     let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
     assert_eq!(result.end, End::Complete);
@@ -189,7 +189,7 @@ fn invalid_traffic_is_reported_before_the_first_request() {
         (KnownServer::start(Behaviour::default()).unwrap(), tempfile::tempdir().unwrap());
     let fail = |traffic| {
         let load = Load::new(target(&server), concurrency(1, 1), traffic);
-        let error = run_load(&load, &Stop::default(), &mut Reported::default()).err().unwrap();
+        let error = InProcess.run(&load, &Stop::default(), &mut Reported::default()).err().unwrap();
         (error.to_string(), error.hint(), error)
     };
     let (text, hint, error) = fail(file(directory.path(), "/a\nb\n"));

@@ -12,13 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::counts::{Connections, Counts, End};
+use expectations::Expectations;
+use unknown::known_values;
 
+use crate::counts::{Connections, Counts, End};
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::isolation::{Exit, IsolationRecord};
-pub use crate::record::case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
-use crate::record::expectations::Expectations;
-use crate::record::unknown::known_values;
+
+pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 pub use run::{
     AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, PeakRate, PeakRecord, RunRecord,
 };

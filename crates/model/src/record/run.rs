@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CaseRecord, Expectations, Fact, Look, Notice, Spread};
+use super::{CaseRecord, Expectations, Fact, Look, Notice};
 
 /// The record `run.json`. It is written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]

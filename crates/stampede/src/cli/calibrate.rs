@@ -6,7 +6,7 @@ use stampede_known_server::{Address as Known, Listen, NullServer};
 use stampede_linux::interrupt;
 use stampede_load::spec::{CpuSharing, Load};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, LoadResult};
+use stampede_load::{Generator as _, InProcess, Listener, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
@@ -128,8 +128,7 @@ impl Calibration {
         let get = get.map_err(|error| Failure::new(&error))?;
         let (cpus, cpu_sharing) = (vec![self.load_cpu], self.cpu_sharing);
         let load = Load { traffic: [get].into(), cpus, cpu_sharing, ..load };
-        let result =
-            stampede_load::run_load(&load, &Stop::from(interrupt::new_flag()), &mut NoListener);
+        let result = InProcess.run(&load, &Stop::from(interrupt::new_flag()), &mut NoListener);
         if interrupt::is_requested() {
             return Err(CalibrateError::Interrupted.into());
         }

@@ -1,6 +1,7 @@
 //! Prepares a whole run: checks everything and starts nothing.
 
 use stampede_linux::clock::now;
+use stampede_load::InProcess;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -148,6 +149,7 @@ impl Comparison {
         TrialContext {
             catalogue: &self.catalogue,
             placement,
+            generator: &InProcess,
             load_cpus: &self.places.load_cpus,
             begin: self.plan.begin,
             clock_source: &self.clock_source,

@@ -22,8 +22,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stampede_linux::interrupt;
-use stampede_load::report::LoadResult;
-use stampede_load::spec::Load;
+use stampede_load::{Generator, Load, LoadResult};
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
 use stampede_model::isolation::Exit;
@@ -51,6 +50,8 @@ pub struct TrialContext<'a> {
     pub catalogue: &'a Catalogue,
     /// CPUs and memory of the stack.
     pub placement: &'a Placement,
+    /// What sends the load.
+    pub generator: &'a dyn Generator,
     /// CPUs of the load threads.
     pub load_cpus: &'a [usize],
     /// How the trial begins: after a warm-up, or cold.
@@ -241,7 +242,7 @@ fn load_and_record(
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
         let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
-        stampede_load::run_load(&warm_up, &Stop::from(interrupt::new_flag()), phases)?;
+        ctx.generator.run(&warm_up, &Stop::from(interrupt::new_flag()), phases)?;
     }
     if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);
@@ -255,7 +256,7 @@ fn load_and_record(
         .then(|| queries::per_request(subject, &requests, measured))
         .flatten();
     let asked_before = measured.queries();
-    let (result, resources) = watch::run(&load, measured, directory, phases)?;
+    let (result, resources) = watch::run(ctx.generator, &load, measured, directory, phases)?;
     phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);

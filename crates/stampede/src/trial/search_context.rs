@@ -3,6 +3,7 @@
 //! in the run.
 
 use stampede_linux::clock::now;
+use stampede_load::InProcess;
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
@@ -197,6 +198,7 @@ impl SearchContext {
         let ctx = TrialContext {
             catalogue: &self.catalogue,
             placement: &self.places.placements[0],
+            generator: &InProcess,
             load_cpus: &self.places.load_cpus,
             begin: self.plan.begin,
             clock_source: &self.facts.clock_source,

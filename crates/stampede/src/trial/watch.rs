@@ -4,9 +4,7 @@
 use stampede_linux::interrupt;
 use std::sync::mpsc::{Receiver, channel};
 
-use stampede_load::Listener;
-use stampede_load::report::LoadResult;
-use stampede_load::spec::Load;
+use stampede_load::{Generator, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::sample::ResourceSample;
@@ -25,6 +23,7 @@ use super::{NotMeasured, Phases};
 /// # Errors
 /// The monitor cannot watch, or the load cannot be sent.
 pub fn run(
+    generator: &dyn Generator,
     load: &Load,
     measured: &Measured,
     directory: &mut TrialDirectory,
@@ -51,7 +50,7 @@ pub fn run(
         stop: stop.clone(),
         length: cases::length(&load.model),
     };
-    let result = stampede_load::run_load(load, &stop, &mut listener);
+    let result = generator.run(load, &stop, &mut listener);
     let resources = monitor.finish()?;
     listener.drain();
     Ok((result?, resources))

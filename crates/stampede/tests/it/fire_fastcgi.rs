@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Check, Load};
-use stampede_load::{Listener, run_load};
+use stampede_load::{Generator as _, InProcess, Listener};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
@@ -140,7 +140,7 @@ fn load_result(url: &str, ask: FastCgiRequest<'_>) -> LoadResult {
     let headers = [("Host".to_owned(), target.host.clone())];
     let request = target.request(ask.method, &target.path, &headers, ask.body, load.habits);
     load.traffic = [request.expect("a request")].into();
-    let result = run_load(&load, &Stop::default(), &mut NoListener).expect("a load");
+    let result = InProcess.run(&load, &Stop::default(), &mut NoListener).expect("a load");
     assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
     result
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use stampede_load::spec::{Check, Wire};
 use stampede_load::traffic::Request;
-use stampede_load::{Listener, Load, run_load};
+use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, ConnectionHabit};
 use stampede_model::stop::Stop;
@@ -166,7 +166,7 @@ impl Listener for NoListener {
 /// Runs a load and checks what holds for every load. Returns how many requests counted as what,
 /// `ok` included.
 pub fn counted(server: &ScriptedServer, load: &Load, about: &str) -> BTreeMap<String, u64> {
-    let result = run_load(load, &Stop::default(), &mut NoListener).unwrap();
+    let result = InProcess.run(load, &Stop::default(), &mut NoListener).unwrap();
     let counts = &result.counts;
     assert_eq!(counts.planned, REQUESTS, "{about}");
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{about}");

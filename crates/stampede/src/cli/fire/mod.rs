@@ -22,7 +22,7 @@ use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::spec::Load;
-use stampede_load::{Listener, LoadError};
+use stampede_load::{Generator as _, InProcess, Listener, LoadError};
 use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::event::Phase;
@@ -87,7 +87,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
 }
 
 fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, LoadError> {
-    stampede_load::run_load(load, &Stop::from(interrupt::new_flag()), listener)
+    InProcess.run(load, &Stop::from(interrupt::new_flag()), listener)
 }
 
 /// The results of a measured load.
@@ -116,7 +116,7 @@ fn measure(
         Some(judge) => {
             let stop = Stop::from(interrupt::new_flag());
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
-            let result = stampede_load::run_load(&ready.load, &stop, &mut guard)?;
+            let result = InProcess.run(&ready.load, &stop, &mut guard)?;
             // A criterion that is met only in the last second stopped nothing.
             let reason = guard.reason().filter(|_| result.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));

@@ -1,0 +1,47 @@
+//! What sends a load: threads of this process, or something else that reports the same.
+
+use stampede_model::stop::Stop;
+
+use crate::report::{Listener, LoadResult};
+use crate::run::{self, LoadError};
+use crate::spec::Load;
+
+/// Sends loads.
+pub trait Generator: Sync {
+    /// Runs a load and returns its results. Blocks until its last request has ended. That takes as
+    /// long as the schedule, plus one timeout for waiting requests, plus one for requests in flight.
+    /// `stop` ends it earlier. `listener` is called from this thread, once a second.
+    ///
+    /// # Errors
+    /// Nothing was sent: [`LoadError`] says why.
+    fn run(
+        &self,
+        load: &Load,
+        stop: &Stop,
+        listener: &mut dyn Listener,
+    ) -> Result<LoadResult, LoadError>;
+}
+
+/// Sends from threads of this process.
+///
+/// Runs one pinned load thread per CPU of `load.cpus`, or `load.threads` unpinned ones. Due times,
+/// `max_in_flight`, users and requests are divided among them evenly. Fewer threads run where there
+/// is less to divide.
+///
+/// Raises the soft limit of open files if it is too low for the connections
+/// ([`open_files`](crate::open_files)). Processes that are started later inherit it.
+///
+/// Panics when a load thread panics, which is a bug of ours.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcess;
+
+impl Generator for InProcess {
+    fn run(
+        &self,
+        load: &Load,
+        stop: &Stop,
+        listener: &mut dyn Listener,
+    ) -> Result<LoadResult, LoadError> {
+        run::run_load(load, stop, listener)
+    }
+}
