@@ -71,7 +71,7 @@ check: ## Format, lints, house rules, unit tests
 	@$(RUST) cargo xtask check
 
 .PHONY: test
-test: test-packages ## Install what tests need, then run one example of each kind of test
+test: test-packages ## Install what tests need, then run all tests but the longest
 	@$(RUST) cargo xtask ci
 
 .PHONY: test-packages

@@ -13,7 +13,7 @@ use crate::{report_ui, workers, xdebug};
 pub enum Tier {
     /// Format, lints and unit tests.
     Check,
-    /// One example of each kind of test.
+    /// All tests that are not ignored.
     Test,
     /// Everything.
     All,
