@@ -132,6 +132,15 @@ pub fn number_of(count: u32, thing: &str) -> String {
     }
 }
 
+/// `1 request`, `12 345 requests`, `2 entries`.
+pub fn quantity(number: u64, thing: &str) -> String {
+    match (number, thing.strip_suffix('y')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some(stem)) => format!("{} {stem}ies", count(number)),
+        _ => format!("{} {thing}s", count(number)),
+    }
+}
+
 /// The text, cut to at most `letters` characters. A cut text ends with an ellipsis.
 pub fn cut(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {

@@ -145,14 +145,12 @@ impl fmt::Display for Generator {
                  bug of stampede: please report it"
             ),
             Generator::Clipped { requests } => {
-                write!(f, "{requests} requests took longer than an hour and are counted as an hour")
+                let requests = words::quantity(*requests, "request");
+                write!(f, "{requests} took longer than an hour, counted as an hour")
             }
             Generator::RecordsLost { requests } => {
-                let lost = words::count(*requests);
-                write!(
-                    f,
-                    "{lost} requests are missing in the rows of requests: the disk was too slow"
-                )
+                let lost = words::quantity(*requests, "request");
+                write!(f, "{lost} missing in the rows of requests: the disk was too slow")
             }
             Generator::Failed { cause } => cause.fmt(f),
         }

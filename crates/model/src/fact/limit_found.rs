@@ -388,9 +388,9 @@ impl LimitFound {
             |backlog: u32| format!("listen backlog {}", words::count(backlog.into()));
         Some(match self {
             LimitFound::QueueDropped { listener, backlog, drops } => format!(
-                "backlog: the queue of {listener} ({}) was full, {} connections were dropped",
+                "backlog: the queue of {listener} ({}) was full, {} dropped",
                 backlog_text(*backlog),
-                words::count(*drops)
+                words::quantity(*drops, "connection")
             ),
             LimitFound::QueueFull { listener, backlog, program, times } => {
                 let refused = program.as_ref().map_or(String::new(), |program| {
@@ -403,7 +403,7 @@ impl LimitFound {
                 format!("backlog: {program} was refused {}: {line}", times_text(*times))
             }
             LimitFound::QueueMet { requests } => {
-                format!("backlog: {} requests met a full queue", words::count(*requests))
+                format!("backlog: {} met a full queue", words::quantity(*requests, "request"))
             }
             LimitFound::MachineQueueFull { times } => format!(
                 "backlog: a listen queue of this machine overflowed {}; whose is not known",

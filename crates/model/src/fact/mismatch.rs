@@ -167,10 +167,12 @@ impl fmt::Display for Mismatch {
                 f.write_str("it was already running, so stampede did not set its CPUs or settings")
             }
             Mismatch::Workers { workers, asked } => {
-                write!(f, "it has {workers} workers instead of the {asked} asked for")
+                let workers = words::quantity(u64::from(*workers), "worker");
+                write!(f, "it has {workers} instead of the {asked} asked for")
             }
             Mismatch::WorkersChanged { workers, before } => {
-                write!(f, "it has {workers} workers instead of {before}")
+                let workers = words::quantity(u64::from(*workers), "worker");
+                write!(f, "it has {workers} instead of {before}")
             }
             Mismatch::NotThreadSafe {} => {
                 f.write_str("its PHP is not thread-safe: one thread serves all")

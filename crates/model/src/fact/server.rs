@@ -203,8 +203,9 @@ impl fmt::Display for Unfit {
         match self {
             Unfit::Starves { workers, connections } => write!(
                 f,
-                "keeps a worker busy for each open connection, and has {workers} workers for up to \
-                 {connections} connections"
+                "keeps a worker busy for each open connection, and has {} for up to {}",
+                words::quantity(u64::from(*workers), "worker"),
+                words::quantity(u64::from(*connections), "connection")
             ),
             Unfit::Closes {} => f.write_str("closes every connection after its answer"),
         }
@@ -271,7 +272,8 @@ impl fmt::Display for Server {
                 write!(f, "numbers in the app's answer changed by themselves: {shown}")
             }
             Server::Workers { workers, asked } => {
-                write!(f, "it has {workers} workers instead of the {asked} asked for")
+                let workers = words::quantity(u64::from(*workers), "worker");
+                write!(f, "it has {workers} instead of the {asked} asked for")
             }
             Server::NoTrial {} => f.write_str("no trial of it was finished"),
             _ => self.of_processes(f),

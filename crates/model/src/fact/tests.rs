@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::entry::EntryError;
+use crate::entry::{EntryError, Skip};
 
 fn read<T: Kind>(value: Value) -> Fact<T> {
     serde_json::from_value(value).expect("a fact")
@@ -195,6 +195,8 @@ fn sentences_are_as_they_were() {
             error: EntryError::HeadersWithoutEnd { bytes: 9 },
         }
         .into()),
+        of(Traffic::FileSkipped { entries: 1, why: Skip::NoPath {} }.into()),
+        of(Traffic::FileSkipped { entries: 5, why: Skip::NoPath {} }.into()),
         of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
     ];
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));

@@ -199,7 +199,7 @@ impl Queries {
 
 impl fmt::Display for Queries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the database got {} queries", words::count(self.reached))?;
+        write!(f, "the database got {}", words::quantity(self.reached, "query"))?;
         let least = words::count(self.expected_min);
         let range = match self.expected_max {
             None => format!("{least} or more"),
@@ -251,10 +251,11 @@ impl fmt::Display for Traffic {
                 write!(f, "the database does not tell how many queries reached it: {cause}")
             }
             Traffic::RequestsOver { requests, after_ns } => {
-                let (requests, after) = (words::count(*requests), words::time(*after_ns as f64));
+                let requests = words::quantity(*requests, "request");
+                let after = words::time(*after_ns as f64);
                 write!(
                     f,
-                    "the request file ended after {requests} requests ({after}), before the schedule did"
+                    "the request file ended after {requests} ({after}), before the schedule did"
                 )
             }
             Traffic::NotMet { expectation, found } => match found {
@@ -279,7 +280,7 @@ impl Traffic {
                         "the other connections kept all workers busy; use more workers, or `--keep-alive off`",
                     ),
                     Some(Failure { kind, requests }) => {
-                        write!(f, "{} requests failed as `{kind}`", words::count(*requests))
+                        write!(f, "{} failed as `{kind}`", words::quantity(*requests, "request"))
                     }
                 }
             }
@@ -319,7 +320,7 @@ impl Traffic {
                 )
             }
             Traffic::FileSkipped { entries, why } => {
-                write!(f, "request file: {} entries skipped: {why}", words::count(*entries))
+                write!(f, "request file: {} skipped: {why}", words::quantity(*entries, "entry"))
             }
             Traffic::FileOtherHost { host } => write!(
                 f,

@@ -245,7 +245,7 @@ fn drops_of_a_listen_queue_are_a_backlog() {
         })
     };
     let dropped = listener(1, 2, 5);
-    let words = "backlog: the queue of 127.0.0.1:80 (listen backlog 1) was full, 50 connections were dropped";
+    let words = "backlog: the queue of 127.0.0.1:80 (listen backlog 1) was full, 50 connections dropped";
     assert_eq!(line(&dropped), words);
     assert!(line(&listener(1, 2, 0)).ends_with("(listen backlog 1) was full"));
     assert_eq!(listener(1, 1, 0), [], "one that waits in a queue of one has room");
