@@ -2,20 +2,11 @@
 //! processes wait for it. Each is planted in a real runtime. The counterpart has more room, or only
 //! page cache at the limit.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use crate::common;
 use crate::common::why::WhyRun;
 use crate::common::{Sandbox, skipped};
 
 const MIB: u64 = 1 << 20;
-
-/// Serialises the runs: the time that processes wait for memory is known only for the whole
-/// machine.
-fn alone() -> MutexGuard<'static, ()> {
-    static RUNS: Mutex<()> = Mutex::new(());
-    RUNS.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Runs an app that holds `mb` MiB for `ms` and meanwhile reads a file of `file_mib`, pausing
 /// `pause` microseconds after each MiB. `asks` is the query; each of the `users` has a worker. The
@@ -51,8 +42,7 @@ load: {{rush: {{concurrency: {users}, for: 2s, path: '/?{asks}'}}}}
 runtimes: [{{it: {{use: nginx-fpm, php_ini: {{memory_limit: 1G}}}}}}]
 "
     );
-    let _alone = alone();
-    WhyRun::in_sandbox(sandbox, &plan)
+    WhyRun::alone(sandbox, &plan)
 }
 
 /// Whether the trials had a memory limit; prints it if not.
@@ -93,8 +83,8 @@ fn insufficient_memory_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
     }
-    let alone = alone();
-    let run_result = WhyRun::of(
+    let run_result = WhyRun::alone(
+        Sandbox::new(),
         "app: memory
 warm_up: 0s
 budget: {cpus: 1, memory: 64MiB}
@@ -105,7 +95,6 @@ runtimes:
   - fits: {use: nginx-fpm, workers: 1}
 ",
     );
-    drop(alone);
     if !is_limited(&run_result) {
         return;
     }

@@ -138,9 +138,15 @@ pub fn backlog(facts: &Facts<'_>) -> Option<Diagnosis> {
 }
 
 /// The stack's own queue that was full. If several were, the worst one.
+///
+/// The kernel also counts packets as drops that had nothing to do with the queue. So drops count only
+/// if there were enough requests in flight to fill it.
 pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSample)> {
-    let full =
-        facts.listeners.iter().filter(|(_, one)| one.drops > 0 || one.queued_max > one.backlog);
+    let is_fillable = |one: &ListenerSample| facts.load.in_flight_max > one.backlog;
+    let full = facts
+        .listeners
+        .iter()
+        .filter(|(_, one)| one.drops > 0 && is_fillable(one) || one.queued_max > one.backlog);
     let worst = full.max_by_key(|(_, one)| (one.drops, one.queued_max));
     worst.map(|(name, one)| (*name, one))
 }

@@ -245,12 +245,21 @@ fn drops_of_a_listen_queue_are_a_backlog() {
         })
     };
     let dropped = listener(1, 2, 5);
-    let words = "backlog: the queue of 127.0.0.1:80 (listen backlog 1) was full, 50 connections dropped";
+    let words =
+        "backlog: the queue of 127.0.0.1:80 (listen backlog 1) was full, 50 connections dropped";
     assert_eq!(line(&dropped), words);
     assert!(line(&listener(1, 2, 0)).ends_with("(listen backlog 1) was full"));
     assert_eq!(listener(1, 1, 0), [], "one that waits in a queue of one has room");
     assert_eq!(listener(4096, 100, 0), []);
     assert_eq!(listener(4096, 8, 5), [], "put off until it says something (TCP_DEFER_ACCEPT)");
+    let elsewhere = why(|trial| {
+        let one = ListenerSample { backlog: 4096, queued_max: 8, drops: 5 };
+        every(trial, |row| {
+            row.listeners.insert("127.0.0.1:80".to_owned(), one.clone());
+            row.host.listen_drops = 5;
+        });
+    });
+    assert_eq!(elsewhere, [], "put off, while another program's queue was full");
 }
 
 #[test]
