@@ -42,10 +42,11 @@ fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     }
     let run_result = WhyRun::in_sandbox(
         sleeping(),
-        // PHP-FPM decides once a second whether to start another process.
+        // PHP-FPM decides once a second whether to start another process. That may fall into the
+        // first second of the load, which must then be a small part of it.
         "app: ./app
 warm_up: 3s
-load: {rush: {concurrency: 8, for: 2s, keep_alive: false}}
+load: {rush: {concurrency: 8, for: 6s, keep_alive: false}}
 runtimes:
   - two: {use: nginx-fpm, workers: 2}
   - grows: {use: nginx-fpm, workers: 2, pm: dynamic}
