@@ -1,6 +1,5 @@
 //! Measures what grows over thousands of requests to one worker, and which request makes it grow.
 
-use stampede_model::stop::Stop;
 use std::fmt;
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess};
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_model::stop::Stop;
 use stampede_model::words;
 use stampede_plan::model::RuntimeChoice;
 use stampede_stack::{RuntimeError, WatchMode};

@@ -24,9 +24,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::natural::{Token, tokens};
+use volatile_region::VolatileRegion;
+
 pub use learnt::NondeterminismStore;
 pub use show::Difference;
-use volatile_region::VolatileRegion;
 
 /// What varies in the answers to one request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

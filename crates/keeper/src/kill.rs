@@ -1,14 +1,14 @@
 //! Ends every process of a stack where the kernel does not do so.
 
-use crate::MARKER;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, WaitOptions};
-
 use stampede_linux::process::{self, Identity};
+
+use crate::MARKER;
 
 /// How long the kills may take before they count as failed. A process in uninterruptible sleep
 /// cannot be killed, and nobody should wait for it forever.

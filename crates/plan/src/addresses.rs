@@ -5,11 +5,12 @@
 //! order, and the first that accepts a connection is used. Trying all addresses again for each
 //! request would also measure the addresses that do not answer.
 
-use stampede_model::address::ChosenAddress;
-use stampede_model::load::Address;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant};
+
+use stampede_model::address::ChosenAddress;
+use stampede_model::load::Address;
 
 /// Returns all addresses of a host, each once, in the system's order.
 ///

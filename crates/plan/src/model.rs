@@ -1,16 +1,15 @@
 //! The resolved plan. All defaults are filled in: a `None` here never means "the default".
 
-use stampede_model::app_kind::AppKind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stampede_model::load::{Arrivals, HttpVersion, Model};
-use stampede_model::time::Nanos;
-
+use stampede_model::app_kind::AppKind;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::Notice;
+use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::record::{AgainstRecord, PeakRecord};
+use stampede_model::time::Nanos;
 
 /// A whole comparison.
 #[derive(Clone, Debug)]

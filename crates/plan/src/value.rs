@@ -1,16 +1,14 @@
 //! Converts a node of the tree to a value (a number, size, length of time or name) and checks its
 //! bounds.
 
-use stampede_model::size::parse_size;
 use std::ops::RangeInclusive;
 
 use stampede_model::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
+use stampede_model::size::parse_size;
 use stampede_model::time::Nanos;
 
 use super::error::{Help, Mistake, Place, PlanError, nearest, one_of};
-
 use super::model::Scalar;
-
 use super::tree::{Node, Style, Value, shortened};
 
 /// A map in which all keys are known.

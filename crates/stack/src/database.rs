@@ -1,7 +1,6 @@
 //! Adds a database to any runtime: processes, files and needs from
 //! `runtimes/common/database-<name>.yaml`. Also counts the queries that reached the database.
 
-use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
@@ -17,6 +16,7 @@ use serde_saphyr::Spanned;
 use stampede_keeper::spec::ProcessSpec;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
+use stampede_model::record::DATABASE_ROLE;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;

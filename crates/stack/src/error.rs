@@ -1,9 +1,9 @@
 //! Defines the errors of runtimes and apps, in words, with what the user can do next.
 
-use stampede_model::words;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use stampede_model::words;
 
 use super::database::CountError;
 use super::detect::LOOKED_FOR;

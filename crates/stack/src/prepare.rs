@@ -1,7 +1,6 @@
 //! Turns a choice of the plan into a stack that can be started: finds the programs, chooses a port,
 //! fills the working directory and renders the files.
 
-use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -15,6 +14,7 @@ use serde_json::json;
 use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
 use stampede_linux::fresh;
 use stampede_model::observed::asked_ini;
+use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
 use stampede_model::time::Nanos;
 use stampede_plan::model::RuntimeChoice;

@@ -5,10 +5,10 @@
 //! waited out. Any other answer that repeats comes from the app itself: a longer wait would change
 //! nothing.
 
-use stampede_model::record::DATABASE_ROLE;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use stampede_model::record::DATABASE_ROLE;
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
 

@@ -9,22 +9,22 @@
 
 mod tree;
 
-use stampede_linux::mounts::Mounts;
-use stampede_linux::mounts::Version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, io, thread, time::Duration};
 
-use tree::Tree;
-pub(super) use tree::is_full_root;
-
+use stampede_linux::mounts::Mounts;
+use stampede_linux::mounts::Version;
 use stampede_model::isolation::IsolationRecord;
 
 use super::kill::PATIENCE;
 use super::spec::StackSpec;
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
+use tree::Tree;
+
+pub(super) use tree::is_full_root;
 
 /// Prefix of the directories that stampede creates. It never removes a directory without it.
 pub(super) const PREFIX: &str = "stampede-";

@@ -26,12 +26,12 @@ use crate::recorder::{EndTiming, Recorder, SentRequest};
 use crate::report::RequestRecord;
 use crate::spec::Check;
 use crate::traffic::Tag;
-
-pub(crate) use feed::{Feed, FeedStatus, List, Origin};
 use pace::{Action, ConnectResult};
-pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare, TrafficEnd};
 use pool::{ConnectionState, Pool};
 use requests::{ConnectionUse, InFlightRequest, Progress, RequestsInFlight};
+
+pub(crate) use feed::{Feed, FeedStatus, List, Origin};
+pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare, TrafficEnd};
 pub(crate) use stream::{Batch, BatchQueue, NoThreadsLeft, Stream};
 
 /// What a load thread is made of.

@@ -18,15 +18,15 @@ use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
-
-use super::arrival::{WallNanos, receive};
-pub use super::clock::WaitMode;
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
+use super::arrival::{WallNanos, receive};
 use super::clock::{CROWD, Clock};
 use super::socket::{ConnectProgress, Target, last_errno, peer_stopped_reading};
 use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
+
+pub use super::clock::WaitMode;
 
 /// The engine of one load thread.
 pub struct Epoll {

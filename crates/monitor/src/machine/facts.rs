@@ -1,10 +1,11 @@
 //! Reads the facts about the machine, once for each run; they are written into `run.json`.
 
-use stampede_model::machine::MachineFacts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
+
+use stampede_model::machine::MachineFacts;
 
 use super::parse;
 use crate::parse::host_ticks;

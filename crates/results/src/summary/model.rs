@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
+use stampede_model::record::{AutoRecord, Provider, Validity as Verdict};
 use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
-pub use super::compared::{Comparison, Drift, Standing};
 use super::exhausted::Exhausted;
 use super::in_flight::InFlight;
-pub use super::judged::{ExpectedOutcome, Found, Validity};
-use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
-pub use stampede_model::primary::Primary;
-use stampede_model::record::{AutoRecord, Provider, Validity as Verdict};
-
 use super::kept_up::KeptUp;
 use super::over_time::{ErrorSpan, OverTime};
 use super::pages::Pages;
 use super::steady::Steady;
 use super::why::LimitingCause;
+
+pub use super::compared::{Comparison, Drift, Standing};
+pub use super::judged::{ExpectedOutcome, Found, Validity};
+pub use stampede_model::primary::Primary;
+
 pub use stampede_model::record::{LoadModel, LoadShape};
 
 /// Version of the format. It is raised when a field changes its meaning.

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::prepare::CommandFailure;
-
 use stampede_stack::{LOOKED_FOR, nearest};
+
+use super::prepare::CommandFailure;
 
 /// Why `--against` cannot provide the other version.
 #[derive(Debug, thiserror::Error)]

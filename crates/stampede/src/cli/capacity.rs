@@ -1,6 +1,5 @@
 //! The command `stampede capacity`: finds the highest rate that meets the expectations.
 
-use stampede_model::record::RESULTS;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::load::Model;
+use stampede_model::record::RESULTS;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::parse_length;
 use stampede_monitor::machine;

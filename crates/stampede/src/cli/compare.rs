@@ -1,12 +1,12 @@
 //! The command `stampede compare`: reads a plan, runs it, prints a table.
 
-use stampede_model::record::RESULTS;
 use std::path::Path;
 
 use stampede_keeper::KeeperOptions;
 use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::fact::Notice;
+use stampede_model::record::RESULTS;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::model::{Fairness, LoadChoice, Plan};

@@ -1,9 +1,9 @@
 //! The command `stampede diff`: compares runs with the first of them.
 
-use stampede_model::record::RESULTS;
 use std::path::Path;
 
 use stampede_model::expectation::Expectation;
+use stampede_model::record::RESULTS;
 use stampede_results::report::{self, LoadedRuns};
 use stampede_results::summary::diff::{
     Diff, FORMAT, LabelledRun, OnlyIn, Unfit, between, keep_own, of_plan, within,

@@ -1,9 +1,9 @@
 //! The command `stampede history`: lists the stored runs.
 
-use stampede_model::record::RESULTS;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_model::record::RESULTS;
 use stampede_results::{history, report};
 
 use super::args::HistoryArgs;

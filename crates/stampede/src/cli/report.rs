@@ -1,11 +1,11 @@
 //! The command `stampede report`: prints an earlier run's table again, or writes its page, charts
 //! or test cases.
 
-use stampede_model::record::RESULTS;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use stampede_model::causes::chain;
+use stampede_model::record::RESULTS;
 use stampede_results::report::{self, CharacterSet, Colour, LoadedRuns, Style};
 use stampede_results::store;
 

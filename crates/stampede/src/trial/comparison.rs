@@ -1,11 +1,11 @@
 //! Prepares a whole run: checks everything and starts nothing.
 
-use stampede_linux::clock::now;
-use stampede_load::InProcess;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use stampede_keeper::{self, CpuSplit};
+use stampede_linux::clock::now;
+use stampede_load::InProcess;
 use stampede_mask::mask_secrets;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};

@@ -17,7 +17,6 @@ pub mod traffic;
 pub mod verdict;
 mod watch;
 
-use stampede_model::stop::Stop;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -33,6 +32,7 @@ use stampede_model::record::{
 };
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
@@ -40,9 +40,10 @@ use stampede_stack::{App, Catalogue, LogMarks, PageRequest, PageResult, PhpError
 
 use crate::causes::cause;
 use measured::Measured;
+use verdict::{Evidence, Judgement, ModelKind};
+
 pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
 pub use paths::PagesError;
-use verdict::{Evidence, Judgement, ModelKind};
 
 /// What a trial needs besides its case.
 pub struct TrialContext<'a> {

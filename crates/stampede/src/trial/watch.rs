@@ -1,9 +1,9 @@
 //! Sends the measured load while the monitor watches the runtime. Both are recorded second by
 //! second.
 
-use stampede_linux::interrupt;
 use std::sync::mpsc::{Receiver, channel};
 
+use stampede_linux::interrupt;
 use stampede_load::{Generator, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::event::{Event, EventListener, Phase};

@@ -1,11 +1,10 @@
 //! Tests that all runtimes run under the same conditions. Each line of the table in
 //! docs/how-it-measures.md is read back from each installed runtime while it runs.
 
-use crate::fair_support as support;
-
 use std::collections::BTreeMap;
 
 use crate::common::Sandbox;
+use crate::fair_support as support;
 use crate::fair_support::{StartedRuntime, installed, of_role};
 
 const WORKERS: usize = 2;

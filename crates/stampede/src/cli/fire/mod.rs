@@ -14,7 +14,6 @@ mod summary;
 mod traffic;
 mod watch;
 
-use stampede_model::stop::Stop;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -32,6 +31,7 @@ use stampede_model::load::Model;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
+use stampede_model::stop::Stop;
 use stampede_monitor::InterferenceMeter;
 use stampede_monitor::machine::{self};
 use stampede_plan::autostop::{Criterion, Guard};
