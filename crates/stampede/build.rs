@@ -1,30 +1,25 @@
-//! The catalogue is embedded in the binary, and `include_dir!` does not say what it read: a
-//! new file in it would go unseen until the next full build.
-//!
-//! And `own_words.txt`: every word and name of stampede's own texts, records and pages, which are
-//! no secrets. Taken from the source, the list cannot grow stale.
+//! Writes `own_words.txt`: every word and name of stampede's own texts, records and pages, which
+//! are no secrets. Taken from the source, the list cannot grow stale.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What stampede says, writes and embeds.
-const OWN: [&str; 4] = [
-    // All crates.
-    "..",
-    "../../runtimes",
-    "../../php/src",
-    "../../report-ui/dist",
-];
+/// What stampede writes and embeds, beside the source of its crates.
+const EMBEDDED: [&str; 3] = ["../../runtimes", "../../php/src", "../../report-ui/dist"];
 /// Text by the end of its name.
 const TEXTS: [&str; 10] =
     ["rs", "html", "css", "php", "yaml", "j2", "conf", "ini", "json", "template"];
 
 fn main() {
-    for directory in ["../../apps", "../../php/autoload.php"].iter().chain(&OWN) {
-        println!("cargo:rerun-if-changed={directory}");
-    }
+    // Only the sources: a changed test must not build the program again.
+    let crates = std::fs::read_dir("..").into_iter().flatten().flatten();
+    let sources = crates.map(|one| one.path().join("src")).filter(|source| source.is_dir());
+    let own: Vec<PathBuf> = sources.chain(EMBEDDED.map(PathBuf::from)).collect();
     let mut words = BTreeSet::new();
-    OWN.iter().for_each(|directory| of_directory(Path::new(directory), &mut words));
+    for directory in &own {
+        println!("cargo:rerun-if-changed={}", directory.display());
+        of_directory(directory, &mut words);
+    }
     let text = words.into_iter().collect::<Vec<_>>().join("\n");
     let directory = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
     std::fs::write(directory.join("own_words.txt"), text).expect("the list is written");
