@@ -182,7 +182,8 @@ pub enum LimitFound {
     },
     /// Nagle's algorithm together with delayed acknowledgements.
     TcpDelay {
-        /// Share of the answers that took 40 to 60 ms.
+        /// Share of the answers that took as long as an acknowledgement sent late: 40 to 60 ms, or
+        /// to 80 ms where workers were watched.
         share: f64,
         /// Share of the CPU budget that was used; null: not known.
         cpu_share: Option<f64>,
@@ -263,7 +264,7 @@ impl fmt::Display for LimitFound {
                 });
                 write!(
                     f,
-                    "TCP delay (Nagle against delayed ACK): {} of the answers took 40 to 60 ms{cpu}: \
+                    "TCP delay (Nagle against delayed ACK): {} of the answers waited for an acknowledgement sent 40 ms late{cpu}: \
                      one side sends an answer in pieces; enable TCP_NODELAY in the web server or the \
                      worker",
                     percent(*share)

@@ -157,21 +157,18 @@ pub fn full_queue<'a>(facts: &'a Facts<'_>) -> Option<(&'a str, &'a ListenerSamp
 pub fn nagle(facts: &Facts<'_>) -> Option<Diagnosis> {
     let times = &facts.times?.service_time;
     let answered = times.len();
+    let workers = facts.worker_samples();
+    let range = if workers.is_empty() { PILE_NS } else { WATCHED_PILE_NS };
     let piled: u64 = times
         .histogram()
         .iter_recorded()
-        .filter(|step| (PILE_NS.0..PILE_NS.1).contains(&step.value_iterated_to()))
+        .filter(|step| (range.0..range.1).contains(&step.value_iterated_to()))
         .map(|step| u64::from(step.count_at_value()))
         .sum();
     let delayed: u64 = facts.rows.iter().map(|row| row.host.delayed_acks).sum();
     let share = piled as f64 / answered.max(1) as f64;
-    // An app may itself take 40 ms. Then as many of its workers are busy as there are requests in
-    // flight.
-    let worker_samples = facts.worker_samples();
-    let busy = worker_samples.iter().map(|(busy, _)| f64::from(*busy)).sum::<f64>()
-        / worker_samples.len().max(1) as f64;
     let under_way = times.mean() * answered as f64 / facts.load.lasted_ns.max(1) as f64;
-    let is_served = !worker_samples.is_empty() && busy > under_way * SERVED_SHARE;
+    let is_served = serving(facts, &workers).is_some_and(|busy| busy > under_way * SERVED_SHARE);
     let is_busy = facts.cpu_share().is_some_and(|share| share > IDLE);
     if answered < ANSWERED_MIN || share < PILED_SHARE || 2 * delayed < piled || is_busy || is_served
     {
@@ -186,6 +183,20 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Diagnosis> {
     Some(Diagnosis::new(Cause::Nagle, found).with([acks]))
 }
 
+/// How many workers had a request on average, of these samples (busy, running). An app may itself
+/// take 40 ms: then this is as many as there are requests in flight. `None`: no worker was seen.
+///
+/// On a full machine a worker that only returns to its wait is runnable for milliseconds. More
+/// workers than the CPUs that the stack used did not compute.
+fn serving(facts: &Facts<'_>, workers: &[(u32, u32)]) -> Option<f64> {
+    let mean = |of: fn(&(u32, u32)) -> u32| {
+        workers.iter().map(|one| f64::from(of(one))).sum::<f64>() / workers.len() as f64
+    };
+    let (busy, running) = (mean(|one| one.0), mean(|one| one.1));
+    let computing = facts.cpus_used(|_| true).map_or(running, |used| running.min(used));
+    (!workers.is_empty()).then_some(busy - running + computing)
+}
+
 /// The statuses that a web server gives when PHP does not answer.
 const STATUSES: [u16; 3] = [502, 503, 504];
 /// At most this many failures per log line. With fewer lines, they explain only a few of the
@@ -197,6 +208,9 @@ const APP_STATUSES: usize = 3;
 /// acknowledgement. It includes the tick that ends the delay, the time of the answer itself, and
 /// what a busy machine adds.
 const PILE_NS: (u64, u64) = (39_000_000, 60_000_000);
+/// The same where the workers are watched, so that an app that takes that long is recognised. On a
+/// machine with a slow clock tick the kernel's delay grows by half (`tcp_event_data_recv`).
+const WATCHED_PILE_NS: (u64, u64) = (39_000_000, 80_000_000);
 /// The share of the answers that must be in this range.
 const PILED_SHARE: f64 = 0.5;
 /// The fewest answers from which such a share means something.

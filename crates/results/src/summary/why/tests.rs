@@ -299,7 +299,7 @@ fn throttling_by_a_quota_is_reported_from_one_percent_on() {
 
 #[test]
 fn answers_that_cluster_at_40_ms_on_an_idle_stack_are_nagle() {
-    let at = |ms: u64, delayed: u64, busy: u32, cpu: f64| {
+    let at = |ms: u64, delayed: u64, (busy, running): (u32, u32), cpu: f64| {
         causes(move |trial| {
             let none = Times::new;
             let mut times = TimeSet {
@@ -310,16 +310,19 @@ fn answers_that_cluster_at_40_ms_on_an_idle_stack_are_nagle() {
             };
             (0..1000).for_each(|_| times.service_time.record(ms * 1_000_000));
             trial.times = Some(times);
-            trial.resources = (1..=10).map(|second| row(second, cpu, busy, 0)).collect();
+            trial.resources = (1..=10).map(|second| row(second, cpu, busy, running)).collect();
             every(trial, |row| row.host.delayed_acks = delayed / 10);
         })
     };
-    assert_eq!(at(41, 1000, 0, 0.02), [Cause::Nagle]);
-    assert_eq!(at(30, 1000, 0, 0.02), [], "no timer of the kernel");
-    assert_eq!(at(41, 100, 0, 0.02), [], "nothing was acknowledged late");
+    assert_eq!(at(41, 1000, (0, 0), 0.02), [Cause::Nagle]);
+    assert_eq!(at(61, 1000, (0, 0), 0.02), [Cause::Nagle], "a clock that ticks rarely");
+    assert_eq!(at(30, 1000, (0, 0), 0.02), [], "no timer of the kernel");
+    assert_eq!(at(41, 100, (0, 0), 0.02), [], "nothing was acknowledged late");
     // 1000 answers of 41 ms in 10 s: 4.1 requests in flight.
-    assert_eq!(at(41, 1000, 3, 0.02), [], "workers were in it: the app takes that long");
-    assert_eq!(at(41, 1000, 0, 0.6), [], "something works");
+    assert_eq!(at(41, 1000, (3, 0), 0.02), [], "workers were in it: the app takes that long");
+    let taken = [Cause::Nagle, Cause::Cpu];
+    assert_eq!(at(41, 1000, (3, 3), 0.02), taken, "another program took the CPU, none computed");
+    assert_eq!(at(41, 1000, (0, 0), 0.6), [], "something works");
 }
 
 fn shown(change: impl Fn(&mut ObservedState)) -> Vec<LimitingCause> {
