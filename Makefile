@@ -10,6 +10,8 @@ DESTDIR ?=
 PLAN ?= plans/demo.yaml
 # Which parts of the bench to run and for how long; empty: all of it.
 BENCH ?=
+# `make bench BASE=REV` compares with this revision only, in alternating pairs.
+BASE ?=
 # Named here and passed to cargo, so that the caller's `CARGO_TARGET_DIR` works.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPEDE := $(TARGET)/release/stampede
@@ -106,7 +108,7 @@ bench: ## Measure the load generator itself, beside others (half an hour on an i
 	@$(RUST) true
 	@scripts/install-packages bench
 	@$(RUST) cargo build --quiet --release --locked --package stampede --target-dir $(TARGET)
-	@$(GENERATOR) $(BENCH)
+	@if [[ -n "$(BASE)" ]]; then BASE_PROGRAM=$$(scripts/build-base "$(BASE)") $(GENERATOR) base $(BENCH); else $(GENERATOR) $(BENCH); fi
 
 .PHONY: clean
 clean: ## Remove what was built; results stay

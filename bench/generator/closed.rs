@@ -16,9 +16,10 @@ struct Figure {
     resident_mb: f64,
 }
 
-/// Measures every installed peer in rounds. Each round begins with another peer, so that other
-/// activity affects all alike. Ratios are taken within a round.
+/// Measures every installed one of `peers` in rounds. Each round begins with another peer, so that
+/// other activity affects all alike. Ratios to the first peer are taken within a round.
 pub fn compare(
+    peers: &[Peer],
     scheme: Scheme,
     connections: &[u32],
     seconds: u32,
@@ -27,8 +28,7 @@ pub fn compare(
     if scheme == Scheme::Https && !on_path("openssl") {
         return Ok("\nNot measured: there is no openssl to make a certificate.\n".to_owned());
     }
-    let (there, missing): (Vec<Peer>, Vec<Peer>) =
-        Peer::ALL.into_iter().partition(|peer| peer.installed());
+    let (there, missing): (Vec<Peer>, Vec<Peer>) = peers.iter().partition(|peer| peer.installed());
     let mut text = String::new();
     for &connections in connections {
         let mut taken: Vec<Vec<_>> = there.iter().map(|_| Vec::new()).collect();
@@ -71,12 +71,13 @@ fn one(peer: Peer, scheme: Scheme, connections: u32, seconds: u32) -> Result<Fig
 }
 
 fn table(peers: &[Peer], taken: &[Vec<Result<Figure, BenchError>>]) -> String {
+    let ratio = format!("÷ {}", peers[0].name());
     let mut table = Table::new(&[
         "",
         "CPU µs per request",
-        "÷ wrk",
+        &ratio,
         "answers per s",
-        "÷ wrk",
+        &ratio,
         "server's CPU µs",
         "MB resident",
     ]);
@@ -87,10 +88,10 @@ fn table(peers: &[Peer], taken: &[Vec<Result<Figure, BenchError>>]) -> String {
         }
         let mine: Vec<Figure> = figures.iter().flatten().copied().collect();
         let all = |of: fn(&Figure) -> f64| median(mine.iter().map(of));
-        // Ratios use only rounds that both have, because wrk may have failed in a round.
+        // Ratios use only rounds that both have, because the first may have failed in a round.
         let ratio = |of: fn(&Figure) -> f64| {
             let pairs = mine.iter().zip(&taken[0]);
-            let ratios = pairs.filter_map(|(mine, wrk)| Some(of(mine) / of(wrk.as_ref().ok()?)));
+            let ratios = pairs.filter_map(|(mine, one)| Some(of(mine) / of(one.as_ref().ok()?)));
             let ratios: Vec<f64> = ratios.collect();
             let (low, high) = middle(&ratios);
             match *peer == peers[0] {

@@ -18,6 +18,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use error::BenchError;
 use nginx::Scheme;
+use peers::Peer;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,7 +55,9 @@ fn bench(words: &[&str]) -> Result<(), BenchError> {
     }
     let mut report = facts::head();
     print!("{report}");
-    for part in PARTS.into_iter().filter(|part| parts.is_empty() || parts.contains(part)) {
+    // Another revision is measured only where it was asked for.
+    let is_asked = |part: &&str| parts.contains(part) || (parts.is_empty() && *part != "base");
+    for part in PARTS.into_iter().filter(is_asked) {
         let mut command = Command::new(itself());
         let command = command.args(["part", part]).args(&numbers).stderr(Stdio::inherit());
         let output =
@@ -80,8 +83,21 @@ fn part(words: &[&str]) -> Result<String, BenchError> {
     };
     let (rounds, seconds) = (number("rounds", 5)? as usize, number("seconds", 1)?);
     match words.first().copied().unwrap_or_default() {
-        "closed" => closed::compare(Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds),
-        "tls" => closed::compare(Scheme::Https, &[10, 100, 1_000], seconds, rounds),
+        "closed" => {
+            closed::compare(&Peer::ALL, Scheme::Http, &[10, 100, 1_000, 10_000], seconds, rounds)
+        }
+        "tls" => closed::compare(&Peer::ALL, Scheme::Https, &[10, 100, 1_000], seconds, rounds),
+        "base" => {
+            let pairs = number("rounds", 9)? as usize;
+            let seconds = number("seconds", 3)?;
+            closed::compare(
+                &[Peer::Base, Peer::Fire],
+                Scheme::Http,
+                &[10, 100, 1_000],
+                seconds,
+                pairs,
+            )
+        }
         "lag" => open::lag(&[1_000, 20_000, 50_000], number("seconds", 10)?, rounds),
         "truth" => truth::truth(rounds),
         "memory" => closed::memory(number("minutes", 1)?, number("rate", 200)?),
@@ -94,6 +110,7 @@ fn heading(part: &str) -> &'static str {
         "closed" => "Closed model: cost and throughput",
         "tls" => "Closed model inside TLS 1.3: cost and throughput",
         "lag" => "Open model: lag at the server",
+        "base" => "Beside another revision",
         "truth" => "Truth: response times against the server's stamps",
         _ => "Memory",
     }
@@ -115,7 +132,7 @@ fn text(path: &Path) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-const PARTS: [&str; 5] = ["closed", "tls", "lag", "truth", "memory"];
+const PARTS: [&str; 6] = ["closed", "tls", "lag", "truth", "memory", "base"];
 /// The server's CPU.
 const SERVER_CPU: usize = 0;
 /// The CPU of the load thread and of the peers.

@@ -20,6 +20,8 @@ pub enum Peer {
     Rewrk,
     Autocannon,
     Hey,
+    /// Our own program as it was at another revision.
+    Base,
 }
 
 /// The closed load that every generator runs.
@@ -57,6 +59,7 @@ impl Peer {
             Peer::Rewrk => "rewrk",
             Peer::Autocannon => "autocannon",
             Peer::Hey => "hey",
+            Peer::Base => "stampede fire, base",
         }
     }
 
@@ -65,6 +68,7 @@ impl Peer {
         match self {
             Peer::Epoll | Peer::IoUring => itself(),
             Peer::Fire => stampede(),
+            Peer::Base => std::env::var(BASE_PROGRAM).unwrap_or_default(),
             _ => self.name().to_owned(),
         }
     }
@@ -84,7 +88,7 @@ impl Peer {
             Peer::Wrk => &["-t", "1", "-c", c, "-d", for_, url],
             Peer::Epoll => &["fire-closed", url, c, s, "epoll"],
             Peer::IoUring => &["fire-closed", url, c, s, "io_uring"],
-            Peer::Fire => {
+            Peer::Fire | Peer::Base => {
                 &["fire", url, "--connections", c, "--for", for_, "--load-cpus", cpu, "--json"]
             }
             // ab ends after 50 000 requests by default; a later `-n` raises that limit.
@@ -141,7 +145,7 @@ impl Peer {
             Peer::Epoll | Peer::IoUring => {
                 Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))
             }
-            Peer::Fire => Some((
+            Peer::Fire | Peer::Base => Some((
                 number_after(printed, "\"requests_ok\":")?,
                 number_after(printed, "\"duration_s\":")?,
             )),
@@ -175,5 +179,7 @@ fn number_after(text: &str, mark: &str) -> Option<f64> {
     rest[..end].parse().ok()
 }
 
+/// The variable with the path of our own program at another revision.
+pub const BASE_PROGRAM: &str = "BASE_PROGRAM";
 /// Seconds that a peer may take beyond its time, before it is killed.
 const SPARE_S: u32 = 30;

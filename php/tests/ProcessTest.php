@@ -120,7 +120,7 @@ final class ProcessTest extends TestCase
 
     public function testTheProbeOfStampedeAnswersAsAScript(): void
     {
-        $probe = file_get_contents(__DIR__ . '/../../crates/stack/src/probe.php');
+        $probe = file_get_contents(__DIR__ . '/../../crates/stack/src/process/probe.php');
         $asks = self::ask('/p.php?show=1') . self::ask('/p.php?plant=1') . self::ask('/p.php');
         $handler = 'return ["status" => 200, "body" => "app"];';
         $files = ['public/p.php' => (string) $probe];

@@ -7,7 +7,7 @@ use stampede_linux::interrupt;
 use stampede_load::spec::{Check, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess};
-use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
+use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::words;
 use stampede_plan::model::RuntimeChoice;
@@ -219,7 +219,7 @@ fn send(
         let usual = bad * result.sent.div_ceil(traffic.len() as u64);
         failing_from = failing_from.or((result.failed > usual).then_some(sent));
         sent += result.sent;
-        files.push((sent, count_files(&session.temporary(), FILES_MAX) as f64));
+        files.push((sent, session.temporary().map_or(0, |at| count_files(&at, FILES_MAX)) as f64));
     }
     let workers = session.workers();
     session.stop()?;
@@ -274,7 +274,7 @@ fn send_block(
     let at = (begin % traffic.len() as u64) as usize;
     let rotated: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
-    let target = Address::Tcp(session.running().addr());
+    let target = session.running().endpoint().address;
     let load = Load {
         habits: HABITS,
         check: Check { statuses: STATUSES.collect(), ..Check::default() },

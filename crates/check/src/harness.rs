@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    self, Answer, App, Catalogue, Mode, Placement, RunningStack, RuntimeError, WATCHED, WatchMode,
-    client_config, plain_agent, read_answer,
+    Answer, App, Caches, Mode, PageRequest, Placement, Provider as _, Providers, Readiness,
+    RuntimeError, Stack, StackRequest, WATCHED, WatchMode, client_config, plain_agent, read_answer,
 };
 use ureq::Agent;
 use ureq::http::Request;
@@ -24,8 +24,8 @@ use super::watch::{self, Worker};
 
 /// Everything needed to start a runtime.
 pub struct Harness {
-    /// The catalogue of runtimes.
-    pub catalogue: Catalogue,
+    /// What starts the runtimes.
+    pub provider: Providers,
     /// The app; each start gets a copy of its directory.
     pub app: App,
     /// Where stacks run.
@@ -85,7 +85,7 @@ pub trait PassRunner {
 
 /// A runtime that was started for one pass.
 pub struct HarnessSession {
-    running: RunningStack,
+    running: Box<dyn Stack>,
     users: Vec<User>,
     client: Agent,
     sent: u64,
@@ -171,12 +171,15 @@ impl Harness {
     ) -> Result<HarnessSession, RuntimeError> {
         let ask = ask.map(str::to_owned);
         let placement = Placement { watch: Some(watch), ask, ..self.placement.clone() };
-        let running = stampede_stack::start_without_any_request(
-            &self.catalogue,
-            choice,
-            &self.app,
-            &placement,
-        )?;
+        let request = StackRequest {
+            runtime: choice,
+            app: &self.app,
+            placement: &placement,
+            page: PageRequest::of(&self.app, &[]),
+            caches: Caches::Kept,
+            ready: Readiness::Idle,
+        };
+        let running = self.provider.start(&self.provider.resolve(&request)?)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
         let client = plain_agent(client_config(self.timeout));
@@ -189,7 +192,7 @@ impl Harness {
     /// in them.
     pub fn overlaps(&self, choice: &RuntimeChoice) -> bool {
         let RuntimeSource::Catalogue(name) = &choice.source else { return false };
-        let Ok(directory) = self.catalogue.runtime(name) else { return false };
+        let Ok(directory) = self.provider.catalogue().runtime(name) else { return false };
         let default = directory.manifest.settings.get(COROUTINES).map(|spec| &spec.default);
         let coroutines = choice.settings.get(COROUTINES).or(default);
         directory.manifest.mode == Mode::EventLoop || coroutines == Some(&Scalar::Bool(true))
@@ -297,7 +300,7 @@ impl HarnessSession {
     ) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder()
             .method(check_request.method.as_str())
-            .uri(format!("{}{}", self.running.url(), check_request.target))
+            .uri(format!("{}{}", self.running.endpoint().url(), check_request.target))
             .header("Host", "localhost")
             .header("Connection", "close")
             .header(NUMBER_HEADER, number.to_string());
@@ -319,7 +322,8 @@ impl HarnessSession {
     pub fn workers(&self) -> Vec<Worker> {
         let begun = Instant::now();
         loop {
-            let workers = watch::read(&self.running.dir().join(WATCHED));
+            let directory = self.running.directory();
+            let workers = directory.map_or(Vec::new(), |at| watch::read(&at.join(WATCHED)));
             let last = workers.iter().flat_map(|worker| worker.turns.last());
             let is_busy =
                 last.clone().any(|turn| turn.number == Some(self.sent) && turn.after.is_none());
@@ -332,17 +336,17 @@ impl HarnessSession {
 
     /// Returns the last lines of its logs, with secrets masked.
     pub fn log(&self) -> String {
-        self.running.last_lines()
+        self.running.logs().last_lines()
     }
 
     /// Returns the running stack.
-    pub fn running(&self) -> &RunningStack {
-        &self.running
+    pub fn running(&self) -> &dyn Stack {
+        self.running.as_ref()
     }
 
-    /// Returns its directory for temporary files.
-    pub fn temporary(&self) -> PathBuf {
-        self.running.dir().join("tmp")
+    /// Returns its directory for temporary files; `None`: it cannot be seen here.
+    pub fn temporary(&self) -> Option<PathBuf> {
+        Some(self.running.directory()?.join("tmp"))
     }
 
     /// Stops the runtime.

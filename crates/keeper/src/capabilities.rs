@@ -7,7 +7,7 @@ use stampede_linux::mounts::Mounts;
 use stampede_model::time::Nanos;
 
 use super::cgroup::{self, Freezer};
-use super::spec::{ProcessSpec, StackSpec, StopSpec};
+use super::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use super::stack::CgroupUse;
 use super::{cpus, keep, sys};
 
@@ -135,8 +135,8 @@ fn try_groups() -> (Vec<Controller>, bool) {
     (controllers, freezer)
 }
 
-fn probe_spec() -> StackSpec {
-    StackSpec {
+fn probe_spec() -> ProcessSetSpec {
+    ProcessSetSpec {
         id: format!("probe-{}", std::process::id()),
         work: PathBuf::from("/"),
         in_memory: Vec::new(),

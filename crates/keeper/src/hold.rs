@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::KeeperError;
-use super::spec::StackSpec;
+use super::spec::ProcessSetSpec;
 use super::stack::{CgroupUse, Keeper, KeeperOptions, NamespaceUse, WorkingDirectory};
 
 /// First argument of the hidden command; the second is the file with the stack.
@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The content of the file.
 #[derive(Serialize, Deserialize)]
 struct HoldFile {
-    spec: StackSpec,
+    spec: ProcessSetSpec,
     namespaces: NamespaceUse,
     cgroups: CgroupUse,
     work: WorkingDirectory,

@@ -17,7 +17,7 @@ use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
 use super::journal::{Entry, Journal};
 use super::kill::{self, DescendantScope, KillTarget, PATIENCE};
-use super::spec::StackSpec;
+use super::spec::ProcessSetSpec;
 use super::stack::NamespaceUse;
 use super::sys::{self, SpawnMode};
 use super::wire::{
@@ -87,7 +87,7 @@ fn enter(request: &GuardRequest, stampede: Identity) -> Result<(Journal, Entry),
 }
 
 /// Returns the longest duration of an orderly stop: every grace period, plus time for the kills.
-fn stop_limit(spec: &StackSpec) -> Duration {
+fn stop_limit(spec: &ProcessSetSpec) -> Duration {
     let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
     graces.sum::<Duration>() + PATIENCE * 2
 }
@@ -147,7 +147,7 @@ impl Keeper {
 
     fn start(
         &mut self,
-        spec: &StackSpec,
+        spec: &ProcessSetSpec,
         namespaces: NamespaceUse,
         plan: Plan,
     ) -> Result<Started, End> {
@@ -174,7 +174,7 @@ impl Keeper {
     /// Starts the processes up to number `until`; those of `pids` run already.
     fn spawn_all(
         &mut self,
-        spec: &StackSpec,
+        spec: &ProcessSetSpec,
         mut pids: Vec<u32>,
         until: usize,
     ) -> Result<Started, End> {
@@ -186,7 +186,7 @@ impl Keeper {
         Ok(self.started(spec, pids))
     }
 
-    fn started(&self, spec: &StackSpec, pids: Vec<u32>) -> Started {
+    fn started(&self, spec: &ProcessSetSpec, pids: Vec<u32>) -> Started {
         let mut isolation = self.groups.as_ref().map(Groups::isolation).unwrap_or_default();
         isolation.process_group = self.guarantee().to_owned();
         let mut names: Vec<&str> = Vec::new();
@@ -240,7 +240,7 @@ impl Keeper {
         Err(End::InitGone)
     }
 
-    fn spawn(&mut self, spec: &StackSpec, process: usize) -> Result<u32, End> {
+    fn spawn(&mut self, spec: &ProcessSetSpec, process: usize) -> Result<u32, End> {
         let mut process_spec = spec.processes[process].clone();
         process_spec.env.insert(MARKER.to_owned(), spec.id.clone());
         let role = process_spec.role.clone();
@@ -268,7 +268,7 @@ impl Keeper {
     }
 
     /// Serves a running stack until its end. The keeper sleeps between events.
-    fn serve(&mut self, spec: &StackSpec, started: Started) -> End {
+    fn serve(&mut self, spec: &ProcessSetSpec, started: Started) -> End {
         let (mut pids, stop_limit) = (started.pids.clone(), stop_limit(spec));
         if self.control.send(&Notification::Started(started)).is_err() {
             return End::StampedeGone;
@@ -409,7 +409,7 @@ impl Keeper {
 
 /// Returns the directories that are private to the stack and in memory. `/dev/shm` is one of them,
 /// unless the stack itself lives there and so must see the machine's.
-fn in_memory(spec: &StackSpec) -> Vec<PathBuf> {
+fn in_memory(spec: &ProcessSetSpec) -> Vec<PathBuf> {
     let shared = Path::new("/dev/shm");
     let processes = spec.processes.iter();
     let mut paths = processes.flat_map(|one| [&one.program, &one.cwd, &one.log]);

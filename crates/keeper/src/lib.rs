@@ -39,7 +39,7 @@ pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabil
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
 pub use stack::{
-    CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, Stack, WorkingDirectory,
+    CgroupUse, Keeper, KeeperOptions, NamespaceUse, ProcessInfo, ProcessSet, WorkingDirectory,
 };
 pub use sweep::{SweepReport, sweep, sweep_in};
 

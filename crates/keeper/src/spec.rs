@@ -8,7 +8,7 @@ use stampede_model::time::Nanos;
 
 /// A whole stack: a group of processes with one working directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StackSpec {
+pub struct ProcessSetSpec {
     /// Id, unique on this machine while the stack lives. It names the cgroups and the journal's
     /// entry.
     pub id: String,
@@ -25,7 +25,7 @@ pub struct StackSpec {
     pub memory_bytes: u64,
     /// Processes in the order of their start. They are stopped in the reverse order.
     pub processes: Vec<ProcessSpec>,
-    /// Number of processes to start first; 0: all. The others start on request (`Stack::go`).
+    /// Number of processes to start first; 0: all. The others start on request (`ProcessSet::go`).
     #[serde(default)]
     pub first: usize,
 }

@@ -10,7 +10,7 @@ use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use super::error::KeeperError;
 use super::journal::Journal;
 use super::link::Link;
-use super::spec::StackSpec;
+use super::spec::ProcessSetSpec;
 use super::sweep::sweep_in;
 use super::wire::{Order, RoleDirectories, Started};
 
@@ -122,9 +122,12 @@ impl Keeper {
     /// stays when that stack ends.
     ///
     /// # Errors
-    /// As `Stack::start`.
-    pub fn start_beside(&self, spec: &StackSpec) -> Result<Stack, KeeperError> {
-        Stack::start(spec, &KeeperOptions { work: WorkingDirectory::Keep, ..self.options.clone() })
+    /// As `ProcessSet::start`.
+    pub fn start_beside(&self, spec: &ProcessSetSpec) -> Result<ProcessSet, KeeperError> {
+        ProcessSet::start(
+            spec,
+            &KeeperOptions { work: WorkingDirectory::Keep, ..self.options.clone() },
+        )
     }
 
     /// Starts in order every process of `spec` that is not to start later. The id and the working
@@ -133,8 +136,8 @@ impl Keeper {
     /// # Errors
     /// A program cannot be executed, a directory cannot be used, a process cannot switch to its
     /// user, or the keeper was lost. Then nothing runs and nothing remains. Isolation that the
-    /// machine does not allow is no error: see `Stack::isolation`.
-    pub fn start(self, spec: &StackSpec) -> Result<Stack, KeeperError> {
+    /// machine does not allow is no error: see `ProcessSet::isolation`.
+    pub fn start(self, spec: &ProcessSetSpec) -> Result<ProcessSet, KeeperError> {
         let Keeper { link, .. } = self;
         link.mark_filled();
         link.order(&Order::Start(Box::new(spec.clone())));
@@ -142,26 +145,29 @@ impl Keeper {
         let processes = describe(spec, &started);
         let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
         let stop_limit = graces.sum();
-        Ok(Stack { spec: spec.clone(), started, processes, stop_limit, link })
+        Ok(ProcessSet { spec: spec.clone(), started, processes, stop_limit, link })
     }
 }
 
 /// A running stack. Dropping it ends everything by force.
 #[derive(Debug)]
-pub struct Stack {
-    spec: StackSpec,
+pub struct ProcessSet {
+    spec: ProcessSetSpec,
     started: Started,
     processes: Vec<ProcessInfo>,
     stop_limit: Duration,
     link: Link,
 }
 
-impl Stack {
+impl ProcessSet {
     /// Starts every process of `spec`, in order, under a keeper of its own.
     ///
     /// # Errors
     /// As `Keeper::guard` and `Keeper::start`.
-    pub fn start(spec: &StackSpec, options: &KeeperOptions) -> Result<Stack, KeeperError> {
+    pub fn start(
+        spec: &ProcessSetSpec,
+        options: &KeeperOptions,
+    ) -> Result<ProcessSet, KeeperError> {
         Keeper::guard(&spec.id, &spec.work, options)?.start(spec)
     }
 
@@ -251,7 +257,7 @@ pub(super) fn check_id(id: &str) -> Result<(), KeeperError> {
     }
 }
 
-fn describe(spec: &StackSpec, started: &Started) -> Vec<ProcessInfo> {
+fn describe(spec: &ProcessSetSpec, started: &Started) -> Vec<ProcessInfo> {
     let one = |(process, &pid): (&super::spec::ProcessSpec, &u32)| {
         let program = process.program.display().to_string();
         let words =

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use stampede_model::isolation::{Exit, IsolationRecord};
 
 use super::error::Failure;
-use super::spec::{ProcessSpec, StackSpec};
+use super::spec::{ProcessSetSpec, ProcessSpec};
 use super::stack::{CgroupUse, NamespaceUse, WorkingDirectory};
 
 /// A message from stampede to the keeper.
@@ -19,7 +19,7 @@ pub(super) enum Order {
     /// Create and guard a working directory. This is the first message.
     Guard(GuardRequest),
     /// Start this stack in the directory.
-    Start(Box<StackSpec>),
+    Start(Box<ProcessSetSpec>),
     /// Start the remaining processes, until this number of them run.
     Go(usize),
     /// Stop the stack in order, each process with its signal and grace.

@@ -27,7 +27,7 @@ pub struct IsolationRecord {
 /// How one process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// Index in `StackSpec::processes`.
+    /// Index in `ProcessSetSpec::processes`.
     pub process: usize,
     /// Role of the process.
     pub role: String,

@@ -26,12 +26,12 @@ use super::error::RuntimeError;
 use super::locate::{self, ResolvedNeed, SearchPaths};
 use super::logs;
 use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
-use super::preparation::{BuildContext, Input, Step};
-use super::prepare::Placement;
+use super::placement::Placement;
 use super::setting::Settings;
-use super::start::{StackHandle, ended};
 use super::template::render;
-use super::user::User;
+use crate::process::preparation::{BuildContext, Input, Step};
+use crate::process::stack::{StackHandle, ended};
+use crate::process::user::User;
 
 /// The databases that a plan may name.
 pub const DATABASES: [&str; 4] = [NONE, SQLITE, POSTGRESQL, MARIADB];
@@ -248,24 +248,22 @@ impl RuntimeDirectory {
         Err(RuntimeError::Missing { runtime: name.into(), missing, install })
     }
 
-    /// Returns `app` with what it needs to reach its database in the working directory `dir`. Adds
-    /// to `settings` which database it is and where it runs.
-    ///
-    /// # Errors
-    /// A template is wrong.
-    pub(super) fn with_database(
-        &self,
-        app: &App,
-        settings: &mut Settings,
-        placement: &Placement,
-        dir: &Path,
-    ) -> Result<App, RuntimeError> {
-        let mut app = app.clone();
-        let Some(database) = &self.database else { return Ok(app) };
+    /// Adds to `settings` which database there is and where it runs.
+    pub(super) fn settle_database(&self, settings: &mut Settings, placement: &Placement) {
+        let Some(database) = &self.database else { return };
         settings.values.insert(SETTING.into(), database.name.clone().into());
         if placement.beside.is_empty() {
             settings.values.insert(CPUS.into(), CPUS_OF[1].into());
         }
+    }
+
+    /// Returns `app` with what it needs to reach its database in the working directory `dir`.
+    ///
+    /// # Errors
+    /// A template is wrong.
+    pub(super) fn with_database(&self, app: &App, dir: &Path) -> Result<App, RuntimeError> {
+        let mut app = app.clone();
+        let Some(database) = &self.database else { return Ok(app) };
         app.manifest.extensions.extend(database.extensions.iter().cloned());
         for (name, text) in &database.env {
             let values = context! { dir => dir.to_string_lossy() };

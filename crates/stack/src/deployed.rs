@@ -9,8 +9,8 @@ use super::copy::set_owner_and_mode;
 use super::error::RuntimeError;
 use super::locate::SearchPaths;
 use super::manifest::Need;
-use super::preparation::{BuildContext, Input, Step};
 use super::setting::Settings;
+use crate::process::preparation::{BuildContext, Input, Step};
 
 /// The common setting that names the file to preload.
 pub(super) const PRELOAD: &str = "preload";
@@ -24,8 +24,8 @@ const VENDOR: &str = "vendor";
 const MAP: &str = "vendor/composer/autoload_classmap.php";
 
 /// The steps of a deployment that the settings ask for, found before anything starts.
-#[derive(Debug)]
-pub(super) struct DeploymentSteps {
+#[derive(Clone, Debug)]
+pub(crate) struct DeploymentSteps {
     /// The file to preload, relative to the app's directory; `None`: nothing is preloaded.
     pub preload: Option<String>,
     /// Composer's program and its option for the autoloader; `None`: the autoloader stays as it is.
@@ -49,6 +49,11 @@ impl DeploymentSteps {
         let directories = places.path.iter().map(|directory| directory.display().to_string());
         let path = directories.collect::<Vec<_>>().join(":");
         Ok(DeploymentSteps { preload: asked.preload()?, composer: asked.composer(places)?, path })
+    }
+
+    /// Whether Composer writes the autoloader anew.
+    pub fn writes_autoloader(&self) -> bool {
+        self.composer.is_some()
     }
 
     /// Lets Composer write the autoloader of the copy, from the installed packages only and without

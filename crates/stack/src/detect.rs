@@ -17,7 +17,7 @@ use super::copy::io_error;
 use super::entry;
 use super::error::RuntimeError;
 use super::framework;
-use super::preparation;
+use crate::process::preparation;
 
 /// Reads the project in `path`. With `kind`, the project is served as that kind, whatever it looks
 /// like.

@@ -9,7 +9,7 @@ use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::own_database::own_database;
-use super::prepare::app_env;
+use super::spec::app_env;
 
 /// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
 /// dump-env` writes.

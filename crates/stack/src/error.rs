@@ -7,6 +7,7 @@ use stampede_model::words;
 
 use super::database::CountError;
 use super::detect::LOOKED_FOR;
+use super::external::ExternalError;
 use super::locate::ExtensionError;
 use super::problem::{PrepareEnd, ProgramSource, Unverified};
 
@@ -398,6 +399,10 @@ pub enum RuntimeError {
         /// What happened.
         problem: Unverified,
     },
+    /// A server that already runs is not there, or does not report its state.
+    #[error(transparent)]
+    #[serde(untagged)]
+    AlreadyRunning(#[from] ExternalError),
 }
 
 impl RuntimeError {
@@ -453,6 +458,7 @@ impl RuntimeError {
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. } | E::Io { .. } | E::External { .. } | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
+            E::AlreadyRunning(_) => None,
             E::NoDatabase { .. } => None,
             E::ThroughLink { link, .. } => Some(format!(
                 "`{}` is a symbolic link: make it a directory in both versions, or remove its untracked files",

@@ -13,7 +13,7 @@ use super::catalogue::parse;
 use super::error::RuntimeError;
 use super::fastcgi;
 use super::logs::{self, LogMarks};
-use super::start::RunningStack;
+use crate::process::stack::ProcessStack;
 
 /// The file of the shared directory that lists log texts and their meaning: need → texts.
 const LOG_PATTERNS: &str = "log-patterns.yaml";
@@ -57,10 +57,10 @@ impl FpmStatusPage {
     }
 }
 
-impl RunningStack {
+impl ProcessStack {
     /// How the workers can be recognised, and where they wait when they have no work; `None`: the
     /// runtime does not say.
-    pub fn workers(&self) -> Option<WorkerPattern> {
+    pub(crate) fn worker_pattern(&self) -> Option<WorkerPattern> {
         let asked = &self.stack.runtime.manifest.effective_workers;
         let count = asked.processes.as_ref();
         let program = count.and_then(|count| count.program.as_ref()).and_then(|need| {
@@ -76,7 +76,7 @@ impl RunningStack {
     }
 
     /// The runtime's status page; `None`: it has none.
-    pub fn pool(&self) -> Option<FpmStatusPage> {
+    pub(crate) fn fpm_status_page(&self) -> Option<FpmStatusPage> {
         let socket = self.stack.status.clone()?;
         Some(FpmStatusPage {
             socket,
@@ -89,7 +89,7 @@ impl RunningStack {
     ///
     /// # Errors
     /// An overriding `common` directory lacks the file of log texts, or has a wrong one.
-    pub fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
+    pub(crate) fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
         let text = self.stack.runtime.common_text(LOG_PATTERNS)?;
         let all: BTreeMap<String, Vec<LogPattern>> =
             parse(&format!("common/{LOG_PATTERNS}"), &text)?;

@@ -25,7 +25,8 @@ impl RuntimeError {
             | E::PortTaken { .. }
             | E::PortStolen { .. }
             | E::Interrupted { .. }
-            | E::External { .. } => false,
+            | E::External { .. }
+            | E::AlreadyRunning(_) => false,
             E::Io { .. } | E::Keeper { .. } | E::Lost { .. } => has_lasting_cause(self),
             _ => true,
         }

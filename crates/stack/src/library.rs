@@ -6,7 +6,7 @@ use include_dir::{Dir, include_dir};
 
 use super::copy::{extract, give_to_user, io_error};
 use super::error::RuntimeError;
-use super::user::User;
+use crate::process::user::User;
 
 static SOURCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../php/src");
 const AUTOLOAD: &str = include_str!("../../../php/autoload.php");

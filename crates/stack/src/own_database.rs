@@ -9,8 +9,8 @@ use super::app::App;
 use super::app_manifest::{AppDatabase, Queries};
 use super::database::{MARIADB, POSTGRESQL, SQLITE};
 use super::dotenv;
-use super::preparation;
-use super::prepare::app_env;
+use crate::process::preparation;
+use crate::spec::app_env;
 
 /// The variables by which Symfony's and Laravel's apps name their database.
 pub const DATABASE_VARIABLES: [&str; 10] = [

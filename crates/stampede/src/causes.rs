@@ -10,9 +10,9 @@ use stampede_model::fact::Cause;
 use stampede_monitor::MonitorError;
 use stampede_results::store::StoreError;
 use stampede_stack::external::ExternalError;
-use stampede_stack::{CountError, RuntimeError};
+use stampede_stack::{CountError, RuntimeError, StackLoss};
 
-use crate::trial::{PagesError, RuntimeLoss};
+use crate::trial::PagesError;
 
 /// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
@@ -23,7 +23,7 @@ pub fn cause(error: &(dyn Error + 'static)) -> Cause {
 const KINDS: [KindOf; 10] = [
     of_kind::<RuntimeError>,
     of_kind::<ExternalError>,
-    of_kind::<RuntimeLoss>,
+    of_kind::<StackLoss>,
     of_kind::<PagesError>,
     of_kind::<MonitorError>,
     of_kind::<KeeperError>,

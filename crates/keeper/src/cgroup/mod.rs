@@ -19,7 +19,7 @@ use stampede_linux::mounts::Version;
 use stampede_model::isolation::IsolationRecord;
 
 use super::kill::PATIENCE;
-use super::spec::StackSpec;
+use super::spec::ProcessSetSpec;
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
 use tree::Tree;
@@ -64,7 +64,7 @@ impl Plan {
     }
 
     /// Creates the groups. Hierarchies that the machine does not allow are left out.
-    pub(super) fn create(&self, spec: &StackSpec, freezer: Freezer) -> Groups {
+    pub(super) fn create(&self, spec: &ProcessSetSpec, freezer: Freezer) -> Groups {
         let roles: BTreeMap<String, Vec<usize>> = spec
             .processes
             .iter()
@@ -95,7 +95,7 @@ pub(super) enum Freezer {
 }
 
 /// Returns the CPUs of the whole stack: its own, and those of roles with other CPUs.
-fn stack_cpus(spec: &StackSpec) -> Vec<usize> {
+fn stack_cpus(spec: &ProcessSetSpec) -> Vec<usize> {
     if spec.cpus.is_empty() && spec.cpus_by_role.len() < role_count(spec) {
         return Vec::new();
     }
@@ -103,7 +103,7 @@ fn stack_cpus(spec: &StackSpec) -> Vec<usize> {
     all.copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn role_count(spec: &StackSpec) -> usize {
+fn role_count(spec: &ProcessSetSpec) -> usize {
     spec.processes.iter().map(|process| &process.role).collect::<BTreeSet<_>>().len()
 }
 

@@ -8,9 +8,8 @@ pub use pages::agree as pages_agree;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fact::{Extension, IniValue, Mismatch, Observation, Php, Server};
-use crate::record::{ObservedState, Provider, RequestedSetup, Validity};
-
 use crate::numbers::without_numbers;
+use crate::record::{ObservedState, ProviderKind, RequestedSetup, Validity};
 
 /// What a runtime showed, with what its SAPI forces and what the plan requested.
 #[derive(Clone, Debug)]
@@ -52,7 +51,7 @@ const LINE_MAX: usize = 160;
 /// A server that was already running is the reference only if there is no other runtime, because
 /// little is known about it.
 pub fn compare_observed(shown: &[ObservedRuntime]) -> Vec<Differences> {
-    let is_started = |one: &&ObservedRuntime| one.given.provider != Provider::External;
+    let is_started = |one: &&ObservedRuntime| one.given.provider != ProviderKind::External;
     let started: Vec<&ObservedRuntime> = shown.iter().filter(is_started).collect();
     let known = if started.is_empty() { shown.iter().collect() } else { started };
     let unlike = |reference: &ObservedRuntime| {
@@ -144,14 +143,14 @@ fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
 fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Differences {
     let pair = RuntimePair { first: reference, one };
     match one.given.provider {
-        Provider::Native => pair.differences(),
-        Provider::External => pair.visible_differences(),
+        ProviderKind::Native => pair.differences(),
+        ProviderKind::External => pair.visible_differences(),
     }
 }
 
 /// Returns what is wrong with one runtime, whatever the others show.
 fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
-    if one.given.provider == Provider::External {
+    if one.given.provider == ProviderKind::External {
         return vec![Mismatch::AlreadyRunning {}];
     }
     let mut reasons: Vec<Mismatch> = Vec::new();
@@ -522,7 +521,8 @@ mod tests {
     /// Returns a runtime as a server that was already running shows itself.
     fn external(name: &str) -> ObservedRuntime {
         let observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
-        let given = RequestedSetup { provider: Provider::External, ..RequestedSetup::default() };
+        let given =
+            RequestedSetup { provider: ProviderKind::External, ..RequestedSetup::default() };
         ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
     }
 

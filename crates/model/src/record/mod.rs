@@ -12,12 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use expectations::Expectations;
-use unknown::known_values;
-
 use crate::counts::{Connections, Counts, End};
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::isolation::{Exit, IsolationRecord};
+use expectations::Expectations;
+use unknown::known_values;
 
 pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 pub use run::{
@@ -275,7 +274,7 @@ pub enum LogSignal {
 /// Where a runtime comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Provider {
+pub enum ProviderKind {
     /// Programs of this machine, started by stampede.
     #[default]
     Native,
@@ -289,7 +288,7 @@ pub enum Provider {
 #[serde(default)]
 pub struct RequestedSetup {
     /// Where the runtime comes from.
-    pub provider: Provider,
+    pub provider: ProviderKind,
     /// Requested number of workers; 0: not known.
     pub workers: u32,
     /// Whether the runtime starts with fewer workers and adds more under load.

@@ -3,7 +3,7 @@
 
 use stampede_model::fact::{Fact, Found};
 use stampede_model::primary::noun;
-use stampede_model::record::{Provider, Validity};
+use stampede_model::record::{ProviderKind, Validity};
 use stampede_model::words;
 
 use super::columns::{broken, figure, rows};
@@ -269,7 +269,7 @@ fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, S
 }
 
 fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
-    let is_external = |case: &&&CaseSummary| case.provider == Provider::External;
+    let is_external = |case: &&&CaseSummary| case.provider == ProviderKind::External;
     let external: Vec<String> =
         cases.iter().filter(is_external).map(|case| case.runtime.clone()).collect();
     if !external.is_empty() {

@@ -2,7 +2,7 @@
 
 use stampede_model::fact::{Fact, Reason, Server};
 use stampede_model::record::expectations::WrittenExpectation;
-use stampede_model::record::{CaseRecord, Provider, Validity};
+use stampede_model::record::{CaseRecord, ProviderKind, Validity};
 
 use super::breaking::{self, Rising};
 use super::in_flight::InFlight;
@@ -77,7 +77,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         asked: Vec::new(),
         forced: Vec::new(),
         kept: Vec::new(),
-        provider: Provider::default(),
+        provider: ProviderKind::default(),
         title: String::new(),
         mode: String::new(),
         versions: Default::default(),

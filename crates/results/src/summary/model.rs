@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
-use stampede_model::record::{AutoRecord, Provider, Validity as Verdict};
+use stampede_model::record::{AutoRecord, ProviderKind, Validity as Verdict};
 use stampede_stats::estimate::Estimate;
 
 use super::breaking::{Breaking, BreakingPoint};
@@ -126,7 +126,7 @@ pub struct CaseSummary {
     pub kept: Vec<String>,
     /// The provider of the runtime.
     #[serde(default)]
-    pub provider: Provider,
+    pub provider: ProviderKind,
     /// The runtime's title for people. Empty: it never started.
     pub title: String,
     /// `per-request`, `worker` or `event-loop`. Empty: it never started.

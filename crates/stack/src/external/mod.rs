@@ -9,6 +9,7 @@
 mod ask;
 mod error;
 mod group;
+mod stack;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -16,19 +17,14 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stampede_model::load::Address;
-
-pub use error::ExternalError;
 use stampede_mask::mask_foreign;
-pub use watch::ROLE;
-
 use stampede_model::address::ChosenAddress;
 use stampede_model::fact::external as about;
 use stampede_model::fact::{Notice, Observation};
 use stampede_model::isolation::IsolationRecord;
-use stampede_model::observed::ObservedRuntime;
+use stampede_model::load::Address;
 use stampede_model::process_group::ProcessGroup;
-use stampede_model::record::{ObservedState, Provider, RequestedSetup, RuntimeRecord};
+use stampede_model::record::{ObservedState, ProviderKind, RequestedSetup, RuntimeRecord};
 use stampede_model::redirect::is_redirect;
 use stampede_plan::addresses::{self, shown};
 use stampede_plan::model::{RequestSpec, Watch};
@@ -39,6 +35,10 @@ use crate::{
     holds_port, request_page, sha256,
 };
 use watch::WatchedProcesses;
+
+pub use error::ExternalError;
+pub use stack::ExternalProvider;
+pub use watch::ROLE;
 
 /// An external runtime that was found.
 #[derive(Clone, Debug)]
@@ -154,18 +154,8 @@ impl External {
         }
     }
 
-    /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: ObservedState) -> ObservedRuntime {
-        ObservedRuntime {
-            name: self.name.clone(),
-            given: self.given(),
-            observed,
-            body_bytes_mean: None,
-        }
-    }
-
     fn given(&self) -> RequestedSetup {
-        RequestedSetup { provider: Provider::External, ..RequestedSetup::default() }
+        RequestedSetup { provider: ProviderKind::External, ..RequestedSetup::default() }
     }
 
     /// Verifies that the runtime serves `app` correctly. PHP's version and settings are known only
@@ -173,7 +163,7 @@ impl External {
     ///
     /// # Errors
     /// The page's answer is wrong, or does not come.
-    pub fn verify(
+    fn verify(
         &self,
         app: &App,
         page: &PageRequest,
@@ -213,7 +203,7 @@ impl External {
     ///
     /// # Errors
     /// The answer is wrong, or does not come.
-    pub fn answer(&self, app: &App, page: &PageRequest) -> Result<String, ExternalError> {
+    fn answer(&self, app: &App, page: &PageRequest) -> Result<String, ExternalError> {
         Ok(self.answer_context(app).shown(&self.page(app, page)?))
     }
 
@@ -229,7 +219,7 @@ impl External {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn request_page(&self, app: &App, page: &PageRequest) -> Result<PageResult, ExternalError> {
+    fn request_page(&self, app: &App, page: &PageRequest) -> Result<PageResult, ExternalError> {
         request_page(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
     }
 

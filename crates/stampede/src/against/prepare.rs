@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
+use stampede_keeper::{Keeper, KeeperError};
+use stampede_linux::{fresh, interrupt};
 use stampede_mask::mask_foreign;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
-
-use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
-use stampede_keeper::{Keeper, KeeperError};
-use stampede_linux::{fresh, interrupt};
 
 /// The failure of the command that should prepare the copy.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +56,7 @@ pub fn run(
     own: &Path,
 ) -> Result<(), PrepareError> {
     let log = own.join("prepare.log");
-    let stack = StackSpec {
+    let stack = ProcessSetSpec {
         id: format!("prepare-{}", fresh::token()),
         work: own.to_path_buf(),
         in_memory: Vec::new(),
@@ -94,7 +93,7 @@ fn environment() -> BTreeMap<String, String> {
     text.filter(|(name, _)| !name.starts_with("GIT_")).collect()
 }
 
-fn ended(stack: &stampede_keeper::Stack) -> Option<Exit> {
+fn ended(stack: &stampede_keeper::ProcessSet) -> Option<Exit> {
     let begun = Instant::now();
     while begun.elapsed() < WITHIN && !interrupt::is_requested() {
         if let Some(exit) = stack.exited().pop() {

@@ -233,6 +233,9 @@ pub struct UpArgs {
     /// Limit the memory of the whole stack: 1GiB
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
+    /// Print what would be started as JSON, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Print what was started as JSON
     #[arg(long)]
     pub json: bool,

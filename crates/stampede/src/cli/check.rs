@@ -23,7 +23,7 @@ use stampede_monitor::machine;
 use stampede_plan::model::{Plan, RuntimeChoice, RuntimeSource};
 use stampede_plan::{self, Overrides};
 use stampede_results::store::run_id;
-use stampede_stack::{App, Catalogue, SearchPaths};
+use stampede_stack::{App, Catalogue, Providers, SearchPaths};
 
 use super::args_check::CheckArgs;
 use super::check_again::{again, command};
@@ -179,7 +179,8 @@ impl CheckSetup {
             parse_length(&args.timeout).map_err(|source| CheckError::Timeout { source })?;
         let timeout = Duration::from_nanos(timeout.0);
         let spill_file = SpillFile::on_disk();
-        let harness = Harness { catalogue, app, placement, seed, users, timeout, spill_file };
+        let provider = Providers::new(catalogue);
+        let harness = Harness { provider, app, placement, seed, users, timeout, spill_file };
         Ok(CheckSetup { harness, reference, runtimes: choices, directory })
     }
 }

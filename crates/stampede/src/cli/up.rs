@@ -8,7 +8,10 @@ use stampede_model::fact;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::{self, Overrides};
-use stampede_stack::{self, Catalogue, PageResult, RunningStack, RuntimeError, SearchPaths};
+use stampede_stack::{
+    Caches, Catalogue, PageRequest, PageResult, Provider, Providers, Readiness, RuntimeError,
+    SearchPaths, Stack, StackRequest,
+};
 
 use super::args::UpArgs;
 use super::fail::CommandError;
@@ -27,7 +30,8 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         return Err(UpError::NotOne { runtimes: plan.runtimes.len() }.into());
     };
     let app = refusal::apps(&plan, &catalogue)?.swap_remove(0);
-    let traits = catalogue.check(choice, &app)?;
+    let provider = Providers::new(catalogue);
+    let traits = provider.traits(choice, &app)?;
     for notice in app.notice().into_iter().chain(notices).chain(budget::memory_notices(
         &plan,
         &facts,
@@ -37,21 +41,33 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     }
     let mut placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
     placement.port = args.port;
+    let request = StackRequest {
+        runtime: choice,
+        app: &app,
+        placement: &placement,
+        page: PageRequest::of(&app, &[]),
+        caches: Caches::Kept,
+        ready: Readiness::AnyAnswer,
+    };
+    let spec = provider.resolve(&request).map_err(Failure::from_runtime_alone)?;
+    if args.dry_run {
+        print(format!("{spec}\n").as_bytes())?;
+        return Ok(Outcome::Fine);
+    }
     stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let mut running =
-        match stampede_stack::start_with_any_answer(&catalogue, choice, &app, &placement) {
-            Ok(running) => running,
-            Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
-            Err(error) => return Err(Failure::from_runtime_alone(error)),
-        };
+    let running = match provider.start(&spec) {
+        Ok(running) => running,
+        Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
+        Err(error) => return Err(Failure::from_runtime_alone(error)),
+    };
     if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
         print_message(&format!("note: the app does not answer correctly: {wrong}"));
-        print_message(running.last_lines().trim_end());
+        print_message(running.logs().last_lines().trim_end());
     }
-    let text = if args.json { as_json(&running) } else { as_text(&running) };
+    let text = if args.json { as_json(running.as_ref()) } else { as_text(running.as_ref()) };
     print(text.as_bytes())?;
-    let ended = wait(&mut running);
+    let ended = wait(running.as_ref());
     running.stop().map_err(|error| Failure::new(&error))?;
     match ended {
         None => Ok(Outcome::Fine),
@@ -112,10 +128,10 @@ fn overrides(args: &UpArgs) -> Overrides {
 }
 
 /// Waits until Ctrl-C, and then returns `None`. If a process ends by itself, returns which and how.
-fn wait(running: &mut RunningStack) -> Option<UpError> {
+fn wait(running: &dyn Stack) -> Option<UpError> {
     while !interrupt::is_requested() {
         if let Some(exit) = running.exited().into_iter().next() {
-            print_message(running.last_lines().trim_end());
+            print_message(running.logs().last_lines().trim_end());
             let role = exit.role;
             return Some(match (exit.signal, exit.code) {
                 (Some(signal), _) => UpError::EndedBySignal { role, signal },
@@ -127,26 +143,30 @@ fn wait(running: &mut RunningStack) -> Option<UpError> {
     None
 }
 
-fn as_text(running: &RunningStack) -> String {
+fn as_text(running: &dyn Stack) -> String {
     let record = running.record();
-    let mut text = format!("{} is up: {}\n", record.title, running.url());
+    let mut text = format!("{} is up: {}\n", record.title, running.endpoint().url());
     text.push_str(&answered(running));
     text.push_str("\nprocesses\n");
     for (role, pid) in running.processes() {
         text.push_str(&format!("  {pid:<7} {role:<5} {}\n", command(pid)));
     }
     text.push_str("\nrendered files\n");
-    for file in running.files().keys() {
-        text.push_str(&format!("  {}\n", running.dir().join(file).display()));
+    for file in record.files.keys() {
+        let file = running.directory().map_or_else(|| file.into(), |within| within.join(file));
+        text.push_str(&format!("  {}\n", file.display()));
     }
     text.push_str("\nCtrl-C stops it and removes its files\n");
     text
 }
 
 /// Describes the app's answer and when it came.
-fn answered(running: &RunningStack) -> String {
+fn answered(running: &dyn Stack) -> String {
     let Some(page_result) = running.page_result() else {
-        return format!("`{}` has not been answered yet\n", running.page_path());
+        return format!(
+            "`{}` has not been answered yet\n",
+            running.page().path.unwrap_or_default()
+        );
     };
     let after = words::time_ns(Nanos(running.record().first_answer_ns).0);
     let PageResult { path, answer, .. } = page_result;
@@ -162,7 +182,7 @@ fn answered(running: &RunningStack) -> String {
         (None, gist) if !gist.is_empty() => text.push_str(&format!(", `{gist}`")),
         (None, _) => {}
     }
-    mask_secrets(&running.without_secrets(text)) + "\n"
+    mask_secrets(&running.logs().without_secrets(text)) + "\n"
 }
 
 /// Returns a process's command line from the kernel. Some servers write their state there.
@@ -171,7 +191,7 @@ fn command(pid: u32) -> String {
     mask_secrets(String::from_utf8_lossy(&text).replace('\0', " ").trim_end())
 }
 
-fn as_json(running: &RunningStack) -> String {
+fn as_json(running: &dyn Stack) -> String {
     let processes: Vec<_> = running
         .processes()
         .iter()
@@ -179,7 +199,7 @@ fn as_json(running: &RunningStack) -> String {
         .collect();
     let answer = running.page_result().map(|page_result| {
         let path = mask_secrets(&page_result.path);
-        let title = running.without_secrets(page_result.answer.gist());
+        let title = running.logs().without_secrets(page_result.answer.gist());
         let location = page_result.answer.header("location").map(mask_secrets);
         serde_json::json!({
             "path": path,
@@ -191,10 +211,10 @@ fn as_json(running: &RunningStack) -> String {
         })
     });
     let value = serde_json::json!({
-        "url": running.url(),
+        "url": running.endpoint().url(),
         "answer": answer,
         "processes": processes,
-        "directory": running.dir(),
+        "directory": running.directory(),
         "runtime": running.record(),
         "isolation": running.isolation(),
     });

@@ -4,19 +4,19 @@ use serde_json::Value;
 use stampede_model::fact::{ColdOpcache, Server};
 use stampede_model::record::{TrialRecord, Validity};
 use stampede_plan::model::StartState;
+use stampede_stack::Stack;
 
-use super::measured::Measured;
 use super::verdict::Judgement;
 
 /// The notes and reasons about the trial's begin.
 pub(super) fn begin_facts(
     begin: StartState,
     record: &TrialRecord,
-    measured: &Measured,
+    measured: &dyn Stack,
 ) -> Vec<Judgement> {
-    let cold = (begin == StartState::Cold).then(|| match measured {
-        Measured::Started(_) => cold(record, measured.emptied()),
-        Measured::External(_) => Server::NotCold {},
+    let cold = (begin == StartState::Cold).then(|| match measured.is_started() {
+        true => cold(record, measured.emptied()),
+        false => Server::NotCold {},
     });
     cold.map(|note| (Validity::Valid, note.into())).into_iter().chain(preloaded(record)).collect()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stampede_keeper::{self, CpuSplit};
 use stampede_linux::clock::now;
-use stampede_load::InProcess;
+use stampede_load::{Generator, InProcess};
 use stampede_mask::mask_secrets;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};
@@ -16,7 +16,7 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
 use stampede_results::store::run_id;
 use stampede_stack::external::External;
-use stampede_stack::{App, Catalogue, Placement, RuntimeTraits, env_notices};
+use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTraits, env_notices};
 
 use super::cases::{self, Case};
 use super::refusal::{
@@ -28,7 +28,7 @@ use super::{TrialContext, budget, executor, sent};
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {
     pub(super) plan: Plan,
-    catalogue: Catalogue,
+    seams: Seams,
     pub(super) apps: Vec<App>,
     pub(super) cases: Vec<Case>,
     pub(super) places: CpuPlacements,
@@ -37,22 +37,51 @@ pub struct Comparison {
     machine_cpus: u32,
 }
 
+/// What is exchangeable in a run: what starts the stacks, and what sends the loads.
+pub struct Seams {
+    /// Starts the stacks.
+    pub provider: Box<dyn Provider>,
+    /// Sends the loads.
+    pub generator: Box<dyn Generator>,
+}
+
+impl Seams {
+    /// Processes of this machine and servers that already run; threads of this process.
+    pub fn real(catalogue: Catalogue) -> Seams {
+        Seams { provider: Box::new(Providers::new(catalogue)), generator: Box::new(InProcess) }
+    }
+}
+
 impl Comparison {
     /// Checks the plan against the catalogue and this machine. Starts nothing.
     ///
     /// # Errors
     /// An unknown runtime, setting or app, a missing program, an app that the runtime cannot serve.
     pub fn new(
-        mut plan: Plan,
+        plan: Plan,
         catalogue: Catalogue,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
+        let seams = Seams::real(catalogue.clone());
+        Comparison::with(plan, &catalogue, seams, facts)
+    }
+
+    /// The same, with what starts the stacks and what sends the loads.
+    ///
+    /// # Errors
+    /// As [`Comparison::new`].
+    pub fn with(
+        mut plan: Plan,
+        catalogue: &Catalogue,
+        seams: Seams,
+        facts: &MachineFacts,
+    ) -> Result<Comparison, Refusal> {
         let lacking = budget::fit(&mut plan, facts)?;
-        let apps = apps(&plan, &catalogue)?;
-        let skipped = skip_missing(&mut plan, &catalogue, &apps)?;
-        let traits = traits(&plan, &catalogue, &apps)?;
+        let apps = apps(&plan, catalogue)?;
+        let skipped = skip_missing(&mut plan, catalogue, &apps)?;
+        let traits = traits(&plan, seams.provider.as_ref(), catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
-        refuse_unavailable(&plan, &catalogue, &apps, &mut cases);
+        refuse_unavailable(&plan, catalogue, &apps, &mut cases);
         let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
         notices.append(&mut plan.notices);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
@@ -74,7 +103,7 @@ impl Comparison {
         nothing_to_measure(&plan, &record.cases)?;
         Ok(Comparison {
             plan,
-            catalogue,
+            seams,
             apps,
             cases,
             places,
@@ -147,9 +176,9 @@ impl Comparison {
 
     pub(super) fn ctx<'a>(&'a self, placement: &'a Placement) -> TrialContext<'a> {
         TrialContext {
-            catalogue: &self.catalogue,
+            provider: self.seams.provider.as_ref(),
             placement,
-            generator: &InProcess,
+            generator: self.seams.generator.as_ref(),
             load_cpus: &self.places.load_cpus,
             begin: self.plan.begin,
             clock_source: &self.clock_source,

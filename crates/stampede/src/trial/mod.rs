@@ -4,8 +4,8 @@ mod begin;
 pub mod budget;
 pub mod cases;
 pub mod comparison;
+mod ending;
 mod executor;
-mod measured;
 mod not_measured;
 mod paths;
 mod queries;
@@ -36,19 +36,21 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
-use stampede_stack::{App, Catalogue, LogMarks, PageRequest, PageResult, PhpErrors, Placement};
+use stampede_stack::{
+    App, Caches, LogMarks, PageRequest, PageResult, PhpErrors, Placement, Provider, Readiness,
+    Stack, StackLoss, StackRequest,
+};
 
 use crate::causes::cause;
-use measured::Measured;
 use verdict::{Evidence, Judgement, ModelKind};
 
-pub use not_measured::{NotMeasured, Retry, RuntimeLoss};
+pub use not_measured::{NotMeasured, Retry};
 pub use paths::PagesError;
 
 /// What a trial needs besides its case.
 pub struct TrialContext<'a> {
-    /// Runtimes and apps.
-    pub catalogue: &'a Catalogue,
+    /// What starts the stacks.
+    pub provider: &'a dyn Provider,
     /// CPUs and memory of the stack.
     pub placement: &'a Placement,
     /// What sends the load.
@@ -102,7 +104,7 @@ fn measure(
     directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
 ) -> Result<LoadResult, NotMeasured> {
-    let is_ours = !subject.runtime.is_external();
+    let is_ours = ctx.provider.starts(subject.runtime);
     let is_cold = is_cold_start(ctx, subject);
     let preflight_result = match is_cold {
         true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
@@ -113,9 +115,10 @@ fn measure(
     }
     let mut measured = match &preflight_result {
         Some(preflight_result) => {
-            Measured::start_cold_without_request(ctx, subject, preflight_result.page.clone())?
+            let page = preflight_result.page.clone();
+            start(ctx, subject, page, (Caches::Emptied, Readiness::Idle))?
         }
-        None => Measured::start(ctx, subject)?,
+        None => start(ctx, subject, page(subject), (Caches::Kept, Readiness::RightAnswer))?,
     };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
@@ -128,18 +131,18 @@ fn measure(
         }
         None => {
             phases.enter(Phase::Verify, None);
-            verify_before_load(subject, &mut measured, &mut record.runtime.before)
+            verify_before_load(subject, measured.as_mut(), &mut record.runtime.before)
         }
     };
     let result = result.and_then(|shown| {
-        load_and_record(ctx, subject, record, directory, &measured, (shown, phases))
+        load_and_record(ctx, subject, record, directory, measured.as_ref(), (shown, phases))
     });
     let gone = || measured.gone().map(NotMeasured::Gone);
     let result = result.map_err(|error| gone().unwrap_or(error));
     if is_ours {
         phases.enter(Phase::Stop, None);
     }
-    match measured.end(directory) {
+    match ending::end(measured, directory) {
         Ok(exits) => record.exits = exits,
         // What was measured is kept although the stop failed.
         Err(error) => {
@@ -153,7 +156,25 @@ fn measure(
 /// Whether the runtime must get no request before the load: it is measured cold, and stampede
 /// starts it.
 fn is_cold_start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> bool {
-    ctx.begin == StartState::Cold && !subject.runtime.is_external()
+    ctx.begin == StartState::Cold && ctx.provider.starts(subject.runtime)
+}
+
+/// The page that shows whether the app works, for this subject.
+fn page(subject: &Subject<'_>) -> PageRequest {
+    PageRequest::of(subject.app, &subject.load.requests)
+}
+
+/// Starts the stack of a trial, or finds it where it already runs.
+fn start(
+    ctx: &TrialContext<'_>,
+    subject: &Subject<'_>,
+    page: PageRequest,
+    (caches, ready): (Caches, Readiness),
+) -> Result<Box<dyn Stack>, NotMeasured> {
+    let (runtime, app, placement) = (subject.runtime, subject.app, ctx.placement);
+    let spec =
+        ctx.provider.resolve(&StackRequest { runtime, app, placement, page, caches, ready })?;
+    Ok(ctx.provider.start(&spec)?)
 }
 
 /// What a start before the measured one has shown.
@@ -181,12 +202,13 @@ fn preflight(
     phases: &mut Phases<'_>,
 ) -> Result<PreflightResult, NotMeasured> {
     phases.enter(Phase::Start, None);
-    let mut measured = Measured::start_cold(ctx, subject)?;
+    let mut measured =
+        start(ctx, subject, page(subject), (Caches::Emptied, Readiness::RightAnswer))?;
     phases.enter(Phase::Verify, None);
-    let shown = verify_before_load(subject, &mut measured, record)?;
+    let shown = verify_before_load(subject, measured.as_mut(), record)?;
     let (runtime, page) = (measured.record(), measured.page());
     phases.enter(Phase::Stop, None);
-    measured.stop().map_err(RuntimeLoss::Lost)?;
+    measured.stop().map_err(StackLoss::Lost)?;
     Ok(PreflightResult { runtime, shown, page })
 }
 
@@ -194,14 +216,14 @@ fn preflight(
 /// is fit to be measured, even if only the load is not.
 fn verify_before_load(
     subject: &Subject<'_>,
-    measured: &mut Measured,
+    measured: &mut dyn Stack,
     record: &mut Option<ObservedState>,
 ) -> Result<StateBeforeLoad, NotMeasured> {
-    let logs = measured.log_marks();
-    measured.request_page(subject.app)?;
+    let logs = measured.logs().marks();
+    measured.request_page()?;
     let requests = paths::requests(subject, measured);
     let asked = paths::requests_to_verify(&requests);
-    let mut observed = measured.verify(subject.app, &asked)?;
+    let mut observed = measured.verify(&asked)?;
     observed.requests = requests.len() as u64;
     let unverified_note = paths::unverified_note(asked.len(), observed.pages.len());
     if let Err(error) = paths::judge(subject, &requests, &observed.pages, measured) {
@@ -210,7 +232,7 @@ fn verify_before_load(
         }
         return Err(error.into());
     }
-    if let Some(errors) = measured.php_errors(&logs) {
+    if let Some(errors) = measured.logs().php_errors(&logs) {
         return Err(NotMeasured::PhpError { first: errors.first });
     }
     *record = Some(observed.clone());
@@ -231,14 +253,14 @@ fn load_and_record(
     subject: &Subject<'_>,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
-    measured: &Measured,
+    measured: &dyn Stack,
     (before, phases): (StateBeforeLoad, &mut Phases<'_>),
 ) -> Result<LoadResult, NotMeasured> {
     let StateBeforeLoad { observed: before, requests, notes } = before;
     directory.save_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = traffic::load(subject, &requests, &before.pages, &measured.request_target(), ctx)?;
+    let load = traffic::load(subject, &requests, &before.pages, &measured.endpoint(), ctx)?;
     let length = ctx.begin.warm_up();
     if length > Nanos(0) {
         phases.enter(Phase::WarmUp, Some(length));
@@ -251,8 +273,8 @@ fn load_and_record(
 
     phases.enter(Phase::Measure, cases::length(&load.model));
     let ended_before = measured.exited().len();
-    let logs = measured.log_marks();
-    let threads_before = measured.threads_begun();
+    let logs = measured.logs().marks();
+    let threads_before = measured.logs().threads_begun();
     let shown = (!is_cold_start(ctx, subject))
         .then(|| queries::per_request(subject, &requests, measured))
         .flatten();
@@ -260,13 +282,13 @@ fn load_and_record(
     let (result, resources) = watch::run(ctx.generator, &load, measured, directory, phases)?;
     phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
-    record.runtime.thread_restarts = measured.threads_begun().saturating_sub(threads_before);
+    record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(threads_before);
     let died = ended_processes(&measured.exited(), ended_before);
-    let said = measured.log_evidence(&logs);
-    let php_errors = measured.php_errors(&logs);
+    let said = measured.logs().evidence(&logs);
+    let php_errors = measured.logs().php_errors(&logs);
 
     phases.enter(Phase::Verify, None);
-    let mut changed = after_load(subject, record, measured, before);
+    let mut changed = after_load(record, measured, before);
     changed
         .extend(other_workers.map(|(workers, asked)| {
             (Validity::Suspect, Server::Workers { workers, asked }.into())
@@ -278,7 +300,7 @@ fn load_and_record(
     changed.extend(php_errors.map(|errors| (Validity::Invalid, errors.into())));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(subject, &did.counts, (asked_before, asked_after), shown));
-    if measured.closes(&did) {
+    if ending::closes(measured, &did) {
         changed.push((Validity::Valid, Traffic::ConnectionsNotKept {}.into()));
     }
     let replaced_workers = replaced_workers(record, measured, &resources, &logs);
@@ -303,9 +325,8 @@ fn load_and_record(
 /// Verifies the runtime again, and returns what differs from before the load. What was measured is
 /// kept whatever the runtime answers. After an interrupt nothing is asked.
 fn after_load(
-    subject: &Subject<'_>,
     record: &mut TrialRecord,
-    measured: &Measured,
+    measured: &dyn Stack,
     before: ObservedState,
 ) -> Vec<Judgement> {
     if let Some(gone) = measured.gone() {
@@ -315,10 +336,10 @@ fn after_load(
     if interrupt::is_requested() {
         return Vec::new();
     }
-    match measured.verify(subject.app, &[]) {
+    match measured.verify(&[]).map_err(NotMeasured::from) {
         Ok(mut after) => {
             if observed::is_another_answer(&before, &after) {
-                after.answer_changes |= changes(subject.app, measured, &after);
+                after.answer_changes |= changes(measured, &after);
             }
             record.runtime.after = Some(after.clone());
             let changed = observed::changed(&measured.shown(before), &measured.shown(after));
@@ -333,11 +354,11 @@ fn after_load(
 }
 
 /// Whether the answer changes by itself: it is asked for again over some seconds.
-fn changes(app: &App, measured: &Measured, after: &ObservedState) -> bool {
+fn changes(measured: &dyn Stack, after: &ObservedState) -> bool {
     (0..LOOKS).any(|_| {
         std::thread::sleep(LOOK_AGAIN);
         !interrupt::is_requested()
-            && measured.answer(app).is_some_and(|again| again != after.answer)
+            && measured.comparable_answer().is_ok_and(|again| again != after.answer)
     })
 }
 
@@ -361,7 +382,7 @@ fn ended_processes(exits: &[Exit], before: usize) -> Vec<Server> {
 /// go the last log lines since then: those of the workers that they replace.
 fn replaced_workers(
     record: &TrialRecord,
-    measured: &Measured,
+    measured: &dyn Stack,
     resources: &[ResourceSample],
     logs: &LogMarks,
 ) -> Option<Server> {
@@ -374,7 +395,7 @@ fn replaced_workers(
         0 => (processes, false),
         threads => (threads, true),
     };
-    let log = measured.last_log_lines_since(logs);
+    let log = measured.logs().last_lines_since(logs);
     // A worker that ends because it served `max_requests` logs nothing; one that dies logs why.
     let is_worth = started > 0 && !(is_asked && log.is_empty());
     is_worth.then_some(Server::Replaced { started, threads, is_asked, log })
@@ -387,7 +408,7 @@ fn unlimited(
     record: &TrialRecord,
 ) -> Option<Machine> {
     let limit_bytes = ctx.placement.memory_bytes;
-    let has_none = record.isolation.memory_bytes == 0 && !subject.runtime.is_external();
+    let has_none = record.isolation.memory_bytes == 0 && ctx.provider.starts(subject.runtime);
     (limit_bytes > 0 && has_none).then_some(Machine::MemoryLimitMissing { limit_bytes })
 }
 

@@ -1,14 +1,12 @@
 //! Says why a trial measured nothing, and whether another try could succeed.
 
-use serde::Serialize;
 use stampede_load::LoadError;
 use stampede_load::traffic::TrafficError;
 use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_monitor::MonitorError;
-use stampede_plan::model::Watch;
-use stampede_stack::RuntimeError;
 use stampede_stack::external::ExternalError;
+use stampede_stack::{RuntimeError, StackLoss};
 
 use super::paths::PagesError;
 use crate::causes::cause;
@@ -20,13 +18,13 @@ pub enum NotMeasured {
     /// The runtime does not start, does not answer, does not report its state, or did not stop in
     /// order.
     #[error(transparent)]
-    Runtime(#[from] RuntimeError),
+    Runtime(RuntimeError),
     /// The external runtime is not there, or does not report its state.
     #[error(transparent)]
     External(#[from] ExternalError),
     /// The runtime ended or was replaced during the trial.
     #[error(transparent)]
-    Gone(#[from] RuntimeLoss),
+    Gone(#[from] StackLoss),
     /// The answers to the load's requests are not worth measuring.
     #[error(transparent)]
     Pages(#[from] PagesError),
@@ -50,22 +48,13 @@ pub enum NotMeasured {
     Interrupted,
 }
 
-/// Why the measured runtime is no longer the one that the trial began with. The trial's figures are
-/// then not the runtime's.
-#[derive(Debug, thiserror::Error, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuntimeLoss {
-    /// The external runtime has ended, or another one has taken its place.
-    #[error("what is watched, {watch}, ended during the trial")]
-    #[serde(rename = "watched_ended")]
-    Ended {
-        /// The watched processes, as the plan names them.
-        watch: Watch,
-    },
-    /// The process that held a stack of ours is gone, and the stack with it.
-    #[error(transparent)]
-    #[serde(untagged)]
-    Lost(RuntimeError),
+impl From<RuntimeError> for NotMeasured {
+    fn from(error: RuntimeError) -> NotMeasured {
+        match error {
+            RuntimeError::AlreadyRunning(error) => NotMeasured::External(error),
+            error => NotMeasured::Runtime(error),
+        }
+    }
 }
 
 /// Whether another try could end differently.

@@ -8,15 +8,14 @@ use stampede_model::fact::{Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::{FollowedRedirects, Redirect, RedirectLoop, is_redirect};
 use stampede_plan::model::RequestSpec;
-use stampede_stack::PageResult;
+use stampede_stack::{PageResult, Stack};
 
 use super::Subject;
-use super::measured::Measured;
 use super::traffic::own_request;
 
 /// The requests that the load sends: those of the plan. Where the plan has none: one for the app's
 /// own page, at the path to which redirects led.
-pub(super) fn requests(subject: &Subject<'_>, measured: &Measured) -> Vec<RequestSpec> {
+pub(super) fn requests(subject: &Subject<'_>, measured: &dyn Stack) -> Vec<RequestSpec> {
     if !subject.load.requests.is_empty() {
         return subject.load.requests.clone();
     }
@@ -79,7 +78,7 @@ pub(super) fn judge(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
     pages: &[PageRecord],
-    measured: &Measured,
+    measured: &dyn Stack,
 ) -> Result<(), PagesError> {
     let right = subject.app.manifest.expect.status;
     // A page without an answer has status 0. The load itself will show that failure.
@@ -95,10 +94,10 @@ pub(super) fn judge(
     let are_all_asked =
         requests.iter().all(reads) && pages.len() == requests_to_verify(requests).len();
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
-    if is_failing && measured.is_ours() {
+    if is_failing && measured.is_started() {
         let pages = pages.iter().filter(|page| broken(page) || failed(page));
         let pages = pages.map(|page| masked(page, measured)).collect();
-        let log = match measured.last_lines() {
+        let log = match measured.logs().last_lines() {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };
@@ -106,7 +105,7 @@ pub(super) fn judge(
     }
     if none_is_right && has_redirects && are_all_asked {
         let page_result = measured.page_result().filter(|_| subject.load.requests.is_empty());
-        let mask = |text| measured.without_secrets(text);
+        let mask = |text| measured.logs().without_secrets(text);
         if let Some(RedirectLoop { first, last }) = page_result.and_then(PageResult::redirect_loop)
         {
             let Redirect { from, status, location } = first;
@@ -123,8 +122,8 @@ pub(super) fn judge(
 }
 
 /// A page with the values of the app's secret variables masked.
-fn masked(page: &PageRecord, measured: &Measured) -> PageRecord {
-    let mask = |text: &String| measured.without_secrets(text.clone());
+fn masked(page: &PageRecord, measured: &dyn Stack) -> PageRecord {
+    let mask = |text: &String| measured.logs().without_secrets(text.clone());
     PageRecord {
         path: mask(&page.path),
         location: page.location.as_ref().map(mask),

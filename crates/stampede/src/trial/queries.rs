@@ -8,10 +8,9 @@ use stampede_model::counts::Counts;
 use stampede_model::fact::{Queries, Traffic};
 use stampede_model::record::Validity;
 use stampede_plan::model::RequestSpec;
-use stampede_stack::{App, CountError, Site as _};
+use stampede_stack::{App, CountError, Stack};
 
 use super::Subject;
-use super::measured::Measured;
 use super::verdict::Judgement;
 use crate::causes::cause;
 
@@ -58,9 +57,8 @@ fn may_be_sqlite(app: &App) -> bool {
 pub(super) fn per_request(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
-    measured: &Measured,
+    measured: &dyn Stack,
 ) -> Option<Vec<u64>> {
-    let Measured::Started(running) = measured else { return None };
     let app = subject.app;
     let queries = &app.manifest.database.as_ref()?.queries;
     let is_open = |one: &RequestSpec| one.method == "GET" && queries.may_be_more(&one.path);
@@ -69,7 +67,7 @@ pub(super) fn per_request(
     }
     let count = |request: &RequestSpec| {
         let before = measured.queries()?.ok()?;
-        running.request_path(&request.path, &request.headers, WITHIN).ok()?;
+        measured.request_path(&request.path, &request.headers, WITHIN).ok()?;
         let asked = measured.queries()?.ok()?.saturating_sub(before);
         (asked >= queries.of(&request.path)).then_some(asked)
     };

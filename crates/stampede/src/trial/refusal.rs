@@ -10,8 +10,8 @@ use stampede_plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, Runt
 use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_stack::external::External;
 use stampede_stack::{
-    App, Catalogue, HeldBy, LOOKED_FOR, ProgramSource, RuntimeError, RuntimeTraits, learn_secrets,
-    nearest,
+    App, Catalogue, LOOKED_FOR, ProgramSource, Provider, RuntimeError, RuntimeTraits,
+    learn_secrets, nearest,
 };
 
 use super::cases::Case;
@@ -156,29 +156,22 @@ fn no_app_refusal(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal 
 /// plan allows missing runtimes.
 pub(super) fn traits(
     plan: &Plan,
+    provider: &dyn Provider,
     catalogue: &Catalogue,
     apps: &[App],
 ) -> Result<Vec<RuntimeTraits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
-        if choice.is_external() {
-            return Ok(ALREADY_RUNNING);
-        }
-        let checked = apps.iter().map(|app| catalogue.check(choice, app));
+        let checked = apps.iter().map(|app| provider.traits(choice, app));
         let may_lack = plan.missing == MissingRuntimes::Skip;
         let counts = |found: &Result<RuntimeTraits, RuntimeError>| {
             !(may_lack && found.as_ref().is_err_and(is_missing_requirement))
         };
         let checked: Result<Vec<RuntimeTraits>, _> = checked.filter(counts).collect();
-        let first = checked.map(|traits| traits.first().copied().unwrap_or(ALREADY_RUNNING));
+        let first = checked.map(|traits| traits.first().copied().unwrap_or(RuntimeTraits::UNKNOWN));
         first.map_err(|error| place_in_plan(plan, catalogue, choice, error))
     };
     plan.runtimes.iter().map(one).collect()
 }
-
-/// The traits of an external runtime. What holds its workers is not known; starved connections show
-/// when they get no answer.
-const ALREADY_RUNNING: RuntimeTraits =
-    RuntimeTraits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
 
 /// Finds the external runtimes of the plan.
 pub(super) fn find_external_runtimes(plan: &Plan) -> Result<Vec<External>, Refusal> {

@@ -19,7 +19,7 @@ use stampede_plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
 use stampede_results::store::{RunDirectory, RunState, StoreError, StoredRun, StoredTrial, run_id};
 use stampede_results::summary::model::CaseSummary;
 use stampede_results::summary::{RunData, summarize};
-use stampede_stack::{App, Catalogue, RuntimeTraits, env_notices};
+use stampede_stack::{App, Catalogue, Providers, RuntimeTraits, env_notices};
 
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus};
@@ -33,7 +33,7 @@ pub struct SearchContext {
     pub plan: Plan,
     /// For each runtime of the plan, why it is not measured; `None`: it is measured.
     pub refused: Vec<Option<Fact<Reason>>>,
-    catalogue: Catalogue,
+    provider: Providers,
     app: App,
     traits: Vec<RuntimeTraits>,
     places: CpuPlacements,
@@ -62,13 +62,15 @@ impl SearchContext {
         plan.apps.truncate(1);
         let mut notices = std::mem::take(&mut plan.notices);
         notices.extend(budget::fit(&mut plan, &facts)?);
-        let apps = refusal::apps(&plan, &catalogue)?;
-        notices.extend(refusal::skip_missing(&mut plan, &catalogue, &apps)?);
-        let traits = refusal::traits(&plan, &catalogue, &apps)?;
+        let provider = Providers::new(catalogue);
+        let catalogue = provider.catalogue();
+        let apps = refusal::apps(&plan, catalogue)?;
+        notices.extend(refusal::skip_missing(&mut plan, catalogue, &apps)?);
+        let traits = refusal::traits(&plan, &provider, catalogue, &apps)?;
         let mut cases: Vec<Case> = (0..plan.runtimes.len())
             .map(|runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None })
             .collect();
-        refusal::refuse_unavailable(&plan, &catalogue, &apps, &mut cases);
+        refusal::refuse_unavailable(&plan, catalogue, &apps, &mut cases);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
         notices.extend(
             refusal::find_external_runtimes(&plan)?
@@ -85,7 +87,7 @@ impl SearchContext {
         notices.extend(budget::memory_notices(&plan, &facts, &traits));
         plan.notices = fact::unique(notices);
         let refused = cases.into_iter().map(|case| case.refused).collect();
-        Ok(SearchContext { plan, refused, catalogue, app, traits, places, facts })
+        Ok(SearchContext { plan, refused, provider, app, traits, places, facts })
     }
 
     /// The app's name in tables.
@@ -114,7 +116,8 @@ impl SearchContext {
     /// [`Refusal::Plan`], [`Refusal::Runtime`].
     pub fn check(&self, choice: &RuntimeChoice) -> Result<(), Refusal> {
         let plan = Plan { runtimes: vec![choice.clone()], ..self.plan.clone() };
-        refusal::traits(&plan, &self.catalogue, std::slice::from_ref(&self.app)).map(|_| ())
+        let (provider, apps) = (&self.provider, std::slice::from_ref(&self.app));
+        refusal::traits(&plan, provider, provider.catalogue(), apps).map(|_| ())
     }
 
     /// The content of `run.json` before the first trial.
@@ -196,7 +199,7 @@ impl SearchContext {
         let mut directory = run.directory.trial(&record, &name)?;
         let subject = Subject { runtime: choice, app: &self.app, load };
         let ctx = TrialContext {
-            catalogue: &self.catalogue,
+            provider: &self.provider,
             placement: &self.places.placements[0],
             generator: &InProcess,
             load_cpus: &self.places.load_cpus,

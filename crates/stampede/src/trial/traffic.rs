@@ -9,12 +9,11 @@ use stampede_model::record::PageRecord;
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Client, KeepAlive, RequestSpec};
-use stampede_stack::App;
+use stampede_stack::{App, Endpoint};
 
-use super::measured::RequestTarget;
 use super::{Subject, TrialContext, paths};
 
-/// The load of `subject`, sent through `request_target` from the CPUs of `ctx`.
+/// The load of `subject`, sent through `endpoint` from the CPUs of `ctx`.
 ///
 /// # Errors
 /// A request that cannot be built.
@@ -22,7 +21,7 @@ pub(super) fn load(
     subject: &Subject<'_>,
     requests: &[RequestSpec],
     pages: &[PageRecord],
-    request_target: &RequestTarget,
+    endpoint: &Endpoint,
     ctx: &TrialContext<'_>,
 ) -> Result<Load, TrafficError> {
     let choice = subject.load;
@@ -34,7 +33,7 @@ pub(super) fn load(
         .map(|(request, _)| (&request.path, &request.headers))
         .collect();
     let built = |spec: &RequestSpec| {
-        let mut request = request(spec, request_target, habits)?;
+        let mut request = request(spec, endpoint, habits)?;
         // Only an answer that had a body before the load must have one under load.
         if request.answer == AnswerShape::ByHeaders
             && !(paths::reads(spec) && with_body.contains(&(&spec.path, &spec.headers)))
@@ -46,7 +45,7 @@ pub(super) fn load(
     let contains = subject.app.contains().unwrap_or_default();
     let traffic: Result<Vec<Request>, TrafficError> = match contains {
         "" => requests.iter().map(built).collect(),
-        _ => requests.iter().map(|spec| request(spec, request_target, habits)).collect(),
+        _ => requests.iter().map(|spec| request(spec, endpoint, habits)).collect(),
     };
     Ok(Load {
         habits,
@@ -54,7 +53,7 @@ pub(super) fn load(
         check: check(subject.app),
         cpus: ctx.load_cpus.to_vec(),
         cpu_sharing: cpu_sharing(subject, ctx),
-        ..Load::new(request_target.address.clone(), choice.model.clone(), traffic?)
+        ..Load::new(endpoint.address.clone(), choice.model.clone(), traffic?)
     })
 }
 
@@ -62,7 +61,7 @@ pub(super) fn load(
 fn cpu_sharing(subject: &Subject<'_>, ctx: &TrialContext<'_>) -> CpuSharing {
     let stack = &ctx.placement.cpus;
     let is_apart = !stack.is_empty() && ctx.load_cpus.iter().all(|cpu| !stack.contains(cpu));
-    if is_apart && !subject.runtime.is_external() {
+    if is_apart && ctx.provider.starts(subject.runtime) {
         CpuSharing::Exclusive
     } else {
         CpuSharing::WithServer
@@ -89,16 +88,16 @@ pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
 
 fn request(
     spec: &RequestSpec,
-    request_target: &RequestTarget,
+    endpoint: &Endpoint,
     habits: Habits,
 ) -> Result<Request, TrafficError> {
     let mut headers = spec.headers.clone();
-    if let Some(host) = &request_target.host
+    if let Some(host) = &endpoint.host
         && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"))
     {
         headers.insert(0, ("Host".to_owned(), host.clone()));
     }
-    let path = format!("{}{}", request_target.base, spec.path);
+    let path = format!("{}{}", endpoint.base, spec.path);
     Ok(Request::build(&spec.method, &path, &headers, &spec.body, habits, None)?)
 }
 

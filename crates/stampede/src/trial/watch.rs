@@ -12,10 +12,9 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_monitor::Monitor;
 use stampede_results::store::TrialDirectory;
-use stampede_stack::FpmStatusPage;
+use stampede_stack::{FpmStatusPage, Stack};
 
 use super::cases;
-use super::measured::Measured;
 use super::{NotMeasured, Phases};
 
 /// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
@@ -25,14 +24,14 @@ use super::{NotMeasured, Phases};
 pub fn run(
     generator: &dyn Generator,
     load: &Load,
-    measured: &Measured,
+    measured: &dyn Stack,
     directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
 ) -> Result<(LoadResult, Vec<ResourceSample>), NotMeasured> {
     let (sender, readings) = channel();
     // PHP-FPM starts a process for the first status request. It is sent before the monitor begins,
     // or that process would count as started under load.
-    let pool = measured.pool();
+    let pool = measured.status_page();
     pool.as_ref().map(FpmStatusPage::ask);
     let sink = move |sample: &mut ResourceSample| {
         sample.pool = pool.as_ref().and_then(FpmStatusPage::ask);
@@ -61,7 +60,7 @@ struct TrialListener<'a, 'b> {
     directory: &'a mut TrialDirectory,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
-    measured: &'a Measured,
+    measured: &'a dyn Stack,
     stop: Stop,
     /// The length of the schedule; `None`: it is not known.
     length: Option<Nanos>,

@@ -11,17 +11,18 @@ use serde_json::{Value, json};
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    Catalogue, Placement, RunningStack, RuntimeError, SearchPaths, keeper_per_directory, prepare,
+    Catalogue, Logs as _, Placement, ProcessProvider, ProcessStack, RuntimeError, SearchPaths,
+    Stack as _,
 };
 
-use crate::bench_support::Bench;
+use crate::bench_support::{Bench, prepared};
 
 const WITHIN: Duration = Duration::from_secs(10);
 const ONE_WORKER: [(&str, Scalar); 1] = [("workers", Scalar::Int(1))];
 
 /// Starts the app on every runtime. `ask` must return the same on all that are installed; the panic
 /// names every runtime that differs.
-fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &RunningStack) -> String) {
+fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &ProcessStack) -> String) {
     let bench = Bench::new(app);
     let mut answers: Vec<(String, String)> = Vec::new();
     let mut wrong: Vec<String> = Vec::new();
@@ -67,7 +68,7 @@ fn answers_the_same(name: &str) {
 }
 
 /// The versions of the app's frameworks, as in the result.
-fn known_versions(bench: &Bench, running: &RunningStack) -> Vec<(String, String)> {
+fn known_versions(bench: &Bench, running: &ProcessStack) -> Vec<(String, String)> {
     let versions = running.record().versions;
     let needs = bench.app.manifest.needs.keys();
     needs.map(|need| (need.clone(), versions[need].clone())).collect()
@@ -79,11 +80,13 @@ fn symfony_is_the_same_on_every_runtime() {
 }
 
 #[test]
+#[ignore = "long: 14 s"]
 fn symfony_twig_is_the_same_on_every_runtime() {
     answers_the_same("symfony-twig");
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn laravel_is_the_same_on_every_runtime() {
     answers_the_same("laravel");
 }
@@ -94,6 +97,7 @@ fn lumen_is_the_same_on_every_runtime() {
 }
 
 #[test]
+#[ignore = "long: 26 s"]
 fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
     for name in ["cpu", "sleep", "memory", "download"] {
         answers_the_same(name);
@@ -102,6 +106,7 @@ fn apps_to_calibrate_with_are_the_same_on_every_runtime() {
 
 /// With SQLite. `database.rs` tests the other databases.
 #[test]
+#[ignore = "long: 36 s"]
 fn apps_with_a_database_are_the_same_on_every_runtime() {
     for name in ["db-read", "db-write", "symfony-db"] {
         answers_the_same(name);
@@ -110,6 +115,7 @@ fn apps_with_a_database_are_the_same_on_every_runtime() {
 
 /// Runs on all runtimes that boot for each request. Each has a database of its own.
 #[test]
+#[ignore = "long: 86 s"]
 fn wordpress_is_the_same_on_every_runtime() {
     answers_the_same("wordpress");
 }
@@ -169,7 +175,7 @@ fn sleep_and_cpu_take_what_they_are_asked_for() {
 }
 
 /// Starts an app of the kind that has routes for everything a request may contain.
-fn of_kind(kind: &str, ask: impl Fn(&str, &RunningStack)) {
+fn of_kind(kind: &str, ask: impl Fn(&str, &ProcessStack)) {
     let directory = tempfile::tempdir().expect("directory");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shipped = root.join("../../apps").join(kind);
@@ -184,7 +190,7 @@ fn of_kind(kind: &str, ask: impl Fn(&str, &RunningStack)) {
     });
 }
 
-fn common(runtime: &str, running: &RunningStack, path: &str) -> String {
+fn common(runtime: &str, running: &ProcessStack, path: &str) -> String {
     let client = client();
     let url = format!("{}{path}", running.url());
     let (answer, expected) = match path {
@@ -214,7 +220,7 @@ fn common(runtime: &str, running: &RunningStack, path: &str) -> String {
 }
 
 /// Counts requests in a session. Another client must get another session.
-fn sessions(runtime: &str, running: &RunningStack) {
+fn sessions(runtime: &str, running: &ProcessStack) {
     let asked = |cookie: &str| {
         let call = client().get(format!("{}/session", running.url())).header("Cookie", cookie);
         let answer = call.call().unwrap_or_else(|error| panic!("{runtime}: {error}"));
@@ -244,11 +250,13 @@ fn a_request_brings_the_same_to_a_plain_script() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_request_brings_the_same_to_symfony() {
     of_kind("symfony", sessions);
 }
 
 #[test]
+#[ignore = "long: 13 s"]
 fn a_request_brings_the_same_to_laravel() {
     of_kind("laravel", sessions);
 }
@@ -300,8 +308,8 @@ fn refused(lines: &str, script: &str) -> String {
         journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let keep = keeper_per_directory(&options);
-    let error = match prepare(&catalogue, &choice, &app, &Placement::default(), keep) {
+    let provider = ProcessProvider::with_keeper(catalogue, options);
+    let error = match prepared(&provider, &choice, &app, &Placement::default()) {
         Err(error @ RuntimeError::Missing { .. }) => return format!("skipped: {error}"),
         Err(error) => error,
         Ok(_) => panic!("it is prepared"),
@@ -322,7 +330,7 @@ fn client() -> ureq::Agent {
         .into()
 }
 
-fn get(running: &RunningStack, target: &str, cookie: &str) -> (u16, String) {
+fn get(running: &ProcessStack, target: &str, cookie: &str) -> (u16, String) {
     let call = client().get(format!("{}{target}", running.url())).header("Cookie", cookie);
     read(call.call().unwrap_or_else(|error| panic!("{target}: {error}")))
 }

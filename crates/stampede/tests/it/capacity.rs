@@ -24,6 +24,7 @@ fn report(sandbox: &Sandbox, format: &str) -> Output {
 }
 
 #[test]
+#[ignore = "long: 46 s"]
 fn a_search_of_a_real_runtime_keeps_its_time_limit_and_every_trial() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -178,6 +179,7 @@ fn the_schemas_in_the_docs_match_the_printed_ones() {
 
 /// On any machine, one load thread is at its limit before ten million answers a second are.
 #[test]
+#[ignore = "long: 29 s"]
 fn a_server_that_never_fails_has_at_least_the_capacity_of_the_generator() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
     let sandbox = Sandbox::new();

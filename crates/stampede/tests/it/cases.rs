@@ -17,6 +17,7 @@ fn texts<'a>(rows: &'a [Value], key: &str) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "long: 15 s"]
 fn a_sweep_of_a_setting_and_of_cpus_gives_a_row_for_each() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -65,6 +66,7 @@ load:
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_front_serves_the_same_and_is_part_of_the_stack() {
     if skipped(&["nginx", "apache2", "php"]) {
         return;

@@ -83,8 +83,8 @@ macro_rules! planted {
 }
 
 planted! {
-    leaks_user_symfony: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "/account"]) };
-    leaks_user_laravel: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "/account"]) };
+    #[ignore = "long"] leaks_user_symfony: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "/account"]) };
+    #[ignore = "long"] leaks_user_laravel: Fault { urls: ACCOUNT, ..fault("leak", &["/account", "/account"]) };
     exits: fault("death", &["/thanks"]);
 
     #[ignore = "long"] leaks_static_laravel: Fault {
@@ -347,6 +347,7 @@ fn is_like(paths: &[&str], wanted: &[&str]) -> bool {
 }
 
 #[test]
+#[ignore = "long: 24 s"]
 fn one_users_data_comes_first_and_names_the_line() {
     if lacks("leaks-user") {
         return;
@@ -363,6 +364,7 @@ fn one_users_data_comes_first_and_names_the_line() {
 }
 
 #[test]
+#[ignore = "long: 31 s"]
 fn a_leaked_setting_is_found_with_the_request_that_set_it() {
     if lacks("sets-timezone") {
         return;
@@ -378,6 +380,7 @@ fn a_leaked_setting_is_found_with_the_request_that_set_it() {
 }
 
 #[test]
+#[ignore = "long: 34 s"]
 fn findings_of_a_baseline_are_accepted() {
     if lacks("exits") {
         return;
@@ -394,6 +397,7 @@ fn findings_of_a_baseline_are_accepted() {
 }
 
 #[test]
+#[ignore = "long: 34 s"]
 fn growth_is_reported_with_its_request_and_the_requests_until_a_worker_is_replaced() {
     if lacks("grows-memory") {
         return;

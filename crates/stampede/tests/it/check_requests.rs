@@ -90,6 +90,7 @@ fn counting(sandbox: &Sandbox, url: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "long: 19 s"]
 fn a_temporary_database_replaces_the_apps_own() {
     let Some(worker) = worker().filter(|_| !skipped(&["nginx", "php-fpm", "php"])) else { return };
     let servers = [
@@ -129,6 +130,7 @@ fn a_file_of_sqlite_is_copied_and_not_written_to() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn laravels_migrations_fill_a_temporary_database() {
     let file = Path::new("/usr/share/php/Illuminate/autoload.php");
     let programs = ["nginx", "php-fpm", "php", "mariadbd"];

@@ -60,6 +60,7 @@ fn is_set_by(runtime: &Value, about: &str, request: &str) {
 }
 
 #[test]
+#[ignore = "long: 37 s"]
 fn state_left_on_a_persistent_connection_is_found() {
     let Some((report, text)) = checked("sets-session", &["--growth", "0"]) else { return };
     for runtime in runtimes(&report) {
@@ -74,6 +75,7 @@ fn state_left_on_a_persistent_connection_is_found() {
 }
 
 #[test]
+#[ignore = "long: 164 s"]
 fn state_left_in_a_database_session_is_found_and_sent_again() {
     for [app, setting, by, breaks] in [
         ["sets-session-mariadb", "sql_mode", "/import", "GET /check"],
@@ -89,6 +91,7 @@ fn state_left_in_a_database_session_is_found_and_sent_again() {
 }
 
 #[test]
+#[ignore = "long: 52 s"]
 fn leaked_connections_are_counted_until_none_are_left() {
     let Some((report, text)) = checked("keeps-connections", &["--growth", "2000"]) else { return };
     for runtime in runtimes(&report) {

@@ -21,6 +21,7 @@ repeat_invalid: 0
 ";
 
 #[test]
+#[ignore = "long: 10 s"]
 fn three_real_runtimes_are_compared_and_nothing_is_left() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
@@ -150,6 +151,7 @@ install:
 ";
 
 #[test]
+#[ignore = "long: 10 s"]
 fn an_ordinary_user_can_compare() {
     if skipped(&["nginx", "php-fpm", "apache2", "setpriv"]) {
         return;
@@ -310,6 +312,7 @@ fn a_dry_run_starts_nothing() {
 
 /// The app's answer changes from the fifth second on, which is in the middle of the load.
 #[test]
+#[ignore = "long: 15 s"]
 fn an_answer_that_changes_under_load_keeps_what_was_measured_as_invalid() {
     if skipped(&["php"]) {
         return;
@@ -442,6 +445,7 @@ fn the_baseline_is_chosen_before_the_run() {
 
 /// The baseline's peak is measured first, and half of it is the rate of the other load.
 #[test]
+#[ignore = "long: 11 s"]
 fn without_a_load_the_peak_is_measured_first_and_half_of_it_is_sent() {
     if skipped(&["php"]) {
         return;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stampede_model::record::DATABASE_ROLE;
 use stampede_plan::model::{AppChoice, Scalar};
-use stampede_stack::Placement;
+use stampede_stack::{Placement, Stack as _};
 
 use crate::bench_support::Bench;
 use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
@@ -35,6 +35,7 @@ fn is_missing(output: &std::process::Output) -> bool {
 }
 
 #[test]
+#[ignore = "long: 96 s"]
 fn each_database_is_created_and_gets_a_query_for_each_answer() {
     if skipped(&["php"]) {
         return;
@@ -70,6 +71,7 @@ fn is_reported(notes: &serde_json::Value) -> bool {
 }
 
 #[test]
+#[ignore = "long: 11 s"]
 fn databases_are_compared_with_each_other() {
     if skipped(&["php"]) {
         return;
@@ -92,6 +94,7 @@ fn databases_are_compared_with_each_other() {
 
 /// One runtime opens a connection for each request, the other keeps one for a worker's life.
 #[test]
+#[ignore = "long: 33 s"]
 fn databases_serve_runtimes_of_both_kinds() {
     for runtime in ["nginx-fpm", "roadrunner"] {
         for database in ["postgresql", "mariadb"] {
@@ -117,6 +120,7 @@ fn databases_serve_runtimes_of_both_kinds() {
 
 /// An app that claims to query its database but does not, like an app with a cache.
 #[test]
+#[ignore = "long: 24 s"]
 fn answers_without_their_queries_are_not_measured() {
     if skipped(&["php"]) {
         return;
@@ -184,6 +188,7 @@ fn messages_when_a_database_is_not_available() {
 
 /// The error repeats the reason from the database's log.
 #[test]
+#[ignore = "long: 10 s"]
 fn a_database_that_does_not_start_is_named() {
     if skipped(&["php", "mariadbd"]) {
         return;
@@ -283,6 +288,7 @@ fn a_killed_stampede_leaves_nothing_of_a_preparation() {
 
 /// WordPress's front page, whose number of queries depends on the version.
 #[test]
+#[ignore = "long: 12 s"]
 fn wordpress_asks_its_database_for_each_page() {
     if skipped(&["php"]) {
         return;
@@ -311,6 +317,7 @@ fn cpus_of(pid: u32) -> String {
 /// Outside the stack's CPUs if there are others, or inside if the plan says so. The result shows
 /// which.
 #[test]
+#[ignore = "long: 28 s"]
 fn a_database_runs_on_the_cpus_that_the_plan_gives_it() {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if cpus < 2 || !cpus_of(std::process::id()).starts_with("0-") {

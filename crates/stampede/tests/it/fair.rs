@@ -28,6 +28,7 @@ const LINES: [(&str, Check); 9] = [
 /// Checks every runtime of the catalogue that is installed here, with an app that shows what a
 /// request asks for. Several run at a time, because most of the time is waiting.
 #[test]
+#[ignore = "long: 64 s"]
 fn the_table_holds_for_every_runtime() {
     let names = installed();
     std::thread::scope(|scope| {

@@ -57,6 +57,7 @@ fn every_request_of_a_schedule_is_planned() {
 
 /// The figures depend on the machine. The test checks that they exist and agree with each other.
 #[test]
+#[ignore = "long: 12 s"]
 fn the_ceiling_is_measured_beside_our_own_server() {
     let sandbox = Sandbox::new();
     let output = finish(sandbox.stampede(&["doctor", "--calibrate", "--json"]), LIMIT);
@@ -526,6 +527,7 @@ fn mistakes_of_autostop_are_shown_where_they_are() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn exit_codes_say_what_held() {
     let server = server(Behaviour::answering(Answer::new(503, "busy")));
     let sandbox = Sandbox::new();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use stampede_keeper::{
-    CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, Stack, WorkingDirectory, Writable,
-    capabilities, place_self, split_cpus, sweep_in,
+    CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, ProcessSet, WorkingDirectory,
+    Writable, capabilities, place_self, split_cpus, sweep_in,
 };
 use stampede_model::process_group::Accounting;
 use stampede_model::time::Nanos;
@@ -37,7 +37,7 @@ fn wait_for_log(sandbox: &Sandbox, text: &str, times: usize) {
 /// Starts one `sh -c script` and returns its output.
 fn output_of(sandbox: &Sandbox, script: &str) -> String {
     let stack = sandbox.stack(vec![sandbox.sh("php", script)]);
-    let stack = Stack::start(&stack, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&stack, &sandbox.options).unwrap();
     wait_until(|| !stack.exited().is_empty()).expect("the script ends");
     stack.stop().unwrap();
     sandbox.log_text()
@@ -50,7 +50,7 @@ fn processes_stop_in_reverse_order_in_every_way() {
         let mut spec = sandbox
             .stack(vec![sandbox.sh("php", &says_bye("php")), sandbox.sh("web", &says_bye("web"))]);
         spec.processes.iter_mut().for_each(|one| one.stop.grace = Nanos::from_secs(10));
-        let stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         wait_for_log(&sandbox, "up", 2);
         let exits = stack.stop().unwrap();
         assert!(sandbox.log_text().ends_with("web\nphp\n"), "{}", sandbox.log_text());
@@ -70,7 +70,7 @@ fn only_the_first_processes_run_until_the_others_are_started() {
         ]);
         spec.processes.iter_mut().for_each(|one| one.stop.grace = Nanos::from_secs(10));
         spec.first = 1;
-        let mut stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let mut stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         wait_for_log(&sandbox, "up", 1);
         assert_eq!(stack.processes().len(), 1);
         stack.start_until(2).unwrap();
@@ -93,7 +93,7 @@ fn a_stack_that_waits_ends_without_its_others() {
     let mut spec =
         sandbox.stack(vec![sandbox.sh("database", "exit 3"), sandbox.sh("php", "echo never")]);
     spec.first = 1;
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     wait_until(|| !stack.exited().is_empty()).expect("it ends");
     assert_eq!(stack.stop().unwrap()[0].code, Some(3));
     assert_eq!((sandbox.log_text(), sandbox.left()), (String::new(), Vec::new()));
@@ -126,7 +126,7 @@ fn daemons_and_processes_that_ignore_signals_end_with_the_stack_in_every_way() {
     for (namespaces, cgroups) in WAYS {
         let sandbox = Sandbox::with(namespaces, cgroups);
         let spec = sandbox.stack(vec![sandbox.sh("php", script)]);
-        let stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         wait_for_log(&sandbox, "up", 1);
         wait_until(|| processes_of(&sandbox.id).len() >= 5).expect("the tree grows");
         let exits = stack.stop().unwrap();
@@ -143,7 +143,7 @@ fn dropping_ends_everything_in_every_way() {
             sandbox.stack(vec![sandbox.sh("php", "trap '' TERM; sleep 1000 & sleep 1000")]);
         // A forced end does not wait for the grace period.
         spec.processes[0].stop.grace = Nanos::from_secs(3600);
-        drop(Stack::start(&spec, &sandbox.options).unwrap());
+        drop(ProcessSet::start(&spec, &sandbox.options).unwrap());
         assert_eq!(sandbox.left(), [""; 0], "{namespaces:?} {cgroups:?}");
     }
 }
@@ -154,7 +154,7 @@ fn the_record_says_what_guards_the_stack() {
     for ((namespaces_use, cgroups), wanted) in WAYS.into_iter().zip(expected) {
         let sandbox = Sandbox::with(namespaces_use, cgroups);
         let spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
-        let stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         let got = stack.isolation().process_group.clone();
         let possible = is_root() && namespaces() && Path::new("/sys/fs/cgroup/freezer").exists();
         match possible || wanted == "children" {
@@ -172,7 +172,7 @@ fn a_missing_program_is_named_and_nothing_is_left() {
             sandbox.sh("php", "trap '' TERM; sleep 1000"),
             sandbox.process("web", "/nowhere/nginx", &[]),
         ]);
-        let error = Stack::start(&spec, &sandbox.options).unwrap_err();
+        let error = ProcessSet::start(&spec, &sandbox.options).unwrap_err();
         assert_eq!(error.to_string(), "cannot start `/nowhere/nginx` of role `web`");
         let KeeperError::Program { source, .. } = &error else { panic!("{error:?}") };
         assert_eq!(source.raw_os_error(), Some(libc::ENOENT));
@@ -186,13 +186,13 @@ fn a_file_that_is_no_program_and_a_directory_that_is_not_there_are_named() {
     let file = sandbox.directory.path().join("plain");
     fs::write(&file, "text").unwrap();
     let spec = sandbox.stack(vec![sandbox.process("php", file.to_str().unwrap(), &[])]);
-    let error = Stack::start(&spec, &sandbox.options).unwrap_err();
+    let error = ProcessSet::start(&spec, &sandbox.options).unwrap_err();
     let KeeperError::Program { source, .. } = &error else { panic!("{error:?}") };
     assert_eq!(source.raw_os_error(), Some(libc::EACCES));
 
     let mut spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
     spec.processes[0].cwd = PathBuf::from("/nowhere");
-    let error = Stack::start(&spec, &sandbox.options).unwrap_err();
+    let error = ProcessSet::start(&spec, &sandbox.options).unwrap_err();
     assert_eq!(error.to_string(), "cannot use `/nowhere` for role `php`");
     assert_eq!(sandbox.left(), [""; 0]);
 }
@@ -201,7 +201,7 @@ fn a_file_that_is_no_program_and_a_directory_that_is_not_there_are_named() {
 fn a_process_that_ends_by_itself_is_reported() {
     let sandbox = Sandbox::new();
     let spec = sandbox.stack(vec![sandbox.sh("php", "exit 3"), sandbox.sh("web", "sleep 1000")]);
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     wait_until(|| !stack.exited().is_empty()).expect("told");
     let exit = stack.exited()[0].clone();
     assert_eq!((exit.process, exit.role.as_str(), exit.code), (0, "php", Some(3)));
@@ -245,7 +245,7 @@ fn pids_are_reported_as_the_host_sees_them() {
         sandbox.process("php", "/bin/sleep", &["1001"]),
         sandbox.process("web", "/bin/sleep", &["1002"]),
     ]);
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     for (process, seconds) in stack.processes().iter().zip(["1001", "1002"]) {
         let line = fs::read_to_string(format!("/proc/{}/cmdline", process.pid)).unwrap();
         assert_eq!(line, format!("/bin/sleep\0{seconds}\0"));
@@ -265,7 +265,7 @@ fn the_stack_runs_on_its_cpus_only() {
         let script = "grep ^Cpus_allowed_list /proc/self/status; sleep 1000";
         let mut spec = sandbox.stack(vec![sandbox.sh("php", script)]);
         spec.cpus.clone_from(&split.stack);
-        let stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         wait_for_log(&sandbox, "\n", 1);
         assert_eq!(sandbox.log_text().trim().rsplit('\t').next(), Some(wanted.as_str()));
         let record = stack.isolation();
@@ -303,7 +303,7 @@ fn a_stack_over_its_memory_limit_is_ended_by_the_kernel() {
     let mut spec =
         sandbox.stack(vec![sandbox.sh("php", "head -c 300000000 /dev/zero | tail -n 1 | wc -c")]);
     spec.memory_bytes = 64 << 20;
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     if stack.isolation().memory_limit == "none" {
         println!("skipped: no memory limit here");
         return;
@@ -320,7 +320,7 @@ fn figures_of_a_role_are_counted_in_its_own_group() {
     let sandbox = Sandbox::new();
     let spec =
         sandbox.stack(vec![sandbox.sh("php", "while :; do :; done"), sandbox.sh("web", "sleep 9")]);
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     let group = stack.group();
     let directory = |role: usize| match &group.roles[role].accounting {
         Accounting::CgroupV2(directory) => Some(directory.clone()),
@@ -346,7 +346,7 @@ fn a_process_runs_as_another_user() {
     let sandbox = Sandbox::new();
     let mut process = sandbox.sh("php", "id -u; id -G; grep NoNewPrivs /proc/self/status");
     process.user = Some(NOBODY);
-    let stack = Stack::start(&sandbox.stack(vec![process]), &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&sandbox.stack(vec![process]), &sandbox.options).unwrap();
     wait_until(|| !stack.exited().is_empty()).expect("it ends");
     assert_eq!(sandbox.log_text(), "65534\n65534\nNoNewPrivs:\t1\n");
 }
@@ -359,7 +359,7 @@ fn an_environment_larger_than_the_socket_arrives() {
     for number in 0..7 {
         process.env.insert(format!("BIG{number}"), "x".repeat(100_000));
     }
-    let stack = Stack::start(&sandbox.stack(vec![process]), &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&sandbox.stack(vec![process]), &sandbox.options).unwrap();
     wait_until(|| !stack.exited().is_empty()).expect("it ends");
     assert_eq!(sandbox.log_text(), "100001\n");
 }
@@ -367,10 +367,12 @@ fn an_environment_larger_than_the_socket_arrives() {
 #[test]
 fn two_stacks_live_side_by_side_and_one_id_only_once() {
     let (one, two) = (Sandbox::new(), Sandbox::new());
-    let first = Stack::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options).unwrap();
-    let again = Stack::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options);
+    let first =
+        ProcessSet::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options).unwrap();
+    let again = ProcessSet::start(&one.stack(vec![one.sh("php", "sleep 1000")]), &one.options);
     assert!(matches!(again, Err(KeeperError::InUse(_))));
-    let second = Stack::start(&two.stack(vec![two.sh("php", "sleep 1000")]), &one.options).unwrap();
+    let second =
+        ProcessSet::start(&two.stack(vec![two.sh("php", "sleep 1000")]), &one.options).unwrap();
     first.stop().unwrap();
     assert!(second.exited().is_empty());
     second.stop().unwrap();
@@ -383,7 +385,7 @@ fn a_kept_working_directory_stays_and_a_reserved_one_goes() {
     let mut sandbox = Sandbox::new();
     sandbox.options.work = WorkingDirectory::Keep;
     let spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
-    Stack::start(&spec, &sandbox.options).unwrap().stop().unwrap();
+    ProcessSet::start(&spec, &sandbox.options).unwrap().stop().unwrap();
     assert!(sandbox.work().exists());
     fs::remove_dir(sandbox.work()).unwrap();
 
@@ -408,7 +410,7 @@ fn a_working_directory_that_cannot_be_made_is_named() {
     let mut spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
     fs::write(sandbox.directory.path().join("file"), "").unwrap();
     spec.work = sandbox.directory.path().join("file/work");
-    let error = Stack::start(&spec, &sandbox.options).unwrap_err();
+    let error = ProcessSet::start(&spec, &sandbox.options).unwrap_err();
     assert!(matches!(error, KeeperError::Directory { .. }), "{error:?}");
     assert_eq!(sandbox.left(), [""; 0]);
 }
@@ -420,7 +422,7 @@ fn ids_that_could_leave_the_directory_are_refused() {
         let mut spec = sandbox.stack(Vec::new());
         spec.id = id.to_owned();
         assert!(
-            matches!(Stack::start(&spec, &sandbox.options), Err(KeeperError::BadId(_))),
+            matches!(ProcessSet::start(&spec, &sandbox.options), Err(KeeperError::BadId(_))),
             "{id}"
         );
     }
@@ -430,7 +432,7 @@ fn ids_that_could_leave_the_directory_are_refused() {
 fn an_idle_keeper_and_init_use_no_cpu() {
     let sandbox = Sandbox::new();
     let spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     // Counts the context switches of an idle process, not time, so that a busy machine changes
     // nothing.
     let switches = |pid: u32| -> u64 {
@@ -452,7 +454,7 @@ fn capabilities_agree_with_what_a_stack_gets() {
     let sandbox = Sandbox::new();
     let mut spec = sandbox.stack(vec![sandbox.sh("php", "sleep 1000")]);
     spec.memory_bytes = 64 << 20;
-    let stack = Stack::start(&spec, &sandbox.options).unwrap();
+    let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
     let by = |name: &str| match found.controllers.iter().find(|one| one.name == name) {
         Some(one) => match one.writable {
             Writable::By(version) => version,
@@ -472,7 +474,7 @@ fn the_time_of_a_start_and_a_stop_is_printed() {
         let sandbox = Sandbox::with(namespaces, cgroups);
         let spec = sandbox.stack(vec![sandbox.process("php", "/bin/sleep", &["1000"])]);
         let begin = Instant::now();
-        let stack = Stack::start(&spec, &sandbox.options).unwrap();
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
         let started = begin.elapsed();
         stack.stop().unwrap();
         println!("{namespaces:?} {cgroups:?}: start {started:?}, both {:?}", begin.elapsed());

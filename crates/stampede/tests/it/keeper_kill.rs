@@ -219,6 +219,7 @@ fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: 
 }
 
 #[test]
+#[ignore = "long: 60 s"]
 fn killed_at_random_nothing_is_left() {
     if !namespaces() {
         println!("skipped: no PID namespaces here");
@@ -237,6 +238,7 @@ fn killed_at_random_as_an_ordinary_user_nothing_is_left() {
 }
 
 #[test]
+#[ignore = "long: 16 s"]
 fn killed_at_random_with_cgroup_kill_nothing_is_left() {
     kill_often(30, NamespaceUse::Forbidden, CgroupUse::Allowed, RunAs::Ourselves);
 }
@@ -247,11 +249,13 @@ fn killed_at_random_with_the_freezer_nothing_is_left() {
 }
 
 #[test]
+#[ignore = "long: 17 s"]
 fn killed_at_random_with_nothing_but_children_nothing_is_left() {
     kill_often(30, NamespaceUse::Forbidden, CgroupUse::Forbidden, RunAs::Ourselves);
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn killed_at_random_as_an_ordinary_user_with_nothing_but_children_nothing_is_left() {
     if !is_root() {
         println!("skipped: not root, the other tests run as an ordinary user already");

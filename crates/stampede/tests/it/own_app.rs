@@ -104,6 +104,7 @@ enum RunEnd {
 }
 
 #[test]
+#[ignore = "long: 21 s"]
 fn the_users_directory_is_unchanged_however_a_run_ends() {
     if skipped(&["php"]) {
         return;
@@ -289,6 +290,7 @@ fn laravel_with_env(sandbox: &Sandbox) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "long: 9 s"]
 fn env_files_of_frameworks_are_read_on_every_runtime() {
     for project in [symfony_with_env, laravel_with_env] {
         let sandbox = Sandbox::new();

@@ -6,9 +6,10 @@ use std::path::Path;
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    COMMON, Catalogue, Placement, RuntimeError, SearchPaths, keeper_per_directory, prepare, start,
-    verify,
+    COMMON, Catalogue, Placement, ProcessProvider, RuntimeError, SearchPaths, Stack as _,
 };
+
+use crate::bench_support::prepared;
 
 const PAGE: &str = include_str!("../../../../docs/add-a-runtime.md");
 
@@ -44,19 +45,14 @@ fn the_example_of_the_page_works() {
         journal: directory.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let prepared = match prepare(
-        &catalogue,
-        &choice,
-        &app,
-        &Placement::default(),
-        keeper_per_directory(&options),
-    ) {
+    let provider = ProcessProvider::with_keeper(catalogue, options);
+    let prepared = match prepared(&provider, &choice, &app, &Placement::default()) {
         Ok(prepared) => prepared,
         Err(error @ RuntimeError::Missing { .. }) => return eprintln!("SKIPPED: {error}"),
         Err(error) => panic!("{error}: {error:?}"),
     };
-    let running = start(prepared).unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    let observed = verify(&running, &app).expect("verify");
+    let running = prepared.start().unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let observed = running.verify(&[]).expect("verify");
     assert_eq!((observed.workers, observed.isolated), (3, true));
     running.stop().expect("stop");
 }

@@ -6,9 +6,11 @@ use std::path::Path;
 
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    Catalogue, Failure, Placement, RuntimeError, RuntimeState, SearchPaths, Supervisor, list,
-    prepare,
+    Catalogue, Failure, Placement, ProcessProvider, RuntimeError, RuntimeState, SearchPaths,
+    Supervisor, list,
 };
+
+use crate::bench_support::prepared;
 
 fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
     RuntimeChoice {
@@ -47,10 +49,14 @@ fn never(_id: &str, path: &std::path::Path) -> Result<Box<dyn Supervisor>, Failu
     Err(format!("`{}` would be made", path.display()).into())
 }
 
+fn refusing(catalogue: &Catalogue) -> ProcessProvider {
+    ProcessProvider::supervised(catalogue.clone(), never)
+}
+
 fn refused(places: SearchPaths, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
-    let prepared = prepare(&catalogue, choice, &app, &Placement::default(), never);
+    let prepared = prepared(&refusing(&catalogue), choice, &app, &Placement::default());
     message_of(&prepared.err().expect("refused"))
 }
 
@@ -188,7 +194,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
     let placement = Placement { port: Some(port), ..Placement::default() };
-    let error = prepare(&catalogue, &choice("php-builtin", &[]), &app, &placement, never);
+    let error = prepared(&refusing(&catalogue), &choice("php-builtin", &[]), &app, &placement);
     let error = error.err().expect("taken");
     if matches!(error, RuntimeError::Missing { .. }) {
         return eprintln!("SKIPPED: {error}");

@@ -14,16 +14,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use stampede_keeper::KeeperOptions;
-use stampede_keeper::spec::{ProcessSpec, StackSpec};
+use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec};
 use stampede_model::fact::Mismatch;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::observed::{ObservedRuntime, compare_observed};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    App, Catalogue, Failure, Placement, RunningStack, RuntimeError, SearchPaths, StackHandle,
-    Supervisor, keeper_per_directory, prepare, start, verify,
+    App, Catalogue, Failure, Logs as _, Placement, ProcessProvider, ProcessStack, RuntimeError,
+    SearchPaths, Stack as _, StackHandle, Supervisor,
 };
+
+use crate::bench_support::prepared;
 
 /// A working directory that is removed on drop.
 struct Directory(PathBuf);
@@ -50,7 +52,7 @@ struct ProcessGuard {
 
 impl ProcessGuard {
     fn start(
-        spec: &StackSpec,
+        spec: &ProcessSetSpec,
         directory: Option<Directory>,
     ) -> Result<Box<dyn StackHandle>, Failure> {
         let all = spec.processes.clone();
@@ -61,11 +63,11 @@ impl ProcessGuard {
 }
 
 impl Supervisor for Directory {
-    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
+    fn start_beside(&self, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure> {
         ProcessGuard::start(spec, None)
     }
 
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
+    fn start(self: Box<Self>, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure> {
         ProcessGuard::start(spec, Some(*self))
     }
 }
@@ -174,11 +176,16 @@ fn hello(catalogue: &Catalogue) -> App {
     catalogue.app(&AppChoice::Named("hello".into())).expect("app")
 }
 
+/// The provider whose stacks are held by the guard of this test.
+fn guarded(catalogue: &Catalogue) -> ProcessProvider {
+    ProcessProvider::supervised(catalogue.clone(), Directory::keep)
+}
+
 /// Starts a runtime. `None`: something is missing, which is printed.
-fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<RunningStack> {
+fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<ProcessStack> {
     let app = hello(catalogue);
-    match prepare(catalogue, choice, &app, &Placement::default(), Directory::keep) {
-        Ok(prepared) => match start(prepared) {
+    match prepared(&guarded(catalogue), choice, &app, &Placement::default()) {
+        Ok(prepared) => match prepared.start() {
             Ok(running) => Some(running),
             Err(error) => panic!("{}: {error}", choice.name),
         },
@@ -203,6 +210,7 @@ fn workers(count: i64) -> [(&'static str, Scalar); 1] {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn all_runtimes_serve_the_same_and_have_the_requested_settings() {
     let catalogue = catalogue();
     let mut shown: Vec<ObservedRuntime> = Vec::new();
@@ -210,7 +218,7 @@ fn all_runtimes_serve_the_same_and_have_the_requested_settings() {
         let begun = Instant::now();
         let Some(running) = started(&catalogue, &choice(name, &workers(4))) else { continue };
         let first = begun.elapsed();
-        let observed = verify(&running, &hello(&catalogue)).expect("verify");
+        let observed = running.verify(&[]).expect("verify");
         assert_eq!(observed.workers, 4, "{name}");
         let keeps = running.record().given.keeps_memory;
         assert!(observed.isolated != keeps, "{name}: {:?}", observed.notices);
@@ -239,12 +247,13 @@ fn all_runtimes_serve_the_same_and_have_the_requested_settings() {
 }
 
 #[test]
+#[ignore = "long: 29 s"]
 fn one_two_and_three_workers_are_started_as_requested() {
     let catalogue = catalogue();
     for name in catalogue.runtime_names() {
         for count in 1..=3 {
             let Some(running) = started(&catalogue, &choice(name, &workers(count))) else { break };
-            let observed = verify(&running, &hello(&catalogue)).expect("verify");
+            let observed = running.verify(&[]).expect("verify");
             assert_eq!(i64::from(observed.workers), count, "{name}");
             running.stop().expect("stop");
         }
@@ -274,6 +283,7 @@ fn a_web_server_that_remembers_waits_for_php() {
 }
 
 #[test]
+#[ignore = "long: 18 s"]
 fn settings_reach_the_sapi() {
     let catalogue = catalogue();
     for name in catalogue.runtime_names() {
@@ -289,12 +299,12 @@ fn settings_reach_the_sapi() {
         choice.php_ini.insert("date.timezone".into(), "Europe/Paris".into());
         choice.env.insert("APP_SECRET".into(), "a;b \"c\"".into());
         let Some(running) = started(&catalogue, &choice) else { continue };
-        let observed = verify(&running, &hello(&catalogue)).expect("verify");
+        let observed = running.verify(&[]).expect("verify");
         assert!(observed.jit, "{name}: {:?}", observed.ini.get("opcache.jit"));
         assert_eq!(observed.ini["memory_limit"], "64M", "{name}");
         assert_eq!(observed.ini["date.timezone"], "Europe/Paris", "{name}");
         let logged = || {
-            running.logs().iter().any(|log| {
+            running.logs().files().iter().any(|log| {
                 std::fs::read_to_string(log).is_ok_and(|text| text.contains("/stampede-probe-"))
             })
         };
@@ -320,7 +330,7 @@ fn a_variant_over_tcp_with_kept_connections_works() {
     let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
     let answer = running.ask(Duration::from_secs(5)).expect("answer");
     assert_eq!(answer.header("x-appended"), Some("yes"));
-    verify(&running, &hello(&catalogue)).expect("verify");
+    running.verify(&[]).expect("verify");
 }
 
 #[test]
@@ -331,14 +341,13 @@ fn a_page_that_is_wrong_never_counts_as_ready() {
     write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
     let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
     let choice = choice("php-builtin", &workers(1));
-    let mut prepared =
-        match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep) {
-            Ok(prepared) => prepared,
-            Err(error) => return eprintln!("SKIPPED: {error}"),
-        };
+    let mut prepared = match prepared(&guarded(&catalogue), &choice, &app, &Placement::default()) {
+        Ok(prepared) => prepared,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
     prepared.stack.ready_within = Duration::from_millis(500);
     let port = prepared.stack.port.to_string();
-    let error = start(prepared).err().expect("never ready");
+    let error = prepared.start().err().expect("never ready");
     let text = error.to_string().replace(&port, "PORT");
     let text = text.lines().next().unwrap_or_default().to_string();
     assert_words!(text, @"runtime `php-builtin` did not answer correctly on port PORT within 0.5 s: status 503 instead of 200, `closed today`");
@@ -350,13 +359,12 @@ fn a_runtime_that_ends_shows_its_last_log_lines() {
     let settings = [("append.nginx.conf", Scalar::Text("no_such_directive on;".into()))];
     let app = hello(&catalogue);
     let choice = choice("nginx-fpm", &settings);
-    let prepared = match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep)
-    {
+    let prepared = match prepared(&guarded(&catalogue), &choice, &app, &Placement::default()) {
         Ok(prepared) => prepared,
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
-    let dir = prepared.stack.spec.work.display().to_string();
-    let error = start(prepared).err().expect("ends");
+    let dir = prepared.stack.processes.work.display().to_string();
+    let error = prepared.start().err().expect("ends");
     let text = error.to_string();
     assert!(text.starts_with("runtime `nginx-fpm` ended while it started: `web` with exit code 1"));
     assert!(text.contains("unknown directive \"no_such_directive\""), "{text}");
@@ -373,21 +381,17 @@ fn keeper_options(journal: &std::path::Path) -> KeeperOptions {
 }
 
 #[test]
+#[ignore = "long: 11 s"]
 fn observations_under_the_keeper_are_the_same() {
     let catalogue = catalogue();
     let journal = tempfile::tempdir().expect("directory");
     let options = keeper_options(journal.path());
+    let provider = ProcessProvider::with_keeper(catalogue.clone(), options);
     let app = hello(&catalogue);
     for name in catalogue.runtime_names() {
         let begun = Instant::now();
         let choice = choice(name, &workers(2));
-        let prepared = match prepare(
-            &catalogue,
-            &choice,
-            &app,
-            &Placement::default(),
-            keeper_per_directory(&options),
-        ) {
+        let prepared = match prepared(&provider, &choice, &app, &Placement::default()) {
             Ok(prepared) => prepared,
             Err(error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. })) => {
                 eprintln!("SKIPPED {name}: {error}");
@@ -395,10 +399,10 @@ fn observations_under_the_keeper_are_the_same() {
             }
             Err(error) => panic!("{name}: {error:?}"),
         };
-        let dir = prepared.stack.spec.work.clone();
-        let running = start(prepared).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+        let dir = prepared.stack.processes.work.clone();
+        let running = prepared.start().unwrap_or_else(|error| panic!("{error}: {error:?}"));
         let started = begun.elapsed();
-        let observed = verify(&running, &app).expect("verify");
+        let observed = running.verify(&[]).expect("verify");
         assert_eq!(observed.workers, 2, "{name}: {:?}", running.isolation());
         assert!(observed.isolated != running.record().given.keeps_memory, "{name}");
         let pids: Vec<u32> = running.processes().into_iter().map(|(_, pid)| pid).collect();
@@ -415,6 +419,7 @@ fn observations_under_the_keeper_are_the_same() {
 /// When started as root, the other tests run PHP as an unprivileged user. Here everything runs as
 /// one.
 #[test]
+#[ignore = "long: 23 s"]
 fn an_ordinary_user_can_do_the_same() {
     use std::os::unix::fs::PermissionsExt;
     if !rustix::process::geteuid().is_root() {
@@ -446,7 +451,7 @@ fn an_ordinary_user_can_do_the_same() {
 /// Tests the probe on a runtime that keeps state: two requests in one process.
 #[test]
 fn the_probe_sees_what_an_earlier_request_left() {
-    let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/../stack/src/probe.php");
+    let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/../stack/src/process/probe.php");
     let code = format!(
         "$_GET = ['plant' => 1]; include '{probe}'; include '{probe}'; \
          echo \"\\n\"; $_GET = []; include '{probe}';"
@@ -478,15 +483,14 @@ fn a_project_is_served_alike_and_left_alone() {
     let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
     for name in catalogue.runtime_names() {
         let choice = choice(name, &workers(1));
-        let prepared =
-            match prepare(&catalogue, &choice, &app, &Placement::default(), Directory::keep) {
-                Ok(prepared) => prepared,
-                Err(error) => {
-                    eprintln!("SKIPPED {name}: {error}");
-                    continue;
-                }
-            };
-        let running = start(prepared).expect("starts");
+        let prepared = match prepared(&guarded(&catalogue), &choice, &app, &Placement::default()) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                eprintln!("SKIPPED {name}: {error}");
+                continue;
+            }
+        };
+        let running = prepared.start().expect("starts");
         let get = |path: &str| {
             let mut answer = ureq::get(format!("{}{path}", running.url())).call().expect(path);
             let kind = answer.headers()["content-type"].to_str().unwrap_or_default().to_lowercase();
@@ -518,7 +522,7 @@ fn a_pool_that_grows_is_comparable() {
     let catalogue = catalogue();
     let settings = [("workers", Scalar::Int(40)), ("pm", Scalar::Text("dynamic".into()))];
     let Some(running) = started(&catalogue, &choice("nginx-fpm", &settings)) else { return };
-    let observed = verify(&running, &hello(&catalogue)).expect("verify");
+    let observed = running.verify(&[]).expect("verify");
     assert!((10..=40).contains(&observed.workers), "{}", observed.workers);
     let differences = compare_observed(&[running.shown(observed)]);
     assert!(differences[0].not_comparable.is_empty(), "{differences:?}");

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use crate::common::{Sandbox, finish, missing, stderr, stdout};
+use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -57,7 +58,8 @@ fn a_taken_port_is_named_and_nothing_starts() {
     let sandbox = Sandbox::new();
     let output = finish(sandbox.stampede(&["up", "php-builtin", "--port", &port]), LIMIT);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-    assert!(stderr(&output).contains(&port), "{}", stderr(&output));
+    let named = code_or("error: port_taken", &port);
+    assert!(stderr(&output).contains(named), "{}", stderr(&output));
     assert!(stderr(&output).contains("hint:"), "{}", stderr(&output));
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }

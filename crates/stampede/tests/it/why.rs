@@ -36,6 +36,7 @@ fn planted(sandbox: &Sandbox, name: &str, of: &str, file: &str, [from, to]: [&st
 }
 
 #[test]
+#[ignore = "long: 42 s"]
 fn two_workers_that_sleep_are_worker_bound_in_every_kind_of_runtime() {
     if skipped(&["nginx", "php-fpm", "apache2", "php"]) {
         return;
@@ -106,6 +107,7 @@ runtimes:
 }
 
 #[test]
+#[ignore = "long: 41 s"]
 fn a_queue_of_one_overflows() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -134,6 +136,7 @@ runtimes:
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_web_server_without_free_connections_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -200,6 +203,7 @@ echo 'fine';
 }
 
 #[test]
+#[ignore = "long: 36 s"]
 fn failures_quote_the_log_line_that_explains_them() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -252,6 +256,7 @@ fn failures_quote_the_log_line_that_explains_them() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_web_server_configured_to_refuse_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -268,6 +273,7 @@ fn a_web_server_configured_to_refuse_is_reported() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_full_opcache_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -399,6 +405,7 @@ impl Drop for Quota {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn a_quota_of_an_outer_cgroup_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -434,6 +441,7 @@ runtimes: [nginx-fpm]
 /// A rate higher than any load thread can send. Other tests, in which a runtime's limit is the only
 /// cause, show that this cause is otherwise not reported.
 #[test]
+#[ignore = "long: 29 s"]
 fn a_generator_that_cannot_keep_its_rate_is_the_first_to_be_named() {
     let null = stampede_known_server::NullServer::start().expect("a null server");
     let sandbox = Sandbox::new();

@@ -79,6 +79,7 @@ fn stalled_share(run_result: &WhyRun) -> Option<f64> {
 }
 
 #[test]
+#[ignore = "long: 30 s"]
 fn insufficient_memory_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -107,6 +108,7 @@ runtimes:
 
 /// How much a stack holds beside its string depends on the machine; the run with room shows it.
 #[test]
+#[ignore = "long: 37 s"]
 fn full_memory_is_reported_before_the_kernel_kills_anything() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -132,6 +134,7 @@ fn full_memory_is_reported_before_the_kernel_kills_anything() {
 }
 
 #[test]
+#[ignore = "long: 21 s"]
 fn waiting_for_pages_at_the_limit_is_reported() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -159,6 +162,7 @@ fn waiting_for_pages_at_the_limit_is_reported() {
 
 /// Reading files fills the rest of a limit with page cache, which costs nothing.
 #[test]
+#[ignore = "long: 13 s"]
 fn page_cache_at_the_limit_is_no_lack_of_memory() {
     if skipped(&["nginx", "php-fpm"]) {
         return;

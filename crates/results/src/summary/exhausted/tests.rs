@@ -122,7 +122,7 @@ fn an_unobserved_resource_may_have_been_the_limit() {
             every(trial, |row| row.host.cpu_busy_ns = 1_700_000_000);
         }),
         ("it was already running", |trial| {
-            trial.record.runtime.given.provider = Provider::External;
+            trial.record.runtime.given.provider = ProviderKind::External;
         }),
     ];
     for (why, change) in unseen {

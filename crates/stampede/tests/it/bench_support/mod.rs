@@ -1,15 +1,15 @@
 //! Starts real runtimes of the catalogue, one at a time, with an app, for tests that query them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    App, Catalogue, Placement, RunningStack, RuntimeError, RuntimeManifest, SearchPaths,
-    keeper_per_directory, prepare, start,
+    App, Caches, Catalogue, PageRequest, Placement, PreparedStack, ProcessProvider, ProcessStack,
+    Provider as _, Readiness, RuntimeError, RuntimeManifest, SearchPaths, StackRequest,
 };
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ impl Bench {
 
     /// Starts a runtime. `None`: it is not installed, which is printed, or it lacks one of the
     /// settings.
-    pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<RunningStack> {
+    pub fn start(&self, name: &str, settings: &[(&str, Scalar)]) -> Option<ProcessStack> {
         let running = self.try_start(name, settings)?;
         Some(running.unwrap_or_else(|error| panic!("{name}: {error}: {error:?}")))
     }
@@ -55,7 +55,7 @@ impl Bench {
         &self,
         name: &str,
         settings: &[(&str, Scalar)],
-    ) -> Option<Result<RunningStack, RuntimeError>> {
+    ) -> Option<Result<ProcessStack, RuntimeError>> {
         let choice = RuntimeChoice {
             name: name.into(),
             source: RuntimeSource::Catalogue(name.into()),
@@ -68,14 +68,11 @@ impl Bench {
             journal: self.directory.path().join("journal"),
             ..KeeperOptions::default()
         };
-        let mut work = PathBuf::new();
-        let keep = |id: &str, directory: &Path| {
-            work = directory.to_path_buf();
-            keeper_per_directory(&options)(id, directory)
-        };
-        match prepare(&self.catalogue, &choice, &self.app, &self.placement, keep) {
+        let provider = ProcessProvider::with_keeper(self.catalogue.clone(), options);
+        match prepared(&provider, &choice, &self.app, &self.placement) {
             Ok(prepared) => {
-                let started = start(prepared);
+                let work = prepared.stack.processes.work.clone();
+                let started = prepared.start();
                 if started.is_err() {
                     assert_eq!(left_of(&work), Vec::<String>::new(), "{name} left something");
                 }
@@ -98,13 +95,26 @@ impl Bench {
     }
 
     /// Starts every runtime of the catalogue with `settings`, one after another.
-    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &RunningStack)) {
+    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &ProcessStack)) {
         for name in self.catalogue.runtime_names() {
             let Some(running) = self.start(name, settings) else { continue };
             check(name, &running);
             running.stop().expect("stop");
         }
     }
+}
+
+/// Prepares a stack that is ready at the right answer of the app's page.
+pub fn prepared(
+    provider: &ProcessProvider,
+    choice: &RuntimeChoice,
+    app: &App,
+    placement: &Placement,
+) -> Result<PreparedStack, RuntimeError> {
+    let page = PageRequest::of(app, &[]);
+    let (caches, ready) = (Caches::Kept, Readiness::RightAnswer);
+    let request = StackRequest { runtime: choice, app, placement, page, caches, ready };
+    provider.materialise(&provider.resolve(&request)?)
 }
 
 /// What a stack leaves behind, after it had 5 s to end: its working directory, and processes that

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_keeper::{CgroupUse, KeeperOptions, NamespaceUse, PidNamespace, WorkingDirectory};
 use stampede_model::time::Nanos;
 
@@ -82,8 +82,8 @@ impl Sandbox {
         }
     }
 
-    pub fn stack(&self, processes: Vec<ProcessSpec>) -> StackSpec {
-        StackSpec {
+    pub fn stack(&self, processes: Vec<ProcessSpec>) -> ProcessSetSpec {
+        ProcessSetSpec {
             id: self.id.clone(),
             work: self.work(),
             in_memory: Vec::new(),

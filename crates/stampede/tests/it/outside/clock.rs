@@ -5,6 +5,7 @@ use crate::common::{Sandbox, skipped, trials};
 use crate::words::code_or;
 
 #[test]
+#[ignore = "long: 49 s"]
 fn a_page_that_shows_the_time_can_be_measured() {
     if skipped(&["php"]) {
         return;
@@ -34,6 +35,7 @@ fn a_page_that_shows_the_time_can_be_measured() {
 }
 
 #[test]
+#[ignore = "long: 19 s"]
 fn another_page_after_the_load_is_still_seen_and_shown() {
     if skipped(&["php"]) {
         return;

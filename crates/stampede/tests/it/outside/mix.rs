@@ -46,6 +46,7 @@ fn assert_even(report: &Value, tags: &[&str], about: &str) {
 }
 
 #[test]
+#[ignore = "long: 25 s"]
 fn a_closed_load_keeps_the_mix_with_any_number_of_threads() {
     let (sandbox, server) = (Sandbox::new(), fast_and_slow());
     sandbox.write("two", "/fast fast\n/slow slow\n");

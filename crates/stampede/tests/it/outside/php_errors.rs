@@ -18,6 +18,7 @@ const COUNT: &str =
     file_put_contents($file, (string) ++$count);";
 
 #[test]
+#[ignore = "long: 13 s"]
 fn a_page_that_always_ends_in_a_fatal_error_is_not_measured() {
     if skipped(&["php", "nginx", "php-fpm"]) {
         return;
@@ -48,6 +49,7 @@ fn a_page_that_always_ends_in_a_fatal_error_is_not_measured() {
 }
 
 #[test]
+#[ignore = "long: 18 s"]
 fn a_fatal_error_that_begins_under_load_makes_the_trial_invalid() {
     if skipped(&["php", "nginx", "php-fpm"]) {
         return;
@@ -83,6 +85,7 @@ fn an_error_that_the_app_shows_instead_of_logging_is_seen() {
 }
 
 #[test]
+#[ignore = "long: 23 s"]
 fn a_body_that_goes_missing_under_load_is_a_failure() {
     if skipped(&["php"]) {
         return;
@@ -110,6 +113,7 @@ fn warnings_and_pages_about_errors_are_fine() {
 
 /// An app may make PHP log its errors to any file.
 #[test]
+#[ignore = "long: 18 s"]
 fn an_error_that_is_logged_elsewhere_is_seen() {
     if skipped(&["php"]) {
         return;

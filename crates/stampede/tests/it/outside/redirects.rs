@@ -44,6 +44,7 @@ fn an_app_whose_first_page_redirects_is_measured_where_it_leads() {
 }
 
 #[test]
+#[ignore = "long: 35 s"]
 fn a_path_is_measured_though_the_first_page_redirects_elsewhere() {
     if skipped(&["php"]) {
         return;
@@ -148,6 +149,7 @@ fn an_api_without_a_first_page_is_measured() {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn a_permanent_mistake_is_not_retried() {
     if skipped(&["php"]) {
         return;

@@ -21,6 +21,7 @@ fn has_both() -> bool {
 }
 
 #[test]
+#[ignore = "long: 9 s"]
 fn another_script_behind_the_same_path_is_not_comparable() {
     if !has_both() {
         return;
@@ -58,6 +59,7 @@ fn another_script_behind_the_same_path_is_not_comparable() {
 }
 
 #[test]
+#[ignore = "long: 10 s"]
 fn pages_that_change_or_show_where_they_run_are_the_same() {
     if !has_both() {
         return;
@@ -75,6 +77,7 @@ fn pages_that_change_or_show_where_they_run_are_the_same() {
 
 /// A runtime that gets another script is noticed, whatever the method and however slow its pages.
 #[test]
+#[ignore = "long: 97 s"]
 fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     if !has_both() {
         return;

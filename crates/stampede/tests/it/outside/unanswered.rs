@@ -112,6 +112,7 @@ fn a_load_without_a_correct_answer_says_why_and_what_to_do() {
 }
 
 #[test]
+#[ignore = "long: 15 s"]
 fn a_load_stopped_by_the_user_is_no_error_of_this_kind() {
     // It accepts connections and sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,5 +1,5 @@
-//! Turns a choice of the plan into a stack that can be started: finds the programs, chooses a port,
-//! fills the working directory and renders the files.
+//! Turns the description of a stack into one that can be started: chooses a port, fills the working
+//! directory and renders the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,57 +11,40 @@ use std::time::Duration;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
-use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::fresh;
 use stampede_model::observed::asked_ini;
 use stampede_model::record::DATABASE_ROLE;
-use stampede_model::record::{CustomBuild, Provider, RequestedSetup, RuntimeRecord};
+use stampede_model::record::{CustomBuild, ProviderKind, RequestedSetup, RuntimeRecord};
 use stampede_model::time::Nanos;
 use stampede_plan::model::RuntimeChoice;
 
-use super::app::App;
-use super::catalogue::{Catalogue, RuntimeDirectory};
-use super::check::ResolvedRuntime;
-use super::copy::{give_to_user, io_error, make_dir};
-use super::database::{self, ErrorContext, QueryCounter};
-use super::deployed::DeploymentSteps;
-use super::dotenv;
-use super::error::RuntimeError;
-use super::front;
-use super::library;
 use super::listen_address::{self, DelayedStart};
-use super::locate::{self, ResolvedNeed};
-use super::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
-use super::page::PageRequest;
 use super::port;
 use super::preparation::{BuildContext, StepContext};
 use super::reach;
-use super::setting::Settings;
-use super::start::{Failure, Supervisor};
-use super::template::render;
+use super::stack::Supervisor;
 use super::user::{self, User};
-use super::watched::{WatchMode, watched};
+use super::watched::watched;
 use super::working_directory::working_directory;
-
-/// Where a stack may run, and what is done besides.
-#[derive(Clone, Debug, Default)]
-pub struct Placement {
-    /// The CPUs of the whole stack; empty: all CPUs.
-    pub cpus: Vec<usize>,
-    /// The CPUs of single roles.
-    pub cpus_by_role: BTreeMap<String, Vec<usize>>,
-    /// The CPUs that neither the stack nor the load has, for processes beside the stack.
-    pub beside: Vec<usize>,
-    /// The memory limit in bytes; 0: no limit.
-    pub memory_bytes: u64,
-    /// The port; `None`: a free one is chosen.
-    pub port: Option<u16>,
-    /// What the workers record of the state that outlives a request; `None`: they record nothing.
-    pub watch: Option<WatchMode>,
-    /// A command of the app that is run for its output in the prepared copy: a script of the app's
-    /// directory with its arguments. `None`: there is none.
-    pub ask: Option<String>,
-}
+use super::{Supervise, cold};
+use crate::app::App;
+use crate::catalogue::RuntimeDirectory;
+use crate::copy::{give_to_user, io_error, make_dir};
+use crate::database::{self, ErrorContext, QueryCounter};
+use crate::deployed::DeploymentSteps;
+use crate::dotenv;
+use crate::error::RuntimeError;
+use crate::front;
+use crate::library;
+use crate::locate::{self, ResolvedNeed, SearchPaths};
+use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
+use crate::page::PageRequest;
+use crate::placement::Placement;
+use crate::resolve::ResolvedRuntime;
+use crate::setting::Settings;
+use crate::spec::{Caches, Readiness, StackSpec, app_env};
+use crate::template::render;
 
 /// A stack that can be started. If this value is dropped before the start, its working directory is
 /// removed.
@@ -87,7 +70,7 @@ pub struct StackSetup {
     /// The port on 127.0.0.1.
     pub port: u16,
     /// The processes and limits that the keeper is asked to start.
-    pub spec: StackSpec,
+    pub processes: ProcessSetSpec,
     /// The runtime's record, with the rendered files.
     pub record: RuntimeRecord,
     /// The file name of the probe in the docroot.
@@ -109,6 +92,8 @@ pub struct StackSetup {
     pub printed: Option<Result<String, Arc<RuntimeError>>>,
     /// The page that shows whether the app works.
     pub page: PageRequest,
+    /// When the stack counts as started.
+    pub ready: Readiness,
 }
 
 /// The source of the probe, which shows what the SAPI is. See `verify`.
@@ -122,45 +107,40 @@ const SESSIONS: &str = "sessions";
 /// The extensions that are loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
-/// Prepares everything for `choice` to serve `app`, and starts no process of the stack itself.
+/// Writes everything that the stack of `spec` needs, and starts no process of the stack itself.
 /// `keep` creates the working directory, given the stack's id, and guards it from then on.
 ///
 /// # Errors
-/// Whatever the user can get wrong: name, kind of app, settings, programs, port, directory; and the
-/// errors of `keep`.
-pub fn prepare(
-    catalogue: &Catalogue,
-    choice: &RuntimeChoice,
-    app: &App,
-    placement: &Placement,
-    keep: impl FnMut(&str, &Path) -> Result<Box<dyn Supervisor>, Failure>,
+/// A port, directory or file cannot be had, a program that prepares the app fails, or the error of
+/// `keep`.
+pub(crate) fn materialise(
+    spec: &StackSpec,
+    places: &SearchPaths,
+    keep: &Supervise,
 ) -> Result<PreparedStack, RuntimeError> {
-    let found = ResolvedRuntime::find(catalogue, choice, app, placement.ask.is_some())?;
-    let ResolvedRuntime { runtime, mut settings, needs, frameworks, deployed, php } = found;
+    let StackSpec { runtime: choice, placement, .. } = spec;
+    let ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php } =
+        spec.resolved()?;
     let user = user::unprivileged();
     let port = port::free_port(placement.port)?;
-    let (id, dir, keep) = working_directory(&catalogue.places, app, keep)?
+    let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
-    let app = &runtime.with_database(app, &mut settings, placement, &dir)?;
+    let app = &runtime.with_database(&spec.app, &dir)?;
     let env = app_env(app, choice);
     dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
     fill(&dir, app, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
-    let needs = reach::reachable(&dir, &runtime, needs, user.as_ref())?;
+    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
     let (keeper, owner, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
     let build = BuildContext { keep: keeper, id: &id, dir: &dir, user: owner, secrets: &secrets };
     let place = database::DatabaseContext { build: &build, needs: &needs };
     let query_counter = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &build, &steps_env)?;
-    if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
-        library::copy_to(&dir.join("php"), user.as_ref())?;
-    }
-    settings.is_on("access_log").then(|| access_log(&dir, user.as_ref())).transpose()?;
+    add_library_and_log(&dir, runtime, settings, user.as_ref())?;
 
-    let parts =
-        Inputs { choice, runtime: &runtime, app, settings: &settings, needs: &needs, deployed };
+    let parts = Inputs { choice, runtime, app, settings, needs: &needs, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
@@ -175,37 +155,66 @@ pub fn prepare(
     servers.map_or(Ok(()), |servers| servers.stop(&error_context))?;
     let (status, grows) = worker_status_source(&runtime.manifest.effective_workers, &values)?;
     let given = parts.given(grows);
-    let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks) };
-    let spec = StackSpec {
-        id,
-        in_memory: vec![dir.join(SESSIONS)],
-        work: dir,
-        cpus: placement.cpus.clone(),
-        cpus_by_role: cpus_by_role(placement, &settings),
-        memory_bytes: placement.memory_bytes,
-        first: first(&processes, &delayed_starts),
-        processes,
+    let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks.clone()) };
+    let emptied = match spec.caches {
+        Caches::Kept => Vec::new(),
+        Caches::Emptied => cold::empty_caches(&dir.join("app"), &app.manifest.caches)?,
     };
     let stack = StackSetup {
         name: choice.name.clone(),
         app: app.clone(),
         ready_within: runtime.manifest.ready.within.0,
         status: status.map(PathBuf::from),
-        runtime,
-        settings,
+        runtime: runtime.clone(),
+        settings: settings.clone(),
+        processes: process_set(id, dir, placement, settings, processes, &delayed_starts),
         needs,
         port,
-        spec,
         record,
         probe,
         secrets,
-        emptied: Vec::new(),
+        emptied,
         query_counter,
         delayed_starts,
         printed,
-        page: PageRequest::of(app, &[]),
+        page: spec.page.clone(),
+        ready: spec.ready,
     };
     Ok(PreparedStack { stack, keep })
+}
+
+/// Adds the PHP library of worker scripts and the access log, each where it is needed.
+fn add_library_and_log(
+    dir: &Path,
+    runtime: &RuntimeDirectory,
+    settings: &Settings,
+    user: Option<&User>,
+) -> Result<(), RuntimeError> {
+    if runtime.manifest.php_library || runtime.manifest.worker.is_some() {
+        library::copy_to(&dir.join("php"), user)?;
+    }
+    if settings.is_on("access_log") { access_log(dir, user) } else { Ok(()) }
+}
+
+/// The processes and their limits, as the keeper takes them.
+fn process_set(
+    id: String,
+    dir: PathBuf,
+    placement: &Placement,
+    settings: &Settings,
+    processes: Vec<ProcessSpec>,
+    delayed_starts: &[DelayedStart],
+) -> ProcessSetSpec {
+    ProcessSetSpec {
+        id,
+        in_memory: vec![dir.join(SESSIONS)],
+        work: dir,
+        cpus: placement.cpus.clone(),
+        cpus_by_role: cpus_by_role(placement, settings),
+        memory_bytes: placement.memory_bytes,
+        first: first(&processes, delayed_starts),
+        processes,
+    }
 }
 
 /// The status page's socket, and whether fewer workers than asked for are right before the load.
@@ -235,15 +244,6 @@ fn cpus_by_role(placement: &Placement, settings: &Settings) -> BTreeMap<String, 
         cpus.entry(DATABASE_ROLE.into()).or_insert_with(|| placement.beside.clone());
     }
     cpus
-}
-
-/// The app's environment: the defaults, then the app's variables, then the plan's. Later ones
-/// override earlier ones.
-pub(super) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(owned_pair));
-    env.extend(app.manifest.env.clone());
-    env.extend(choice.env.clone());
-    env
 }
 
 fn owned_pair((key, value): (&str, &str)) -> (String, String) {
@@ -310,14 +310,14 @@ fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// What `prepare` has gathered, for the steps that follow.
+/// What the steps of [`materialise`] share.
 struct Inputs<'a> {
     choice: &'a RuntimeChoice,
     runtime: &'a RuntimeDirectory,
     app: &'a App,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, ResolvedNeed>,
-    deployed: DeploymentSteps,
+    deployed: &'a DeploymentSteps,
 }
 
 impl Inputs<'_> {
@@ -522,7 +522,7 @@ impl Inputs<'_> {
         // An extension that makes up the runtime does not count as one that the others lack.
         let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
         RequestedSetup {
-            provider: Provider::Native,
+            provider: ProviderKind::Native,
             workers: self.settings.workers(),
             grows,
             keeps_memory: manifest.mode.keeps_memory(),
@@ -564,7 +564,7 @@ impl Inputs<'_> {
 }
 
 /// Sorts extensions, each once, so that each comes after those whose symbols it needs.
-pub(super) fn in_loading_order(extensions: &mut Vec<String>) {
+pub(crate) fn in_loading_order(extensions: &mut Vec<String>) {
     let rank = |name: &String| FIRST.iter().position(|first| first == name);
     extensions.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
     extensions.dedup();

@@ -1,27 +1,32 @@
-//! Represents a started runtime and its processes. For when a runtime is ready, see `ready`.
+//! Represents a started stack of processes. For when it is ready, see `ready`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stampede_keeper::spec::StackSpec;
-use stampede_keeper::{Keeper, Stack};
+use stampede_keeper::spec::ProcessSetSpec;
+use stampede_keeper::{Keeper, ProcessSet};
 use stampede_linux::interrupt;
 use stampede_model::isolation::{Exit, IsolationRecord};
-use stampede_model::observed::ObservedRuntime;
+use stampede_model::load::Address;
 use stampede_model::process_group::ProcessGroup;
-use stampede_model::record::{ObservedState, RuntimeRecord};
+use stampede_model::record::{LogEvidence, ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
+use stampede_monitor::WorkerPattern;
+use stampede_plan::model::RequestSpec;
 
-use super::answer::{Answer, client, get_with};
-use super::database::{CountError, ErrorContext, QueryCounter};
-use super::error::RuntimeError;
 use super::listen_address::{DelayedStart, ListenAddress};
-use super::logs::{self, LogMarks};
-use super::page::{PageRequest, PageResult, Site};
+use super::materialise::{PreparedStack, StackSetup};
+use super::php_errors::PhpErrors;
 use super::port::{self, HOST};
-use super::prepare::{PreparedStack, StackSetup};
+use super::verify;
+use crate::answer::{Answer, client, get_with};
+use crate::database::{CountError, ErrorContext, QueryCounter};
+use crate::error::RuntimeError;
+use crate::evidence::FpmStatusPage;
+use crate::logs::{self, LogMarks};
+use crate::page::{PageRequest, PageResult, Site};
+use crate::provider::{Endpoint, Logs, Stack, StackLoss};
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
 /// it; tests have a simpler implementation.
@@ -30,12 +35,12 @@ pub trait Supervisor: Send {
     ///
     /// # Errors
     /// A process could not be started. Then no process runs, and nothing is left.
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure>;
+    fn start(self: Box<Self>, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure>;
     /// Starts another stack in the directory, which ends by itself.
     ///
     /// # Errors
     /// As `start`; the directory stays.
-    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure>;
+    fn start_beside(&self, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure>;
 }
 
 /// Holds the processes of a stack, and ends them however this value is dropped. The keeper's stack
@@ -65,13 +70,13 @@ pub trait StackHandle: Send + Sync {
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A runtime that was started. Its processes end when this value is dropped.
-pub struct RunningStack {
+pub struct ProcessStack {
     handle: Box<dyn StackHandle>,
-    pub(super) stack: StackSetup,
-    pub(super) first_answer: Nanos,
-    pub(super) first_request: Nanos,
+    pub(crate) stack: StackSetup,
+    pub(crate) first_answer: Nanos,
+    pub(crate) first_request: Nanos,
     /// The first answer of the page; `None`: no request was sent, or none was answered in time.
-    pub(super) page_result: Option<PageResult>,
+    pub(crate) page_result: Option<PageResult>,
 }
 
 /// The pause between two checks whether a process listens.
@@ -80,58 +85,61 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
 impl Supervisor for Keeper {
-    fn start(self: Box<Self>, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
+    fn start(self: Box<Self>, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Ok(Box::new(Keeper::start(*self, spec)?))
     }
 
-    fn start_beside(&self, spec: &StackSpec) -> Result<Box<dyn StackHandle>, Failure> {
+    fn start_beside(&self, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Ok(Box::new(Keeper::start_beside(self, spec)?))
     }
 }
 
-impl StackHandle for Stack {
+impl StackHandle for ProcessSet {
     fn start_until(&mut self, number: usize) -> Result<(), Failure> {
-        Ok(Stack::start_until(self, number)?)
+        Ok(ProcessSet::start_until(self, number)?)
     }
 
     fn exited(&self) -> Vec<Exit> {
-        Stack::exited(self)
+        ProcessSet::exited(self)
     }
 
     fn group(&self) -> ProcessGroup {
-        Stack::group(self)
+        ProcessSet::group(self)
     }
 
     fn isolation(&self) -> IsolationRecord {
-        Stack::isolation(self).clone()
+        ProcessSet::isolation(self).clone()
     }
 
     fn lost(&self) -> Option<Failure> {
-        Stack::lost(self).map(Failure::from)
+        ProcessSet::lost(self).map(Failure::from)
     }
 
     fn stop(self: Box<Self>) -> Result<Vec<Exit>, Failure> {
-        Ok(Stack::stop(*self)?)
+        Ok(ProcessSet::stop(*self)?)
     }
 }
 
-impl RunningStack {
+impl ProcessStack {
     /// Lets the keeper start the processes. Returns when the runtime's own start began: a database
     /// is up before it, and its start does not count.
-    pub(super) fn begin(prepared: PreparedStack) -> Result<(RunningStack, Instant), RuntimeError> {
+    pub(crate) fn begin(prepared: PreparedStack) -> Result<(ProcessStack, Instant), RuntimeError> {
         let mut begun = Instant::now();
         let PreparedStack { stack, keep } = prepared;
         let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
-        let handle = keep.start(&stack.spec).map_err(failed)?;
+        let handle = keep.start(&stack.processes).map_err(failed)?;
         if let Some(query_counter) = &stack.query_counter {
-            let error_context =
-                ErrorContext { runtime: &stack.name, dir: &stack.spec.work, env: &stack.secrets };
+            let error_context = ErrorContext {
+                runtime: &stack.name,
+                dir: &stack.processes.work,
+                env: &stack.secrets,
+            };
             query_counter.wait_until_up(handle.as_ref(), &error_context)?;
             begun = Instant::now();
         }
         let [first_answer, first_request] = [Nanos::default(); 2];
         let mut running =
-            RunningStack { stack, handle, first_answer, first_request, page_result: None };
+            ProcessStack { stack, handle, first_answer, first_request, page_result: None };
         for DelayedStart { process, listen_address } in running.stack.delayed_starts.clone() {
             running.start_until(process)?;
             running.wait_for(&listen_address, begun)?;
@@ -158,15 +166,10 @@ impl RunningStack {
     }
 
     /// Checks which process has the port, and ends surplus processes.
-    pub(super) fn settle(self) -> Result<RunningStack, RuntimeError> {
+    pub(crate) fn settle(self) -> Result<ProcessStack, RuntimeError> {
         self.check_listener()?;
         self.end_surplus();
         Ok(self)
-    }
-
-    /// The name of the runtime or variant.
-    pub fn name(&self) -> &str {
-        &self.stack.name
     }
 
     /// The address on which the runtime listens.
@@ -179,127 +182,19 @@ impl RunningStack {
         format!("http://{}", self.addr())
     }
 
-    /// The page that shows whether the app works. Once it was asked, the path is the one to which
-    /// redirects led.
-    pub fn page(&self) -> PageRequest {
-        let path = self.page_result.as_ref().map(|page_result| page_result.path.clone());
-        let mut page = self.stack.page.clone();
-        page.path = path.or(page.path);
-        page
-    }
-
-    /// The first answer of the page; `None`: no request was sent, or none was answered in time.
-    pub fn page_result(&self) -> Option<&PageResult> {
-        self.page_result.as_ref()
-    }
-
-    /// The path of the page: see [`RunningStack::page`].
+    /// The path of the page: see [`Stack::page`].
     pub fn page_path(&self) -> String {
-        self.page().path.unwrap_or_else(|| self.stack.runtime.manifest.ready.path.clone())
-    }
-
-    /// The number of queries that the database has answered so far; `None`: there is no database.
-    ///
-    /// # Errors
-    /// The database's counter fails.
-    pub fn queries(&self) -> Option<Result<u64, CountError>> {
-        self.stack.query_counter.as_ref().map(QueryCounter::queries)
-    }
-
-    /// The processes by role.
-    pub fn group(&self) -> ProcessGroup {
-        self.handle.group()
-    }
-
-    /// How the processes are isolated.
-    pub fn isolation(&self) -> IsolationRecord {
-        self.handle.isolation()
-    }
-
-    /// The living processes as role and pid, including workers.
-    pub fn processes(&self) -> Vec<(String, u32)> {
-        let group = self.group();
-        let roles = group.roles.iter();
-        roles
-            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
-            .collect()
-    }
-
-    /// The processes that ended by themselves so far.
-    pub fn exited(&self) -> Vec<Exit> {
-        self.handle.exited()
-    }
-
-    /// Why the processes were ended early; `None`: they were not.
-    pub fn lost(&self) -> Option<RuntimeError> {
-        let source = self.handle.lost()?;
-        Some(RuntimeError::Lost { runtime: self.stack.name.clone(), source })
-    }
-
-    /// The rendered files: name → text.
-    pub fn files(&self) -> &BTreeMap<String, String> {
-        &self.stack.record.files
+        self.page().path.unwrap_or_default()
     }
 
     /// The working directory; it is gone after `stop`.
     pub fn dir(&self) -> &Path {
-        &self.stack.spec.work
-    }
-
-    /// What the command of [`super::prepare::Placement::ask`] printed, or its error; `None`: there
-    /// was no command.
-    pub fn printed(&self) -> Option<&Result<String, Arc<RuntimeError>>> {
-        self.stack.printed.as_ref()
-    }
-
-    /// The log files, including the app's own; they must be kept before `stop`.
-    pub fn logs(&self) -> Vec<PathBuf> {
-        logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
-    }
-
-    /// Returns `text` with the values of the app's secret variables masked.
-    pub fn without_secrets(&self, text: String) -> String {
-        logs::mask(&text, &self.stack.secrets)
-    }
-
-    /// The last lines of the logs with secrets masked; empty: the logs are empty.
-    pub fn last_lines(&self) -> String {
-        logs::last_lines(self.dir(), &self.stack.secrets)
+        &self.stack.processes.work
     }
 
     /// The directory of the copy's public files.
-    pub(super) fn docroot(&self) -> PathBuf {
+    pub(crate) fn docroot(&self) -> PathBuf {
         self.dir().join("app").join(&self.stack.app.manifest.docroot)
-    }
-
-    /// The current lengths of the logs.
-    pub fn log_marks(&self) -> LogMarks {
-        LogMarks::of(self.dir(), &self.docroot())
-    }
-
-    /// The last lines that the processes logged since `marks`, with secrets masked.
-    pub fn last_log_lines_since(&self, marks: &LogMarks) -> Vec<String> {
-        marks.last_lines_since(self.dir(), &self.stack.secrets)
-    }
-
-    /// How many worker threads have begun so far.
-    pub fn threads_begun(&self) -> u64 {
-        logs::threads_begun(self.dir())
-    }
-
-    /// The runtime's record, without what verification finds.
-    pub fn record(&self) -> RuntimeRecord {
-        RuntimeRecord {
-            first_answer_ns: self.first_answer.0,
-            first_request_ns: self.first_request.0,
-            ..self.stack.record.clone()
-        }
-    }
-
-    /// What verification found, with the facts that explain it.
-    pub fn shown(&self, observed: ObservedState) -> ObservedRuntime {
-        let given = self.stack.record.given.clone();
-        ObservedRuntime { name: self.stack.name.clone(), given, observed, body_bytes_mean: None }
     }
 
     /// Stops the runtime. Returns how each process ended.
@@ -307,7 +202,7 @@ impl RunningStack {
     /// # Errors
     /// The guard itself was lost.
     pub fn stop(self) -> Result<Vec<Exit>, RuntimeError> {
-        let RunningStack { stack, handle, .. } = self;
+        let ProcessStack { stack, handle, .. } = self;
         handle.stop().map_err(|source| RuntimeError::Lost { runtime: stack.name, source })
     }
 
@@ -320,7 +215,7 @@ impl RunningStack {
     }
 
     /// Checks that no process has ended: during the start none may.
-    pub(super) fn check_exits(&self) -> Result<(), RuntimeError> {
+    pub(crate) fn check_exits(&self) -> Result<(), RuntimeError> {
         let exits = self.handle.exited();
         if exits.is_empty() {
             return Ok(());
@@ -331,7 +226,7 @@ impl RunningStack {
     }
 
     /// The error of a start that took too long. `last` is what the last attempt saw.
-    pub(super) fn not_ready(&self, last: &str) -> RuntimeError {
+    pub(crate) fn not_ready(&self, last: &str) -> RuntimeError {
         RuntimeError::NotReady {
             runtime: self.stack.name.clone(),
             port: self.stack.port,
@@ -341,14 +236,9 @@ impl RunningStack {
         }
     }
 
-    /// The number of processes that the kernel ended for lack of memory since the start.
-    pub fn oom_kills(&self) -> u64 {
-        stampede_monitor::oom_kills(&self.group())
-    }
-
     /// Adds to an error that memory ran out, if the kernel ended processes. A missing process
     /// causes errors of many kinds, and none of them names memory.
-    pub(super) fn explain_with_oom(&self, error: RuntimeError) -> RuntimeError {
+    pub(crate) fn explain_with_oom(&self, error: RuntimeError) -> RuntimeError {
         match (self.oom_kills(), error) {
             (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
             (kills, error) => {
@@ -359,7 +249,7 @@ impl RunningStack {
     }
 
     /// Checks whether the user has interrupted.
-    pub(super) fn check_interrupt(&self) -> Result<(), RuntimeError> {
+    pub(crate) fn check_interrupt(&self) -> Result<(), RuntimeError> {
         match interrupt::is_requested() {
             true => Err(RuntimeError::Interrupted { runtime: self.stack.name.clone() }),
             false => Ok(()),
@@ -367,7 +257,7 @@ impl RunningStack {
     }
 
     /// The last lines of the logs with a line break before them; empty: the logs are empty.
-    pub(super) fn log_lines(&self) -> String {
+    pub(crate) fn log_lines(&self) -> String {
         match self.last_lines() {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
@@ -408,7 +298,143 @@ impl RunningStack {
     }
 }
 
-impl Site for RunningStack {
+impl Stack for ProcessStack {
+    fn name(&self) -> &str {
+        &self.stack.name
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint { address: Address::Tcp(self.addr()), host: None, base: String::new() }
+    }
+
+    fn record(&self) -> RuntimeRecord {
+        RuntimeRecord {
+            first_answer_ns: self.first_answer.0,
+            first_request_ns: self.first_request.0,
+            ..self.stack.record.clone()
+        }
+    }
+
+    fn isolation(&self) -> IsolationRecord {
+        self.handle.isolation()
+    }
+
+    fn group(&self) -> ProcessGroup {
+        self.handle.group()
+    }
+
+    fn page(&self) -> PageRequest {
+        let led = self.page_result.as_ref().map(|page_result| page_result.path.clone());
+        let page = self.stack.page.clone();
+        let own = || self.stack.runtime.manifest.ready.path.clone();
+        PageRequest { path: Some(led.or(page.path).unwrap_or_else(own)), ..page }
+    }
+
+    fn page_result(&self) -> Option<&PageResult> {
+        self.page_result.as_ref()
+    }
+
+    fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
+        verify::verify(self, requests).map_err(|error| self.explain_with_oom(error))
+    }
+
+    fn comparable_answer(&self) -> Result<String, RuntimeError> {
+        verify::comparable_answer(self)
+    }
+
+    fn gone(&self) -> Option<StackLoss> {
+        let source = self.handle.lost()?;
+        Some(StackLoss::Lost(RuntimeError::Lost { runtime: self.stack.name.clone(), source }))
+    }
+
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, RuntimeError> {
+        ProcessStack::stop(*self)
+    }
+
+    fn is_started(&self) -> bool {
+        true
+    }
+
+    fn logs(&self) -> &dyn Logs {
+        self
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(self.dir())
+    }
+
+    fn emptied(&self) -> &[String] {
+        &self.stack.emptied
+    }
+
+    fn printed(&self) -> Option<&Result<String, Arc<RuntimeError>>> {
+        self.stack.printed.as_ref()
+    }
+
+    fn processes(&self) -> Vec<(String, u32)> {
+        let group = self.group();
+        let roles = group.roles.iter();
+        roles
+            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
+            .collect()
+    }
+
+    fn exited(&self) -> Vec<Exit> {
+        self.handle.exited()
+    }
+
+    fn oom_kills(&self) -> u64 {
+        stampede_monitor::oom_kills(&self.group())
+    }
+
+    fn queries(&self) -> Option<Result<u64, CountError>> {
+        self.stack.query_counter.as_ref().map(QueryCounter::queries)
+    }
+
+    fn workers(&self) -> Option<WorkerPattern> {
+        self.worker_pattern()
+    }
+
+    fn status_page(&self) -> Option<FpmStatusPage> {
+        self.fpm_status_page()
+    }
+}
+
+impl Logs for ProcessStack {
+    fn marks(&self) -> LogMarks {
+        LogMarks::of(self.dir(), &self.docroot())
+    }
+
+    fn last_lines(&self) -> String {
+        logs::last_lines(self.dir(), &self.stack.secrets)
+    }
+
+    fn last_lines_since(&self, marks: &LogMarks) -> Vec<String> {
+        marks.last_lines_since(self.dir(), &self.stack.secrets)
+    }
+
+    fn evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
+        self.log_evidence(marks)
+    }
+
+    fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
+        self.fatal_errors(marks)
+    }
+
+    fn threads_begun(&self) -> u64 {
+        logs::threads_begun(self.dir())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
+    }
+
+    fn without_secrets(&self, text: String) -> String {
+        logs::mask(&text, &self.stack.secrets)
+    }
+}
+
+impl Site for ProcessStack {
     fn request_path(
         &self,
         path: &str,
@@ -439,7 +465,7 @@ fn end(pid: u32) {
     }
 }
 
-pub(super) fn ended(exit: &Exit) -> String {
+pub(crate) fn ended(exit: &Exit) -> String {
     match (exit.code, exit.signal) {
         (Some(code), _) => format!("`{}` with exit code {code}", exit.role),
         (None, Some(signal)) => format!("`{}` by signal {signal}", exit.role),

@@ -7,28 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use stampede_keeper::spec::{ProcessSpec, StackSpec, StopSpec};
+use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::interrupt;
 use stampede_model::app_kind::AppKind;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
-use super::app::App;
-use super::copy::io_error;
-use super::error::RuntimeError;
-use super::locate::{self, SearchPaths};
-use super::logs;
-use super::manifest::Need;
-use super::problem::PrepareEnd;
-use super::start::{Failure, StackHandle, Supervisor};
+use super::stack::{Failure, StackHandle, Supervisor};
 use super::user::User;
+use crate::app::App;
+use crate::copy::io_error;
+use crate::error::RuntimeError;
+use crate::locate::{self, SearchPaths};
+use crate::logs;
+use crate::manifest::Need;
+use crate::problem::PrepareEnd;
 
 /// Finds the PHP that runs the scripts. It is PHP's command line, the same for all runtimes, so
 /// that the results are the same for all. `in_plan` is the path that the plan gives.
 ///
 /// # Errors
 /// There is no such PHP.
-pub(super) fn php(
+pub(crate) fn php(
     app: &App,
     places: &SearchPaths,
     in_plan: Option<&String>,
@@ -42,7 +42,7 @@ pub(super) fn php(
 /// The commands that fill the caches of a project as its deployment does. Symfony's cache is always
 /// filled. Of Laravel's caches those that the project has: their copies would contain the
 /// original's paths.
-pub(super) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
+pub(crate) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
     let has = |file: &str| directory.join(file).exists();
     let commands: &[(&str, bool)] = match kind {
         AppKind::Symfony => &[("bin/console cache:warmup", has("bin/console"))],
@@ -61,7 +61,7 @@ pub(super) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
 
 /// The commands that create the tables of a project's database, and fill them where the project has
 /// seeders. `None`: the project has no such commands.
-pub(super) fn migrations(app: &App) -> Option<String> {
+pub(crate) fn migrations(app: &App) -> Option<String> {
     let directory = app.path()?;
     let has = |package: &str| app.has_package(package);
     let command = match app.manifest.kind {
@@ -93,7 +93,7 @@ const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 /// A working directory in which programs make a part of what is served. A keeper guards the
 /// directory: it ends all processes and removes the directory when stampede ends, however that
 /// happens.
-pub(super) struct BuildContext<'a> {
+pub(crate) struct BuildContext<'a> {
     /// The keeper that starts the programs.
     pub keep: &'a dyn Supervisor,
     /// The stack's id.
@@ -107,7 +107,7 @@ pub(super) struct BuildContext<'a> {
 }
 
 /// The commands of the app that run before it is served.
-pub(super) struct StepContext<'a> {
+pub(crate) struct StepContext<'a> {
     pub app: &'a App,
     /// The PHP for the commands; `None`: no command is run.
     pub php: Option<&'a Path>,
@@ -143,7 +143,7 @@ impl StepContext<'_> {
 }
 
 /// A program that makes a part of what is served, before anything is served.
-pub(super) struct Step<'a> {
+pub(crate) struct Step<'a> {
     /// The step's name in messages.
     pub what: &'a str,
     pub program: &'a Path,
@@ -158,7 +158,7 @@ pub(super) struct Step<'a> {
 
 /// The standard input of a step.
 #[derive(Clone, Copy)]
-pub(super) enum Input<'a> {
+pub(crate) enum Input<'a> {
     /// A text; an empty one means no input.
     Text(&'a str),
     /// A file of any length.
@@ -251,7 +251,7 @@ impl BuildContext<'_> {
         processes: Vec<ProcessSpec>,
     ) -> Result<Box<dyn StackHandle>, Failure> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        self.keep.start_beside(&StackSpec {
+        self.keep.start_beside(&ProcessSetSpec {
             id: format!("{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)),
             work: self.dir.to_path_buf(),
             in_memory: Vec::new(),
@@ -305,7 +305,7 @@ fn extensions(app: &App, php: &Path) -> Vec<String> {
     let there = |name: &&String| dir.join(format!("{name}.so")).is_file();
     let mut wanted = app.manifest.all_extensions();
     wanted.retain(|name| there(&name));
-    super::prepare::in_loading_order(&mut wanted);
+    super::materialise::in_loading_order(&mut wanted);
     wanted
 }
 

@@ -7,11 +7,11 @@ use std::io;
 use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
-use super::copy::io_error;
-use super::error::RuntimeError;
 use super::port;
-use super::prepare::{PreparedStack, StackSetup};
-use super::start::RunningStack;
+use super::stack::ProcessStack;
+use crate::copy::io_error;
+use crate::error::RuntimeError;
+use crate::provider::Stack as _;
 
 /// The pause between two readings of CPU time.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,29 +23,14 @@ const QUIET_TICKS: u64 = 1;
 /// How long after it listens a stack that never rests counts as started.
 const RESTS_WITHIN: Duration = Duration::from_secs(10);
 
-impl PreparedStack {
-    /// Empties the directories of the app's caches. OPcache is empty at every start, since it has
-    /// no file cache.
-    ///
-    /// # Errors
-    /// A file cannot be removed.
-    pub fn with_caches_empty(mut self) -> Result<PreparedStack, RuntimeError> {
-        self.stack.empty_caches()?;
-        Ok(self)
-    }
-}
-
-impl StackSetup {
-    fn empty_caches(&mut self) -> Result<(), RuntimeError> {
-        let app = self.spec.work.join("app");
-        for cache in &self.app.manifest.caches {
-            if is_directory_below(&app, cache) {
-                empty(&app.join(cache))?;
-                self.emptied.push(cache.clone());
-            }
-        }
-        Ok(())
-    }
+/// Empties the directories of the app's caches in the copy `app`. Returns those that were there.
+/// OPcache is empty at every start, since it has no file cache.
+///
+/// # Errors
+/// A file cannot be removed.
+pub(crate) fn empty_caches(app: &Path, caches: &[String]) -> Result<Vec<String>, RuntimeError> {
+    let there = caches.iter().filter(|cache| is_directory_below(app, cache));
+    there.map(|cache| empty(&app.join(cache)).map(|()| cache.clone())).collect()
 }
 
 /// Whether `cache` is a real directory in the copy. A link could lead out of the copy, to files
@@ -74,20 +59,10 @@ fn empty(directory: &Path) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// Starts a prepared stack and waits until it listens and rests. No request reaches it.
-///
-/// # Errors
-/// Those of `start`.
-pub fn start_without_request(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
-    let (running, begun) = RunningStack::begin(prepared)?;
-    running.wait_until_idle(begun).map_err(|error| running.explain_with_oom(error))?;
-    running.settle()
-}
-
-impl RunningStack {
+impl ProcessStack {
     /// Waits until the stack listens and spends no more CPU time. Listening is not enough: a front
     /// listens before PHP does, and workers may still boot, which takes CPU time.
-    fn wait_until_idle(&self, begun: Instant) -> Result<(), RuntimeError> {
+    pub(super) fn wait_until_idle(&self, begun: Instant) -> Result<(), RuntimeError> {
         let mut looks = VecDeque::new();
         let mut listens_since: Option<Instant> = None;
         loop {
@@ -122,11 +97,6 @@ impl RunningStack {
     /// The CPU time of the stack's living processes, in clock ticks.
     fn ticks(&self) -> u64 {
         self.processes().into_iter().map(|(_, pid)| port::ticks(pid)).sum()
-    }
-
-    /// The directories of the app's copy that were emptied before the start.
-    pub fn emptied(&self) -> &[String] {
-        &self.stack.emptied
     }
 }
 

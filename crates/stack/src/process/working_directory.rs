@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use stampede_keeper::KeeperError;
 use stampede_linux::fresh;
 
-use super::app::App;
-use super::error::RuntimeError;
-use super::locate::SearchPaths;
-use super::start::{Failure, Supervisor};
+use super::Supervise;
+use super::stack::{Failure, Supervisor};
+use crate::app::App;
+use crate::error::RuntimeError;
+use crate::locate::SearchPaths;
 
 /// A stack's id, its working directory and its guard.
-pub(super) type GuardedDirectory = (String, PathBuf, Box<dyn Supervisor>);
+pub(crate) type GuardedDirectory = (String, PathBuf, Box<dyn Supervisor>);
 
 /// Creates the stack's working directory, under a name that nobody can guess and that is not taken.
-pub(super) fn working_directory(
+pub(crate) fn working_directory(
     places: &SearchPaths,
     app: &App,
-    mut keep: impl FnMut(&str, &Path) -> Result<Box<dyn Supervisor>, Failure>,
+    keep: &Supervise,
 ) -> Result<Result<GuardedDirectory, Failure>, RuntimeError> {
     let directories = places.working_directories(app.manifest.in_memory);
     check_plain(directories)?;

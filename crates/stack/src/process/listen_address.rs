@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use minijinja::Value;
 
-use super::error::RuntimeError;
-use super::manifest::RuntimeManifest;
 use super::port;
-use super::template::render;
+use crate::error::RuntimeError;
+use crate::manifest::RuntimeManifest;
+use crate::template::render;
 
 /// The address on which a process listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct DelayedStart {
 ///
 /// # Errors
 /// A template is wrong.
-pub(super) fn delayed_starts(
+pub(crate) fn delayed_starts(
     manifest: &RuntimeManifest,
     values: &Value,
 ) -> Result<Vec<DelayedStart>, RuntimeError> {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_monitor::matches_pattern;
 
-use super::error::RuntimeError;
+use crate::error::RuntimeError;
 
 /// The address of all traffic.
 pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;

@@ -12,15 +12,15 @@ use stampede_model::redirect::is_redirect;
 use stampede_plan::model::RequestSpec;
 use ureq::Agent;
 
-use super::answer::{Answer, client, get, missing_version_text, sha256};
-use super::app::App;
-use super::error::RuntimeError;
-use super::fastcgi;
-use super::page::{Accepts, Site};
-use super::pages::{AnswerContext, Pages};
 use super::port;
-use super::problem::{Unverified, VerifyRequest};
-use super::start::RunningStack;
+use super::stack::ProcessStack;
+use crate::answer::{Answer, client, get, missing_version_text, sha256};
+use crate::error::RuntimeError;
+use crate::fastcgi;
+use crate::page::{Accepts, Site};
+use crate::pages::{AnswerContext, Pages};
+use crate::problem::{Unverified, VerifyRequest};
+use crate::provider::{Logs as _, Stack as _};
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
@@ -72,53 +72,42 @@ struct ProbeAnswer {
     opcache_state: Option<OpcacheState>,
 }
 
-/// Asks `running` what it is, and checks that it serves `app` correctly. Called before and after
-/// the load.
-///
-/// # Errors
-/// The page's answer is wrong, or the probe does not answer.
-pub fn verify(running: &RunningStack, app: &App) -> Result<ObservedState, RuntimeError> {
-    verify_pages(running, app, &[])
-}
-
-/// The same, and records the answers to the requests of a load, each sent as `GET`.
-///
-/// # Errors
-/// As [`verify`]. A wrong answer to one of `requests` is no error.
-pub fn verify_pages(
-    running: &RunningStack,
-    app: &App,
-    requests: &[&RequestSpec],
-) -> Result<ObservedState, RuntimeError> {
-    ask(running, app, requests).map_err(|error| running.explain_with_oom(error))
-}
-
 /// The app's page in the form in which it is compared.
 ///
 /// # Errors
 /// The answer is wrong, or does not come.
-pub fn comparable_answer(running: &RunningStack, app: &App) -> Result<String, RuntimeError> {
+pub(super) fn comparable_answer(running: &ProcessStack) -> Result<String, RuntimeError> {
     let client = ProbeClient { running, client: client(ASK_WITHIN) };
-    let shown = AnswerContext::of(running, app).shown(&client.page(app)?);
+    let shown = AnswerContext::of(running).shown(&client.page()?);
     Ok(running.without_secrets(shown))
 }
 
 impl<'a> AnswerContext<'a> {
-    fn of(running: &'a RunningStack, app: &'a App) -> AnswerContext<'a> {
-        AnswerContext { app, port: running.addr().port(), dir: Some(running.dir()) }
+    fn of(running: &'a ProcessStack) -> AnswerContext<'a> {
+        AnswerContext {
+            app: &running.stack.app,
+            port: running.addr().port(),
+            dir: Some(running.dir()),
+        }
     }
 }
 
-fn ask(
-    running: &RunningStack,
-    app: &App,
+/// Asks `running` what it is, and checks that it serves its app correctly. Records the answers to
+/// `requests`, each sent as `GET`. Called before and after the load.
+///
+/// # Errors
+/// The page's answer is wrong, or the probe does not answer. A wrong answer to one of `requests` is
+/// no error.
+pub(super) fn verify(
+    running: &ProcessStack,
     requests: &[&RequestSpec],
 ) -> Result<ObservedState, RuntimeError> {
+    let app = &running.stack.app;
     let client = ProbeClient { running, client: client(ASK_WITHIN) };
-    let context = AnswerContext::of(running, app);
+    let context = AnswerContext::of(running);
     let begun = Instant::now();
-    let answer = client.page(app)?;
-    let mut seen = vec![context.shown(&answer), context.shown(&client.page(app)?)];
+    let answer = client.page()?;
+    let mut seen = vec![context.shown(&answer), context.shown(&client.page()?)];
     let mut pages = Pages::ask(running, &context, requests);
     let probe = client.probe("show=1")?;
     if let Some(wrong) = missing_version_text(&answer, app, &probe.php_version) {
@@ -137,7 +126,7 @@ fn ask(
     } else {
         // A page that shows the time differs after a second.
         client.wait_until(begun + A_SECOND)?;
-        seen.push(context.shown(&client.page(app)?));
+        seen.push(context.shown(&client.page()?));
         pages.request_again(running, &context);
     }
     let first = seen.swap_remove(0);
@@ -192,7 +181,7 @@ struct SlowRequests {
 }
 
 struct ProbeClient<'a> {
-    running: &'a RunningStack,
+    running: &'a ProcessStack,
     client: Agent,
 }
 
@@ -206,7 +195,8 @@ impl ProbeClient<'_> {
     }
 
     /// The page that shows whether the app works, at the path to which redirects led at the start.
-    fn page(&self, app: &App) -> Result<Answer, RuntimeError> {
+    fn page(&self) -> Result<Answer, RuntimeError> {
+        let app = &self.running.stack.app;
         let (page, path) = (self.running.page(), self.running.page_path());
         let answer = self.running.request_path(&path, &page.headers, ASK_WITHIN);
         let answer = answer.map_err(|error| self.silent(VerifyRequest::Page, &error))?;

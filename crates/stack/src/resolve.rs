@@ -1,8 +1,9 @@
-//! Checks whether a runtime can serve an app, before anything starts.
+//! Finds what a runtime needs to serve an app, before anything is written or started.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::{Map, Value, json};
 use stampede_model::app_kind::AppKind;
 use stampede_model::record::CustomBuild;
 use stampede_plan::model::RuntimeChoice;
@@ -14,9 +15,10 @@ use super::entry;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
-use super::manifest::HeldBy;
+use super::manifest::{HeldBy, ProcessManifest};
 use super::setting::Settings;
-use super::{framework, locate, preparation, setting};
+use super::{framework, locate, setting};
+use crate::process::preparation;
 
 /// The properties of a runtime that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,11 @@ pub struct RuntimeTraits {
 }
 
 impl RuntimeTraits {
+    /// Those of a runtime about which nothing is known. What holds its workers is not known either;
+    /// starved connections show when they get no answer.
+    pub const UNKNOWN: RuntimeTraits =
+        RuntimeTraits { held_by: HeldBy::Request, workers: 0, closes: false, custom_build: None };
+
     /// The suffix of the runtime's name in tables: empty, or ` (custom build)`.
     pub fn mark(&self) -> &'static str {
         self.custom_build.map_or("", |_| CustomBuild::MARK)
@@ -40,7 +47,8 @@ impl RuntimeTraits {
 
 /// Everything that a runtime needs to serve an app, found in the catalogue and on this machine. To
 /// find it, programs were started only to print their version.
-pub(super) struct ResolvedRuntime {
+#[derive(Clone, Debug)]
+pub(crate) struct ResolvedRuntime {
     /// The runtime with what its settings add to it.
     pub runtime: RuntimeDirectory,
     /// The settings in force.
@@ -88,21 +96,52 @@ impl ResolvedRuntime {
     }
 }
 
+impl ResolvedRuntime {
+    /// The properties that planning needs.
+    pub fn traits(&self) -> RuntimeTraits {
+        let manifest = &self.runtime.manifest;
+        RuntimeTraits {
+            held_by: manifest.worker_held_by,
+            workers: self.settings.workers(),
+            closes: closes_by_default(manifest) && !self.settings.is_on("keep_alive"),
+            custom_build: locate::custom_build(&self.needs),
+        }
+    }
+
+    /// All of it as data.
+    pub fn facts(&self) -> Value {
+        let manifest = &self.runtime.manifest;
+        let need = |(name, found): (&String, &ResolvedNeed)| {
+            let ResolvedNeed { path, version, custom_build } = found;
+            let facts = json!({"path": path, "version": version, "custom_build": custom_build});
+            (name.clone(), facts)
+        };
+        let process =
+            |process: &ProcessManifest| json!({"role": process.role, "run": process.run.value});
+        json!({
+            "directory": self.runtime.name,
+            "title": manifest.title,
+            "mode": manifest.mode.name(),
+            "settings": self.settings.values,
+            "append": self.settings.append,
+            "needs": self.needs.iter().map(need).collect::<Map<String, Value>>(),
+            "frameworks": self.frameworks,
+            "preload": self.deployed.preload,
+            "writes_autoloader": self.deployed.writes_autoloader(),
+            "php_for_scripts": self.php,
+            "processes": manifest.processes.iter().map(process).collect::<Vec<_>>(),
+        })
+    }
+}
+
 impl Catalogue {
     /// Checks whether `choice` could serve `app` here: its name, kind, settings and programs.
     /// Programs are started only to print their version.
     ///
     /// # Errors
-    /// The first thing that does not fit, as `prepare` would report it.
+    /// The first thing that does not fit, as a start would report it.
     pub fn check(&self, choice: &RuntimeChoice, app: &App) -> Result<RuntimeTraits, RuntimeError> {
-        let ResolvedRuntime { runtime, settings, needs, .. } =
-            ResolvedRuntime::find(self, choice, app, false)?;
-        Ok(RuntimeTraits {
-            held_by: runtime.manifest.worker_held_by,
-            workers: settings.workers(),
-            closes: closes_by_default(&runtime.manifest) && !settings.is_on("keep_alive"),
-            custom_build: locate::custom_build(&needs),
-        })
+        Ok(ResolvedRuntime::find(self, choice, app, false)?.traits())
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use stampede_mask::mask_foreign;
 
-use super::logs::{self, LogMarks};
-use super::start::RunningStack;
+use super::stack::ProcessStack;
+use crate::logs::{self, LogMarks};
 
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +32,9 @@ const FATAL: [&str; 5] = [
 /// The most characters of the first line: the message and its place, without a stack trace.
 const LINE_MAX: usize = 300;
 
-impl RunningStack {
+impl ProcessStack {
     /// The fatal errors in the logs since `marks`; `None`: there are none.
-    pub fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
+    pub(super) fn fatal_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
         let mut first = None;
         marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {

@@ -6,12 +6,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::catalogue::RuntimeDirectory;
-use super::copy::{self, give_to_user, io_error, make_dir};
-use super::error::RuntimeError;
-use super::locate::{self, ResolvedNeed};
-use super::manifest::RunAs;
 use super::user::User;
+use crate::catalogue::RuntimeDirectory;
+use crate::copy::{self, give_to_user, io_error, make_dir};
+use crate::error::RuntimeError;
+use crate::locate::{self, ResolvedNeed};
+use crate::manifest::RunAs;
 
 /// The directory of the copies, in the working directory.
 const NEEDS: &str = "needs";
@@ -21,7 +21,7 @@ const NEEDS: &str = "needs";
 ///
 /// # Errors
 /// A copy cannot be made.
-pub(super) fn reachable(
+pub(crate) fn reachable(
     dir: &Path,
     runtime: &RuntimeDirectory,
     mut needs: BTreeMap<String, ResolvedNeed>,

@@ -12,10 +12,12 @@ use stampede_model::record::DATABASE_ROLE;
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
 
-use super::error::RuntimeError;
-use super::page::{PageResult, request_page};
-use super::prepare::PreparedStack;
-use super::start::RunningStack;
+use super::materialise::PreparedStack;
+use super::stack::ProcessStack;
+use crate::error::RuntimeError;
+use crate::page::{PageResult, request_page};
+use crate::provider::{Logs as _, Stack as _};
+use crate::spec::Readiness;
 
 /// The pause between two attempts; a refused connection costs some microseconds.
 const RETRY: Duration = Duration::from_millis(5);
@@ -26,32 +28,34 @@ const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// A wrong answer that has not changed for this long is final.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 
-/// Starts a prepared stack and waits until its app works.
-///
-/// # Errors
-/// A process ended, nothing answered in time, the answer is wrong, or another process has the port;
-/// each with the last lines of the logs. Or the user interrupted.
-pub fn start(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
-    let running = start_answering(prepared)?;
-    running.is_right()?;
-    Ok(running)
-}
-
-/// Starts a prepared stack and waits until its app answers, whatever the answer is. A runtime that
-/// accepts a request but does not answer it in time counts as started, too; its `page_result` is then
-/// `None`.
-///
-/// # Errors
-/// As [`start`], except for a wrong answer.
-pub fn start_answering(prepared: PreparedStack) -> Result<RunningStack, RuntimeError> {
-    let (mut running, begun) = RunningStack::begin(prepared)?;
-    let ready = running.wait_until_ready(begun).map_err(|error| running.explain_with_oom(error))?;
-    if let Some(ready) = ready {
-        running.first_answer = Nanos::from(begun.elapsed());
-        running.first_request = ready.took;
-        running.page_result = Some(ready.page_result);
+impl PreparedStack {
+    /// Starts the stack and waits until it is ready, as its description asks for. A runtime that
+    /// accepts a request but does not answer it in time counts as started where any answer will do;
+    /// its `page_result` is then `None`.
+    ///
+    /// # Errors
+    /// A process ended, nothing answered in time, the answer is wrong, or another process has the
+    /// port; each with the last lines of the logs. Or the user interrupted.
+    pub fn start(self) -> Result<ProcessStack, RuntimeError> {
+        let ready = self.stack.ready;
+        let (mut running, begun) = ProcessStack::begin(self)?;
+        if ready == Readiness::Idle {
+            running.wait_until_idle(begun).map_err(|error| running.explain_with_oom(error))?;
+            return running.settle();
+        }
+        let answer =
+            running.wait_until_ready(begun).map_err(|error| running.explain_with_oom(error))?;
+        if let Some(answer) = answer {
+            running.first_answer = Nanos::from(begun.elapsed());
+            running.first_request = answer.took;
+            running.page_result = Some(answer.page_result);
+        }
+        let running = running.settle()?;
+        if ready == Readiness::RightAnswer {
+            running.is_right()?;
+        }
+        Ok(running)
     }
-    running.settle()
 }
 
 /// The answer that ended the wait.
@@ -94,7 +98,7 @@ fn comes_from_gateway(status: u16, gist: &str) -> bool {
             || names.iter().any(|name| gist.contains(name)))
 }
 
-impl RunningStack {
+impl ProcessStack {
     /// Checks that the page's last answer is right. A redirect that leads elsewhere is no error:
     /// the load decides whether it is measured.
     fn is_right(&self) -> Result<(), RuntimeError> {
@@ -120,7 +124,7 @@ impl RunningStack {
 
     /// Whether an answer may come from a web server of the stack that waits for PHP.
     fn may_come_from_gateway(&self, page_result: &PageResult) -> bool {
-        let roles = self.stack.spec.processes.iter().map(|process| process.role.as_str());
+        let roles = self.stack.processes.processes.iter().map(|process| process.role.as_str());
         let roles: BTreeSet<&str> = roles.filter(|role| *role != DATABASE_ROLE).collect();
         roles.len() > 1 && comes_from_gateway(page_result.answer.status, &page_result.answer.gist())
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::copy::{io_error, make_dir};
-use super::error::RuntimeError;
 use super::user::User;
+use crate::copy::{io_error, make_dir};
+use crate::error::RuntimeError;
 
 /// The directory's name in the working directory.
 pub const WATCHED: &str = "check";
@@ -21,7 +21,7 @@ pub enum WatchMode {
 }
 
 /// Creates the directory. Its presence tells the workers to record, and they write into it.
-pub(super) fn watched(
+pub(crate) fn watched(
     dir: &Path,
     watch: WatchMode,
     user: Option<&User>,
