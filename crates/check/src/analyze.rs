@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::harness::StepResult;
-use super::model::{CheckRequest, FindingKind, Step};
+use super::kinds::FindingKind;
+use super::model::{CheckRequest, Step};
 use super::nondeterminism::{Nondeterminism, NondeterminismStore};
 use super::orders;
 use super::sapi;

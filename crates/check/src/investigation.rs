@@ -11,7 +11,8 @@ use stampede_stack::RuntimeError;
 
 use super::analyze::{self, Deviation, PassResult, ReferenceModel};
 use super::harness::{PassRecord, PassRunner, SendOrder, StepResult};
-use super::model::{CheckRequest, Finding, FindingKind, Step};
+use super::kinds::FindingKind;
+use super::model::{CheckRequest, Finding, Step};
 use super::nondeterminism::{Nondeterminism, NondeterminismStore};
 use super::orders::{self, Pass};
 use super::sessions;
@@ -238,7 +239,7 @@ impl<'a> Investigation<'a> {
             sessions::fill(&mut pass_result.workers, &reference.known.first_use_state);
         }
         reference.known.exonerated = analyze::exonerated(&self.pass_results);
-        let mut minimized: BTreeMap<FindingKind, usize> = BTreeMap::new();
+        let mut minimized: HashMap<FindingKind, usize> = HashMap::new();
         let (mut findings, mut failed) = (Vec::new(), None);
         for candidate in self.candidates(&reference.known) {
             let count = minimized.entry(candidate.deviation.kind).or_default();
@@ -268,18 +269,20 @@ impl<'a> Investigation<'a> {
     /// Returns each deviation once: if possible where requests sent one after another showed it,
     /// and there with the fewest steps before it.
     fn candidates(&self, known: &ReferenceModel) -> Vec<Candidate> {
-        let mut first: BTreeMap<(FindingKind, Subject), Candidate> = BTreeMap::new();
+        let mut first: BTreeMap<(usize, Subject), Candidate> = BTreeMap::new();
         for (pass, pass_result) in self.pass_results.iter().enumerate() {
             let all =
                 [&self.answer_deviations[pass][..], &analyze::state_leaks(pass_result, known)]
                     .concat();
-            let deadly = first.keys().filter(|(kind, _)| *kind == FindingKind::Death);
-            let deadly: BTreeSet<Subject> = deadly.map(|(_, subject)| subject.clone()).collect();
+            let seen = first.values().map(|candidate| &candidate.deviation);
+            let deadly = seen.filter(|deviation| deviation.kind.row().ends_worker);
+            let deadly: BTreeSet<Subject> =
+                deadly.map(|deviation| deviation.subject.clone()).collect();
             let own = all
                 .iter()
                 .filter(|deviation| !is_collateral(deviation, &all, pass_result, &deadly));
             for deviation in own {
-                let key = (deviation.kind, deviation.subject.clone());
+                let key = (deviation.kind.rank(), deviation.subject.clone());
                 match first.entry(key) {
                     Entry::Vacant(place) => {
                         place.insert(Candidate { deviation: deviation.clone(), pass });
@@ -294,18 +297,18 @@ impl<'a> Investigation<'a> {
             }
         }
         let is_implied = |candidate: &Candidate| {
-            let subject = &candidate.deviation.subject;
-            let worse = [FindingKind::Leak, FindingKind::Death];
-            candidate.deviation.kind == FindingKind::Answer
-                && worse.iter().any(|kind| first.contains_key(&(*kind, subject.clone())))
+            let Deviation { kind, subject, .. } = &candidate.deviation;
+            let mut worse = kind.row().implied_by.iter();
+            worse.any(|kind| first.contains_key(&(kind.rank(), subject.clone())))
         };
         let keys = first.iter().filter(|(_, one)| !is_implied(one)).map(|(key, _)| key.clone());
         let keys: Vec<_> = keys.collect();
         let mut candidates: Vec<Candidate> =
             keys.into_iter().filter_map(|key| first.remove(&key)).collect();
         // Sorted as people search for them.
-        candidates
-            .sort_by_cached_key(|one| (one.deviation.kind, one.deviation.subject.to_string()));
+        candidates.sort_by_cached_key(|one| {
+            (one.deviation.kind.rank(), one.deviation.subject.to_string())
+        });
         candidates
     }
 
@@ -364,10 +367,8 @@ impl<'a> Investigation<'a> {
                 deviation.signs.extend(candidate.deviation.signs.iter().cloned());
                 Some(finding(&deviation, steps.concat(), true))
             }
-            _ if candidate.deviation.kind.is_reported_unconfirmed() => {
-                Some(self.as_seen(candidate))
-            }
-            _ => None,
+            _ if candidate.deviation.kind.row().needs_confirmation => None,
+            _ => Some(self.as_seen(candidate)),
         })
     }
 
@@ -421,7 +422,8 @@ impl<'a> Investigation<'a> {
         let mut sent = steps.to_vec();
         // One more request is needed: another worker serves it if the first one ended after its
         // answer.
-        if sought.kind == FindingKind::Death {
+        let ends_worker = sought.kind.row().ends_worker;
+        if ends_worker {
             let steps = self.pass_results.first().map_or(&[][..], |pass_result| &pass_result.steps);
             let other = steps.iter().find(|step| !sought.subject.is_request(&step.request));
             sent.push(
@@ -429,9 +431,9 @@ impl<'a> Investigation<'a> {
             );
         }
         let answers = reference.answers(&sent)?;
-        let times = match sought.kind {
-            _ if last.len() > 1 => OVERLAP_TRIALS,
-            FindingKind::Death => DEATH_TRIALS,
+        let times = match last.len() {
+            2.. => OVERLAP_TRIALS,
+            _ if ends_worker => DEATH_TRIALS,
             _ => 1,
         };
         for _ in 0..times {
@@ -476,7 +478,7 @@ fn is_collateral(
     pass_result: &PassResult,
     deadly: &BTreeSet<Subject>,
 ) -> bool {
-    let is_blamed = matches!(deviation.kind, FindingKind::Death | FindingKind::Answer)
+    let is_blamed = deviation.kind.row().may_be_collateral
         && pass_result.actual[deviation.at].status()
             != pass_result.reference[deviation.at].status();
     let own = orders::moment(&pass_result.steps, deviation.at);
@@ -491,7 +493,7 @@ fn is_collateral(
             .any(|near| near != deviation.subject && deadly.contains(&near));
     }
     let is_death =
-        |at: &usize| all.iter().any(|other| other.kind == FindingKind::Death && other.at == *at);
+        |at: &usize| all.iter().any(|other| other.kind.row().ends_worker && other.at == *at);
     let unreached = |at: &usize| !analyze::has_reached(pass_result, *at);
     let until_death = (0..deviation.at).rev().find(|at| is_death(at) || !unreached(at));
     let next = deviation.at.checked_sub(1).filter(is_death).is_some();
@@ -501,7 +503,7 @@ fn is_collateral(
 /// Removes deaths right after a request that ends a worker by itself: the worker was about to end,
 /// and had begun one more request.
 fn remove_follow_up_deaths(findings: &mut Vec<Finding>) {
-    let is_death = |one: &Finding| one.kind == FindingKind::Death && one.is_repeatable;
+    let is_death = |one: &Finding| one.kind.row().ends_worker && one.is_repeatable;
     let deadly: BTreeSet<Arc<CheckRequest>> = findings
         .iter()
         .filter(|one| is_death(one))
@@ -528,7 +530,7 @@ fn finding(deviation: &Deviation, steps: Vec<Step>, is_repeatable: bool) -> Find
         is_repeatable,
         places: Vec::new(),
         fingerprint: mask_secrets(
-            &format!("{:?} {}", deviation.kind, deviation.subject).to_lowercase(),
+            &format!("{} {}", deviation.kind.row().id, deviation.subject).to_lowercase(),
         ),
         signs: deviation.signs.clone(),
         is_accepted: false,

@@ -7,6 +7,7 @@ use stampede_plan::model::RuntimeSource;
 use stampede_stack::Answer;
 
 use super::*;
+use crate::kinds::FindingKind;
 use crate::orders::{OVERLAPPING, passes};
 use crate::sample::reset;
 use crate::spill_file::SpillFile;

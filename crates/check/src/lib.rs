@@ -17,6 +17,7 @@ pub mod harness;
 pub mod headers;
 pub mod html;
 pub mod investigation;
+pub mod kinds;
 pub mod model;
 pub mod natural;
 pub mod nondeterminism;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use stampede_model::fact::{Fact, NotSent};
 use stampede_php::CodeScan;
 
+use super::kinds::FindingKind;
 use super::signs::Signs;
 use super::subject::Subject;
 
@@ -153,49 +154,6 @@ pub enum Verdict {
     NotChecked,
 }
 
-/// What kind of thing was found; the worst first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingKind {
-    /// One user's data in another user's answer.
-    Leak,
-    /// A request ended the worker.
-    Death,
-    /// An answer that the reference does not give.
-    Answer,
-    /// A user's data that the worker keeps after the request.
-    Kept,
-    /// A setting of the process that a request changed for those after it.
-    State,
-    /// Memory, descriptors, connections or files that no request gives back.
-    Growth,
-}
-
-impl FindingKind {
-    /// All kinds, the most severe first.
-    pub const ALL: [FindingKind; 6] = [
-        FindingKind::Leak,
-        FindingKind::Death,
-        FindingKind::Answer,
-        FindingKind::Kept,
-        FindingKind::State,
-        FindingKind::Growth,
-    ];
-
-    /// Returns whether a finding is reported even if no fresh start shows it again, because it is
-    /// too severe to be dismissed as chance.
-    pub const fn is_reported_unconfirmed(self) -> bool {
-        match self {
-            FindingKind::Leak | FindingKind::Death => true,
-            FindingKind::Answer | FindingKind::Kept | FindingKind::State | FindingKind::Growth => {
-                false
-            }
-        }
-    }
-}
-
 /// Something that a worker does and the reference does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -309,16 +267,4 @@ pub enum GrowthOf {
     TemporaryFiles,
     /// What the app's own code keeps: elements of all arrays, and letters.
     Entries,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_severe_findings_are_reported_unconfirmed() {
-        let reported = FindingKind::ALL.into_iter().filter(|kind| kind.is_reported_unconfirmed());
-        assert_eq!(reported.collect::<Vec<_>>(), [FindingKind::Leak, FindingKind::Death]);
-        assert!(FindingKind::ALL.is_sorted(), "they are listed as they stand, the worst first");
-    }
 }

@@ -2,7 +2,8 @@
 
 use stampede_php::{Suspect, SuspectKind};
 
-use super::model::{CheckReport, CodeLocation, Finding, FindingKind};
+use super::kinds::Suspects;
+use super::model::{CheckReport, CodeLocation, Finding};
 use super::subject::{StateGroup, Subject};
 
 /// Most lines of one finding: with more, nobody knows where to begin.
@@ -14,8 +15,8 @@ const TELLING: usize = 4;
 pub fn attach(report: &mut CheckReport) {
     let suspects = &report.code.suspects;
     for checked in &mut report.runtimes {
-        let kept: Vec<Finding> =
-            checked.findings.iter().filter(|one| one.kind == FindingKind::Kept).cloned().collect();
+        let kept = checked.findings.iter().filter(|one| one.kind.row().names_causes);
+        let kept: Vec<Finding> = kept.cloned().collect();
         for finding in &mut checked.findings {
             finding.places = matching_locations(finding, &kept, suspects);
         }
@@ -116,33 +117,9 @@ fn name(what: &str) -> &str {
 
 /// Returns the kinds of suspect that can cause the finding.
 fn kinds(finding: &Finding) -> &'static [SuspectKind] {
-    use SuspectKind as Kind;
-    match finding.kind {
-        FindingKind::Leak | FindingKind::Kept => &[
-            Kind::KeepsRequest,
-            Kind::StaticWritten,
-            Kind::StaticVariable,
-            Kind::Global,
-            Kind::Session,
-        ],
-        FindingKind::Answer => &[
-            Kind::KeepsRequest,
-            Kind::StaticWritten,
-            Kind::StaticVariable,
-            Kind::Global,
-            Kind::Header,
-            Kind::Output,
-            Kind::Superglobal,
-            Kind::Session,
-            Kind::Sapi,
-            Kind::Transaction,
-            Kind::DatabaseSession,
-        ],
-        FindingKind::Death => &[Kind::Exit],
-        FindingKind::Growth => {
-            &[Kind::StaticWritten, Kind::StaticVariable, Kind::FileHandle, Kind::Handler]
-        }
-        FindingKind::State => match &finding.subject {
+    match finding.kind.row().suspects {
+        Suspects::Of(kinds) => kinds,
+        Suspects::OfState => match &finding.subject {
             Subject::State { state } | Subject::Left { state, .. } => kinds_for_state(&state.group),
             Subject::Request(_) | Subject::AnyRequest | Subject::Kept { .. } => &[],
         },
@@ -171,6 +148,7 @@ fn kinds_for_state(group: &StateGroup) -> &'static [SuspectKind] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::FindingKind;
     use crate::sample;
 
     fn suspect(kind: SuspectKind, what: &str, line: u32, within: &str) -> Suspect {

@@ -10,7 +10,8 @@ use super::analyze::{name, user_name};
 use super::grow;
 use super::harness::{Harness, PassRunner as _, SendOrder, StepResult};
 use super::investigation::{Investigation, Reference};
-use super::model::{Finding, FindingKind, Step};
+use super::kinds::FindingKind;
+use super::model::{Finding, Step};
 use super::sapi;
 use super::text::indented;
 

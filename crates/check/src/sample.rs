@@ -5,9 +5,10 @@ use std::sync::Arc;
 use stampede_php::CodeScan;
 
 use super::harness::NoAnswer;
+use super::kinds::FindingKind;
 use super::model::{
-    CheckReport, CheckRequest, Coverage, FORMAT, Finding, FindingKind, Growth, GrowthOf,
-    RuntimeResult, Step, Verdict,
+    CheckReport, CheckRequest, Coverage, FORMAT, Finding, Growth, GrowthOf, RuntimeResult, Step,
+    Verdict,
 };
 use super::subject::Subject;
 

@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::model::{CheckRequest, FindingKind};
+use super::kinds::FindingKind;
+use super::model::CheckRequest;
 
 /// What a finding is about. For people it is a request (`GET /cart`), `locale`, `App\Cart::$user`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +33,19 @@ pub enum Subject {
         /// Who leaves it.
         request: RequestName,
     },
+}
+
+/// The form of the subjects of a kind of finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubjectForm {
+    /// A request.
+    Request,
+    /// A request, or whatever is asked for.
+    RequestOrAny,
+    /// A place in the code.
+    Place,
+    /// State of the process.
+    State,
 }
 
 /// A request by its name.
@@ -68,12 +82,13 @@ impl Subject {
             Some(RequestName { method: method.to_owned(), target: target.to_owned() })
         };
         let request = || named(about).map_or(Subject::AnyRequest, Subject::Request);
-        match kind {
-            FindingKind::Leak | FindingKind::Death | FindingKind::Answer => request(),
-            FindingKind::Growth if about == Subject::AnyRequest.to_string() => Subject::AnyRequest,
-            FindingKind::Growth => request(),
-            FindingKind::Kept => Subject::Kept { place: about.to_owned() },
-            FindingKind::State => {
+        match kind.row().subject {
+            SubjectForm::RequestOrAny if about == Subject::AnyRequest.to_string() => {
+                Subject::AnyRequest
+            }
+            SubjectForm::Request | SubjectForm::RequestOrAny => request(),
+            SubjectForm::Place => Subject::Kept { place: about.to_owned() },
+            SubjectForm::State => {
                 let left = about.split_once(' ').and_then(|(state, rest)| {
                     let state = StateName::from(state.to_owned());
                     state.is_reset_between_requests().then_some((state, named(rest)?))

@@ -8,9 +8,7 @@ use stampede_php::Suspect;
 
 use super::amount::amount;
 use super::analyze::{name, user_name};
-use super::model::{
-    CheckReport, Finding, FindingKind, Growth, GrowthOf, RuntimeResult, Step, Verdict,
-};
+use super::model::{CheckReport, Finding, Growth, GrowthOf, RuntimeResult, Step, Verdict};
 
 /// Most lines of code that are listed: they fit on a screen beside the findings.
 const SUSPECTS_MAX: usize = 10;
@@ -184,15 +182,12 @@ fn tried(report: &CheckReport) -> String {
 }
 
 fn finding_text(checked: &RuntimeResult, finding: &Finding, command: &str) -> String {
-    let mut text = String::new();
+    let (mut text, kind) = (String::new(), finding.kind.row());
     let accepted = if finding.is_accepted { ", accepted" } else { "" };
     let _ = writeln!(
         text,
         "{}. {} on {}{accepted}: {}",
-        finding.number,
-        title(finding.kind),
-        checked.runtime,
-        finding.what
+        finding.number, kind.title, checked.runtime, finding.what
     );
     text.push_str(&indented(&finding.evidence));
     let steps: Vec<String> = finding
@@ -213,8 +208,8 @@ fn finding_text(checked: &RuntimeResult, finding: &Finding, command: &str) -> St
         let begin = if place.is_named { "look at" } else { "possible cause:" };
         let _ = writeln!(text, "  {begin} {}:{}: {}", place.file, place.line, place.what);
     }
-    let _ = writeln!(text, "  why it matters: {}", why(finding.kind));
-    let _ = writeln!(text, "  the usual fix: {}", fix(finding.kind));
+    let _ = writeln!(text, "  why it matters: {}", kind.why);
+    let _ = writeln!(text, "  the usual fix: {}", kind.fix);
     text
 }
 
@@ -231,54 +226,6 @@ fn in_order(names: &[String], steps: &[Step]) -> String {
     let before = steps.iter().map(between);
     let between = std::iter::once("").chain(before);
     names.iter().zip(between).map(|(name, between)| format!("{between}{name}")).collect()
-}
-
-/// Returns the title of a kind.
-pub fn title(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::Leak => "one user sees another's data",
-        FindingKind::Death => "a worker dies",
-        FindingKind::Answer => "another answer",
-        FindingKind::Kept => "a user's data stays",
-        FindingKind::State => "a setting stays",
-        FindingKind::Growth => "it grows",
-    }
-}
-
-/// Returns why a kind matters.
-pub fn why(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::Leak => "the next user may see private data",
-        FindingKind::Death => {
-            "a new worker has to boot while clients wait, and the next request may fail"
-        }
-        FindingKind::Answer => "clients get another answer than under the reference",
-        FindingKind::Kept => "any later request of the same worker may show it",
-        FindingKind::State => "later requests behave differently, depending on who came before",
-        FindingKind::Growth => {
-            "the worker reaches its limit and dies, or uses up the machine's memory or files"
-        }
-    }
-}
-
-/// Returns the usual fix of a kind.
-pub fn fix(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::Leak | FindingKind::Kept => {
-            "keep nothing of a request in statics, globals or shared services; pass it as an argument, or reset \
-             it at the request's end"
-        }
-        FindingKind::Death => {
-            "return an answer or throw; no exit, die or fatal error in request code"
-        }
-        FindingKind::Answer => {
-            "let the framework's request and response carry it; initialise what changes in each request"
-        }
-        FindingKind::State => "set it once at boot, or set it back at the request's end",
-        FindingKind::Growth => {
-            "bound what is kept, or let the worker be replaced in time (max_requests)"
-        }
-    }
 }
 
 /// Lists suspects that no finding names.

@@ -4,6 +4,7 @@ use stampede_model::fact::Fact;
 use stampede_php::{CodeScan, SuspectKind};
 
 use super::*;
+use crate::kinds::FindingKind;
 use crate::model::{CodeLocation, SkippedRequest};
 use crate::sample;
 

@@ -15,8 +15,8 @@ use super::grow;
 use super::harness::Harness;
 use super::investigation::{self, Investigation, Reference};
 use super::model::{
-    CheckReport, CheckRequest, Coverage, FORMAT, Finding, FindingKind, RuntimeResult,
-    SkippedRequest, Step, Verdict,
+    CheckReport, CheckRequest, Coverage, FORMAT, Finding, RuntimeResult, SkippedRequest, Step,
+    Verdict,
 };
 use super::orders::{self, Pass};
 use super::signs::stable_fingerprint;
@@ -215,13 +215,13 @@ fn add_growth(checked: &mut RuntimeResult, grown: grow::GrowthResult) {
 
 /// Returns requests that end a worker: with them, no worker would live long enough to show growth.
 fn fatal_requests(findings: &[Finding]) -> Vec<&Arc<CheckRequest>> {
-    let deaths = findings.iter().filter(|finding| finding.kind == FindingKind::Death);
+    let deaths = findings.iter().filter(|finding| finding.kind.row().ends_worker);
     deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
 }
 
 /// Numbers the findings after those of the earlier runtimes, and sets the verdict.
 fn number_findings(checked: &mut RuntimeResult, before: u32, baseline: &Baseline) {
-    checked.findings.sort_by_key(|finding| finding.kind);
+    checked.findings.sort_by_key(|finding| finding.kind.rank());
     for (finding, number) in checked.findings.iter_mut().zip(before + 1..) {
         finding.number = number;
         finding.fingerprint =
@@ -239,9 +239,9 @@ fn verdict(checked: &RuntimeResult) -> Verdict {
     // Growth without `max_requests` is not fixed by a new worker.
     let growing = checked.growth.iter().filter(|one| one.grows);
     let recycled: Option<Vec<u64>> = growing.map(|one| one.max_requests).collect();
-    let only_grows = open.all(|finding| finding.kind == FindingKind::Growth);
+    let is_recyclable = open.all(|finding| finding.kind.row().is_fixed_by_recycling);
     match recycled.and_then(|all| all.into_iter().min()) {
-        Some(max_requests) if only_grows && checked.problem.is_none() => {
+        Some(max_requests) if is_recyclable && checked.problem.is_none() => {
             Verdict::SafeWith { max_requests }
         }
         _ => Verdict::NotSafe,
@@ -251,6 +251,7 @@ fn verdict(checked: &RuntimeResult) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::FindingKind;
     use crate::model::{Growth, GrowthOf};
     use crate::sample::{self, growth};
 

@@ -1,27 +1,27 @@
 //! Shows each finding with its evidence.
 
-use std::collections::BTreeMap;
-
 use stampede_mask::mask_secrets;
 use stampede_model::words;
 
 use super::element::{Element, classed, element};
 use super::{block, left};
 use crate::analyze::{name, user_name};
-use crate::model::{CheckReport, CodeLocation, Finding, FindingKind, RuntimeResult, Step};
-use crate::text::{self, NOT_AGAIN};
+use crate::kinds::{KINDS, Kind, Severity};
+use crate::model::{CheckReport, CodeLocation, Finding, RuntimeResult, Step};
+use crate::text::NOT_AGAIN;
 
 /// Returns the number of findings of each kind, without those accepted by the baseline.
 pub fn counts(checked: &RuntimeResult) -> Option<Element> {
-    let mut kinds: BTreeMap<FindingKind, (u32, usize)> = BTreeMap::new();
-    for finding in checked.findings.iter().filter(|finding| !finding.is_accepted) {
-        kinds.entry(finding.kind).or_insert((finding.number, 0)).1 += 1;
-    }
-    let item = |(kind, (first, count)): (FindingKind, (u32, usize))| {
-        let link = element("a").with("href", &format!("#finding-{first}")).text(text::title(kind));
-        element("li").child(element("b").text(&count.to_string())).child(link)
+    let open = || checked.findings.iter().filter(|finding| !finding.is_accepted);
+    let item = |row: &Kind| {
+        let kind = row.kind;
+        let of_kind = || open().filter(move |finding| finding.kind == kind);
+        let first = of_kind().next()?.number;
+        let link = element("a").with("href", &format!("#finding-{first}")).text(row.title);
+        Some(element("li").child(element("b").text(&of_kind().count().to_string())).child(link))
     };
-    (!kinds.is_empty()).then(|| classed("ul", "counts").children(kinds.into_iter().map(item)))
+    let items: Vec<Element> = KINDS.iter().filter_map(item).collect();
+    (!items.is_empty()).then(|| classed("ul", "counts").children(items))
 }
 
 /// Returns the findings, the most severe first, the accepted ones last.
@@ -53,7 +53,9 @@ fn group_findings(report: &CheckReport) -> Vec<FindingGroup<'_>> {
             }
         }
     }
-    all.sort_by_key(|group| (group.finding.is_accepted, group.finding.kind, group.finding.number));
+    all.sort_by_key(|FindingGroup { finding, .. }| {
+        (finding.is_accepted, finding.kind.rank(), finding.number)
+    });
     all
 }
 
@@ -66,10 +68,11 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 
 fn article(group: &FindingGroup<'_>, command: &str) -> Element {
     let finding = group.finding;
-    let style = match finding.kind {
-        FindingKind::Leak | FindingKind::Death => "bad",
-        FindingKind::Answer | FindingKind::Kept | FindingKind::State => "odd",
-        FindingKind::Growth => "warning",
+    let kind = finding.kind.row();
+    let style = match kind.severity {
+        Severity::Severe => "bad",
+        Severity::Moderate => "odd",
+        Severity::Minor => "warning",
     };
     let style = if finding.is_accepted { "faint" } else { style };
     // Links in the page's first section lead to each number.
@@ -79,9 +82,9 @@ fn article(group: &FindingGroup<'_>, command: &str) -> Element {
         .map(|(_, number)| element("span").with("id", &format!("finding-{number}")));
     let why = element("dl")
         .child(element("dt").text("Why it matters"))
-        .child(element("dd").prose(text::why(finding.kind)))
+        .child(element("dd").prose(kind.why))
         .child(element("dt").text("The usual fix"))
-        .child(element("dd").prose(text::fix(finding.kind)));
+        .child(element("dd").prose(kind.fix));
     let shows = element("div")
         .child(element("h4").text("To see it"))
         .child(steps(&finding.steps))
@@ -107,7 +110,7 @@ fn heading(group: &FindingGroup<'_>) -> Element {
     if !group.finding.is_repeatable {
         marks.push(badge("warning", NOT_AGAIN));
     }
-    let title = element("span").text(text::title(group.finding.kind));
+    let title = element("span").text(group.finding.kind.row().title);
     classed("div", "head")
         .child(
             element("h3")
