@@ -10,6 +10,8 @@ use stampede_plan::model::RuntimeChoice;
 use stampede_stack::RuntimeError;
 
 use super::analyze::{self, Deviation, PassResult, ReferenceModel};
+use super::collateral::{is_collateral, remove_follow_up_deaths};
+use super::detectors::{self, state};
 use super::harness::{PassRecord, PassRunner, SendOrder, StepResult};
 use super::kinds::FindingKind;
 use super::model::{CheckRequest, Finding, Step};
@@ -160,8 +162,6 @@ pub struct Investigation<'a> {
     pub chance: u32,
     /// All passes so far.
     pass_results: Vec<PassResult>,
-    /// What the answers of each pass have shown.
-    answer_deviations: Vec<Vec<Deviation>>,
 }
 
 /// A deviation before its fewest steps are known.
@@ -186,7 +186,6 @@ impl Candidate {
 impl<'a> Investigation<'a> {
     /// Returns an investigation before its first pass.
     pub fn new(runner: &'a dyn PassRunner, choice: &'a RuntimeChoice) -> Investigation<'a> {
-        let (pass_results, answer_deviations) = (Vec::new(), Vec::new());
         Investigation {
             runner,
             choice,
@@ -194,8 +193,7 @@ impl<'a> Investigation<'a> {
             lost: 0,
             unwatched: 0,
             chance: 0,
-            pass_results,
-            answer_deviations,
+            pass_results: Vec::new(),
         }
     }
 
@@ -209,7 +207,6 @@ impl<'a> Investigation<'a> {
             pass_result(steps, record, reference.passes[self.pass_results.len()].clone());
         self.lost += analyze::lost(&pass_result);
         self.unwatched += analyze::unwatched(&pass_result);
-        self.answer_deviations.push(analyze::answer_deviations(&pass_result, &reference.known));
         self.pass_results.push(pass_result);
         Ok(())
     }
@@ -238,7 +235,7 @@ impl<'a> Investigation<'a> {
         for pass_result in &mut self.pass_results {
             sessions::fill(&mut pass_result.workers, &reference.known.first_use_state);
         }
-        reference.known.exonerated = analyze::exonerated(&self.pass_results);
+        reference.known.exonerated = state::exonerated(&self.pass_results);
         let mut minimized: HashMap<FindingKind, usize> = HashMap::new();
         let (mut findings, mut failed) = (Vec::new(), None);
         for candidate in self.candidates(&reference.known) {
@@ -271,9 +268,7 @@ impl<'a> Investigation<'a> {
     fn candidates(&self, known: &ReferenceModel) -> Vec<Candidate> {
         let mut first: BTreeMap<(usize, Subject), Candidate> = BTreeMap::new();
         for (pass, pass_result) in self.pass_results.iter().enumerate() {
-            let all =
-                [&self.answer_deviations[pass][..], &analyze::state_leaks(pass_result, known)]
-                    .concat();
+            let all = detectors::deviations(pass_result, known);
             let seen = first.values().map(|candidate| &candidate.deviation);
             let deadly = seen.filter(|deviation| deviation.kind.row().ends_worker);
             let deadly: BTreeSet<Subject> =
@@ -440,7 +435,7 @@ impl<'a> Investigation<'a> {
             let mut record = self.run_steps(&sent)?;
             sessions::fill(&mut record.workers, &reference.known.first_use_state);
             let pass_result = pass_result(&sent, record, answers.clone());
-            let all = analyze::deviations(&pass_result, &reference.known).into_iter();
+            let all = detectors::deviations(&pass_result, &reference.known).into_iter();
             let mut same = all.filter(|deviation| {
                 (deviation.kind, &deviation.subject) == (sought.kind, &sought.subject)
             });
@@ -467,55 +462,6 @@ fn first_page() -> Step {
     let (method, target) = ("GET".to_owned(), "/".to_owned());
     let request = Arc::new(CheckRequest { method, target, ..CheckRequest::default() });
     Step { user: 0, request, with_next: false }
-}
-
-/// Returns whether another request is to blame. While a worker is replaced, the next request may
-/// fail, and so may all until one reaches the app again. A request that was sent together with a
-/// `deadly` one, or right after it, may fail too.
-fn is_collateral(
-    deviation: &Deviation,
-    all: &[Deviation],
-    pass_result: &PassResult,
-    deadly: &BTreeSet<Subject>,
-) -> bool {
-    let is_blamed = deviation.kind.row().may_be_collateral
-        && pass_result.actual[deviation.at].status()
-            != pass_result.reference[deviation.at].status();
-    let own = orders::moment(&pass_result.steps, deviation.at);
-    if !is_blamed || own.start == 0 && own.len() == 1 {
-        return false;
-    }
-    if own.len() > 1 {
-        let near = orders::moment(&pass_result.steps, own.start.saturating_sub(1)).start..own.end;
-        return pass_result.steps[near]
-            .iter()
-            .map(|step| Subject::request(&step.request))
-            .any(|near| near != deviation.subject && deadly.contains(&near));
-    }
-    let is_death =
-        |at: &usize| all.iter().any(|other| other.kind.row().ends_worker && other.at == *at);
-    let unreached = |at: &usize| !analyze::has_reached(pass_result, *at);
-    let until_death = (0..deviation.at).rev().find(|at| is_death(at) || !unreached(at));
-    let next = deviation.at.checked_sub(1).filter(is_death).is_some();
-    next || (unreached(&deviation.at) && until_death.is_some_and(|at| is_death(&at)))
-}
-
-/// Removes deaths right after a request that ends a worker by itself: the worker was about to end,
-/// and had begun one more request.
-fn remove_follow_up_deaths(findings: &mut Vec<Finding>) {
-    let is_death = |one: &Finding| one.kind.row().ends_worker && one.is_repeatable;
-    let deadly: BTreeSet<Arc<CheckRequest>> = findings
-        .iter()
-        .filter(|one| is_death(one))
-        .filter_map(|one| match &one.steps[..] {
-            [only] => Some(only.request.clone()),
-            _ => None,
-        })
-        .collect();
-    findings.retain(|one| {
-        let before = one.steps.len().checked_sub(2).map(|before| &one.steps[before].request);
-        !(is_death(one) && before.is_some_and(|before| deadly.contains(before)))
-    });
 }
 
 fn finding(deviation: &Deviation, steps: Vec<Step>, is_repeatable: bool) -> Finding {

@@ -10,6 +10,8 @@
 pub mod amount;
 pub mod analyze;
 pub mod baseline;
+pub mod collateral;
+pub mod detectors;
 pub mod gather;
 pub mod grow;
 pub mod growth;

@@ -7,10 +7,14 @@ use std::sync::Arc;
 use serde_json::json;
 use stampede_stack::Answer;
 
+use super::state::exonerated;
 use super::*;
+use crate::analyze::lost;
+use crate::harness::StepResult;
+use crate::model::{CheckRequest, Step};
 use crate::sample::reset;
-use crate::users::TokenPlace;
-use crate::watch::{RetainedToken, State};
+use crate::users::{self, TokenPlace};
+use crate::watch::{RetainedToken, State, Turn, Worker};
 
 const SEED: u64 = 7;
 
