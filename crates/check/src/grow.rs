@@ -9,19 +9,14 @@ use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess};
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
-use stampede_model::words;
 use stampede_plan::model::RuntimeChoice;
 use stampede_stack::{RuntimeError, WatchMode};
 
 use super::amount::amount;
 use super::growth;
 use super::harness::{Harness, HarnessSession};
-use super::kinds::FindingKind;
-use super::model::{CheckRequest, Finding, Growth, GrowthOf, Step};
+use super::model::{CheckRequest, Growth, GrowthOf, Step};
 use super::orders::{self, Culprits};
-use super::signs::of_growth;
-use super::subject::Subject;
-use super::text;
 use super::watch::{Sizes, Worker};
 
 /// The extent of the measurement.
@@ -38,10 +33,23 @@ pub struct GrowthOptions {
 pub struct GrowthResult {
     /// The growth of each measured amount.
     pub growth: Vec<Growth>,
-    /// A finding for each amount that grows.
-    pub findings: Vec<Finding>,
+    /// The amounts that grow, with what makes them grow.
+    pub causes: Vec<GrowthCause>,
     /// Number of requests sent.
     pub sent: u64,
+}
+
+/// An amount that grows, and the requests that make it grow.
+#[derive(Debug)]
+pub struct GrowthCause {
+    /// How much it grows, if these requests show it again with them alone.
+    pub growth: Growth,
+    /// The requests.
+    pub culprits: Culprits<Step>,
+    /// The readings that show it.
+    pub series: Series,
+    /// Whether these requests alone have shown it again.
+    pub is_repeatable: bool,
 }
 
 /// Number of requests that are first sent one by one, each of the list at least once. So users get
@@ -54,26 +62,26 @@ const BLOCKS: u64 = 20;
 const PART: u64 = 2_000;
 /// Largest number of parts that are tried, each with a fresh start.
 const TRIALS: usize = 40;
-/// Largest number of requests that a finding's text names.
-const NAMED: usize = 3;
 /// Requests after which the memory of a process without growth has settled. A server in Go still
 /// takes memory for some thousand requests.
 const SETTLED: u64 = 20_000;
 /// Largest number of files that are counted.
 const FILES_MAX: usize = 100_000;
-/// Largest number of requests that a finding contains.
-const STEPS_MAX: usize = 10;
 /// Statuses of an app that still works.
 const STATUSES: std::ops::Range<u16> = 100..500;
 
 /// The readings of one fresh start while it served requests.
-struct Series {
-    sizes: Vec<Sizes>,
-    files: Vec<(u64, f64)>,
-    sent: u64,
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Readings of the worker that lived longest.
+    pub sizes: Vec<Sizes>,
+    /// Number of temporary files after a number of requests.
+    pub files: Vec<(u64, f64)>,
+    /// Number of requests sent.
+    pub sent: u64,
     /// Number of requests sent when answers began to fail that had not failed before; `None` if
     /// none did.
-    failing_from: Option<u64>,
+    pub failing_from: Option<u64>,
 }
 
 /// Measures growth and finds the requests that cause it.
@@ -111,30 +119,32 @@ pub fn measure(
         let alone = send(harness, choice, &culprits.all, PART)?;
         grown.sent += alone.sent;
         let own = assess(&alone, options).into_iter().find(|own| own.of == one.of && own.grows);
-        let found = match &own {
-            Some(own) => finding(own, &culprits, &alone),
-            None => Finding { is_repeatable: false, ..finding(one, &culprits, &series) },
-        };
-        grown.findings.push(found);
+        grown.causes.push(match own {
+            Some(growth) => GrowthCause { growth, culprits, series: alone, is_repeatable: true },
+            None => GrowthCause {
+                growth: one.clone(),
+                culprits,
+                series: series.clone(),
+                is_repeatable: false,
+            },
+        });
     }
     Ok(grown)
 }
 
-/// Returns what still grows with these requests, and by how much, as text; `None` if nothing grows.
+/// Returns what still grows with these requests, and the readings that show it.
 ///
 /// # Errors
 /// The runtime does not start or is lost.
 pub fn measure_again(
     harness: &Harness,
     choice: &RuntimeChoice,
-    finding: &Finding,
-) -> Result<Option<String>, RuntimeError> {
-    let series = send(harness, choice, &finding.steps, PART)?;
+    steps: &[Step],
+) -> Result<(Vec<Growth>, Series), RuntimeError> {
+    let series = send(harness, choice, steps, PART)?;
     let options = GrowthOptions { requests: PART, memory_bytes: 0 };
-    let growing = assess(&series, options).into_iter().filter(|one| one.grows);
-    let lines: Vec<String> =
-        growing.map(|one| format!("{}\n{}", text::what(one.of), evidence(&one, &series))).collect();
-    Ok((!lines.is_empty()).then(|| lines.join("\n")))
+    let growing = assess(&series, options).into_iter().filter(|one| one.grows).collect();
+    Ok((growing, series))
 }
 
 /// Returns whether another finding already implies this growth. When PHP's own memory grows, so do
@@ -357,77 +367,16 @@ fn find_culprits(
     Ok((culprits, sent))
 }
 
-fn finding(growth: &Growth, culprits: &Culprits<Step>, series: &Series) -> Finding {
-    let name = |step: &Step| super::analyze::name(&step.request);
-    let with = match &culprits.all[..] {
-        [one] => format!("each {}", name(one)),
-        many if culprits.is_each_alone && many.len() <= NAMED => {
-            format!("each {}", words::list(&many.iter().map(name).collect::<Vec<_>>()))
-        }
-        many if culprits.is_each_alone => {
-            let first: Vec<String> = many[..NAMED].iter().map(name).collect();
-            format!("each of {} requests: {} …", many.len(), first.join(", "))
-        }
-        many => format!("each request, whichever of {} it is", many.len()),
-    };
-    let what = match growth.of {
-        GrowthOf::Heap => "PHP's memory grows",
-        GrowthOf::Memory => "the worker's memory grows outside PHP's own",
-        GrowthOf::Descriptors => "open files and connections grow",
-        GrowthOf::Connections => "connections to databases grow",
-        GrowthOf::TemporaryFiles => "temporary files are left behind",
-        GrowthOf::Entries => "what the app's code keeps grows",
-    };
-    let steps = culprits.all.iter().take(STEPS_MAX).cloned().collect();
-    let subject = match &culprits.all[..] {
-        [one] => Subject::request(&one.request),
-        _ => Subject::AnyRequest,
-    };
-    let evidence = evidence(growth, series);
-    let signs = of_growth(grown_amounts(series).iter().map(|one| one.name));
-    Finding {
-        number: 0,
-        kind: FindingKind::Growth,
-        about: subject.to_string(),
-        what: format!("{what}: {} with {with}", amount(growth.of, growth.per_request)),
-        evidence,
-        steps,
-        is_repeatable: true,
-        places: Vec::new(),
-        fingerprint: format!("growth {:?} {subject}", growth.of).to_lowercase(),
-        subject,
-        signs,
-        is_accepted: false,
-    }
-}
-
-fn evidence(growth: &Growth, series: &Series) -> String {
-    let amount = |value| amount(growth.of, value);
-    let mut lines = vec![format!(
-        "  {} → {} over {} requests: {} each (95 %: {} to {})",
-        amount(growth.begin),
-        amount(growth.end),
-        stampede_model::words::count(growth.requests),
-        amount(growth.per_request),
-        amount(growth.per_request_low),
-        amount(growth.per_request_high),
-    )];
-    lines.extend(
-        series.failing_from.map(|sent| format!("  after {sent} requests answers begin to fail")),
-    );
-    lines.extend(grown_amounts(series).iter().map(|one| format!("  {one}")));
-    lines.join("\n")
-}
-
 /// An amount of the app's own data that grew.
-struct GrownAmount<'a> {
+pub struct GrownAmount<'a> {
     /// Its place in the code.
-    name: &'a str,
-    count: u64,
+    pub name: &'a str,
+    /// The amount at the end.
+    pub count: u64,
     /// The amount at half of the requests.
-    before: u64,
+    pub before: u64,
     /// Growth with each request.
-    each: f64,
+    pub each: f64,
 }
 
 impl fmt::Display for GrownAmount<'_> {
@@ -440,7 +389,7 @@ impl fmt::Display for GrownAmount<'_> {
 
 /// Returns up to three amounts of the app's own data that grew between half of the requests and the
 /// last.
-fn grown_amounts(series: &Series) -> Vec<GrownAmount<'_>> {
+pub fn grown_amounts(series: &Series) -> Vec<GrownAmount<'_>> {
     let sizes = &series.sizes;
     let is_before =
         |one: &&Sizes| series.failing_from.is_none_or(|failing_from| one.served <= failing_from);

@@ -1,9 +1,9 @@
-//! Checks that the table of kinds is complete.
+//! Checks that the table of kinds is complete, and that no other code has to know a kind.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -96,4 +96,32 @@ impl<T> Unordered for Probe<T> {
 fn the_order_of_the_variants_cannot_be_asked() {
     assert!(Probe::<u32>(PhantomData).has_order(), "a type with an order");
     assert!(!Probe::<FindingKind>(PhantomData).has_order());
+}
+
+/// Returns all files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory").flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn only_the_table_and_the_detectors_name_a_kind() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let naming = files(&source).into_iter().filter(|path| is_code(path)).filter(|path| {
+        let text = fs::read_to_string(path).expect("a source file");
+        let code = text.split("#[cfg(test)]\nmod tests {").next();
+        code.is_some_and(|code| code.contains("FindingKind::"))
+    });
+    let may_name =
+        |path: &PathBuf| path.ends_with("kinds.rs") || path.starts_with(source.join("detectors"));
+    let (own, others): (Vec<_>, Vec<_>) = naming.partition(may_name);
+    assert!(own.len() > 1, "{own:?}");
+    assert_eq!(others, Vec::<PathBuf>::new(), "ask the row of the kind");
+}
+
+/// Returns whether a file has code, apart from tests and from what only tests use.
+fn is_code(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "sample.rs"
 }

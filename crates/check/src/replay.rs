@@ -7,13 +7,11 @@ use stampede_plan::model::RuntimeChoice;
 use stampede_stack::RuntimeError;
 
 use super::analyze::{name, user_name};
-use super::grow;
+use super::detectors;
 use super::harness::{Harness, PassRunner as _, SendOrder, StepResult};
-use super::investigation::{Investigation, Reference};
-use super::kinds::FindingKind;
+use super::investigation::Reference;
 use super::model::{Finding, Step};
 use super::sapi;
-use super::text::indented;
 
 /// The result of a replay.
 #[derive(Debug)]
@@ -38,21 +36,8 @@ pub fn replay(
     let mut reference_run = Reference::new(harness, reference);
     let answers = reference_run.in_turn(&finding.steps)?;
     let actual = harness.run_steps(runtime, &finding.steps, SendOrder::AtOnce)?.results;
-    let again = match finding.kind {
-        FindingKind::Growth => {
-            grow::measure_again(harness, runtime, finding)?.map(|text| indented(&text))
-        }
-        FindingKind::Leak
-        | FindingKind::Death
-        | FindingKind::Answer
-        | FindingKind::Kept
-        | FindingKind::State => {
-            let deviation =
-                Investigation::new(harness, runtime).reproduce(finding, &mut reference_run)?;
-            deviation
-                .map(|deviation| format!("  {}\n{}", deviation.what, indented(&deviation.evidence)))
-        }
-    };
+    let detector = detectors::of(finding.kind);
+    let again = detector.reproduce(harness, runtime, finding, &mut reference_run)?;
     let compared_steps: Vec<ComparedStep<'_>> = finding
         .steps
         .iter()

@@ -11,12 +11,12 @@ use stampede_plan::model::RuntimeChoice;
 use stampede_stack::RuntimeError;
 
 use super::baseline::Baseline;
+use super::detectors::{DETECTORS, Target};
 use super::grow;
 use super::harness::Harness;
 use super::investigation::{self, Investigation, Reference};
 use super::model::{
-    CheckReport, CheckRequest, Coverage, FORMAT, Finding, RuntimeResult, SkippedRequest, Step,
-    Verdict,
+    CheckReport, CheckRequest, Coverage, FORMAT, RuntimeResult, SkippedRequest, Step, Verdict,
 };
 use super::orders::{self, Pass};
 use super::signs::stable_fingerprint;
@@ -148,16 +148,14 @@ fn check_runtime(
     progress: Progress<'_>,
 ) -> RuntimeResult {
     let mut checked = run_passes(harness, choice, step_lists, reference_run, progress);
-    if let Some(growth) =
-        options.growth.filter(|_| checked.problem.is_none() && !interrupt::is_requested())
-    {
-        progress(&format!("{}: growth over {} requests", choice.name, growth.requests));
-        let fatal_requests: Vec<&Arc<CheckRequest>> = fatal_requests(&checked.findings);
-        let steps = step_lists[0].iter().filter(|step| !fatal_requests.contains(&&step.request));
-        let steps: Vec<Step> = steps.cloned().collect();
-        match grow::measure(harness, choice, &steps, growth) {
-            Ok(grown) => add_growth(&mut checked, grown),
-            Err(error) => checked.problem = Some(chain(&error)),
+    let steps = step_lists.first().copied().unwrap_or_default();
+    let target = Target { harness, choice, steps, growth: options.growth };
+    for detector in DETECTORS {
+        if checked.problem.is_some() || interrupt::is_requested() {
+            break;
+        }
+        if let Err(error) = detector.measure(&target, &mut checked, progress) {
+            checked.problem = Some(chain(&error));
         }
     }
     if interrupt::is_requested() {
@@ -203,22 +201,6 @@ fn run_passes(
     }
 }
 
-fn add_growth(checked: &mut RuntimeResult, grown: grow::GrowthResult) {
-    checked.growth_sent = grown.sent;
-    if grown.growth.is_empty() && !interrupt::is_requested() {
-        let few = format!("growth was not measured: {} requests were answered", grown.sent);
-        checked.problem.get_or_insert(few);
-    }
-    checked.growth = grown.growth;
-    checked.findings.extend(grown.findings);
-}
-
-/// Returns requests that end a worker: with them, no worker would live long enough to show growth.
-fn fatal_requests(findings: &[Finding]) -> Vec<&Arc<CheckRequest>> {
-    let deaths = findings.iter().filter(|finding| finding.kind.row().ends_worker);
-    deaths.filter_map(|finding| finding.steps.last()).map(|step| &step.request).collect()
-}
-
 /// Numbers the findings after those of the earlier runtimes, and sets the verdict.
 fn number_findings(checked: &mut RuntimeResult, before: u32, baseline: &Baseline) {
     checked.findings.sort_by_key(|finding| finding.kind.rank());
@@ -252,7 +234,7 @@ fn verdict(checked: &RuntimeResult) -> Verdict {
 mod tests {
     use super::*;
     use crate::kinds::FindingKind;
-    use crate::model::{Growth, GrowthOf};
+    use crate::model::{Finding, Growth, GrowthOf};
     use crate::sample::{self, growth};
 
     fn finding(kind: FindingKind) -> Finding {

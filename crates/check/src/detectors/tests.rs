@@ -11,7 +11,8 @@ use super::state::exonerated;
 use super::*;
 use crate::analyze::lost;
 use crate::harness::StepResult;
-use crate::model::{CheckRequest, Step};
+use crate::kinds::KINDS;
+use crate::model::CheckRequest;
 use crate::sample::reset;
 use crate::users::{self, TokenPlace};
 use crate::watch::{RetainedToken, State, Turn, Worker};
@@ -49,6 +50,14 @@ fn worker(turns: &[(u64, &str, Option<&str>)]) -> Worker {
 
 fn known() -> ReferenceModel {
     ReferenceModel { seed: SEED, users: 2, ..ReferenceModel::default() }
+}
+
+#[test]
+fn every_kind_has_exactly_one_detector() {
+    for row in &KINDS {
+        let own = DETECTORS.iter().filter(|detector| detector.kinds().contains(&row.kind));
+        assert_eq!(own.count(), 1, "{}", row.id);
+    }
 }
 
 fn kinds(pass_result: &PassResult, known: &ReferenceModel) -> Vec<(FindingKind, String, usize)> {
