@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{PlanError, Source};
-use super::flags::{Flags, Overrides};
-use super::model::Plan;
-use super::read::{file_tree, home, resolve};
-use super::tree::{self, Node, Value};
+use super::flags::Overrides;
+use super::read::file_tree;
+use super::tree::{self, Node};
 
 /// The parts that neither the plan nor a flag gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,38 +56,6 @@ const STEADY: &str = "steady: {rate: \"50%\", for: 10s, max_in_flight: 8}\n";
 pub const AT_A_TIME: &str = "8";
 /// Length of one trial: long enough for some thousand answers of most apps.
 pub const LENGTH: &str = "10s";
-
-/// A plan for a stack that stampede sends no load to.
-///
-/// # Errors
-/// As [`super::from_flags`].
-pub fn stack_from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
-    let mut root = of_text(format!("app: hello\n{STAND_INS}"))?;
-    let plan = resolve(&mut root, &Flags::new(flags), home())?;
-    Ok(Plan { text: String::new(), ..plan })
-}
-
-/// A plan of which only the apps are used, given by a file or by flags.
-///
-/// # Errors
-/// As [`super::read`].
-pub fn apps(path: Option<&Path>, flags: &Overrides) -> Result<Plan, PlanError> {
-    let (app, kind) = (flags.app.clone(), flags.kind.clone());
-    let flags = Overrides { app, kind, ..Overrides::default() };
-    let Some(path) = path else { return stack_from_flags(&flags) };
-    let (_, plan) = file_tree(path)?;
-    let mut root = of_text(STAND_INS.to_owned())?;
-    for key in ["app", "apps"] {
-        if let (Some((key, value)), Value::Map(entries)) = (plan.entry(key), &mut root.value) {
-            entries.push((key.clone(), value.clone()));
-        }
-    }
-    resolve(&mut root, &Flags::new(&flags), home())
-}
-
-/// The other required parts of a plan. Nobody wrote them, so no mistake points to them.
-const STAND_INS: &str =
-    "runtimes: [external: {url: \"http://127.0.0.1\"}]\nload: [{concurrency: 1, requests: 1}]\n";
 
 fn of_text(text: String) -> Result<Node, PlanError> {
     let (name, base) = ("default".to_owned(), PathBuf::new());

@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::apps::is_directory;
 use super::defaults;
 use super::error::{Help, Mistake, Place, PlanError, Source};
-use super::read::is_directory;
 use super::tree::{Node, Style, Value, shortened};
 
 /// Flags as typed. `None` or empty: not given. They are kept as texts, so that messages can point
@@ -26,9 +26,6 @@ pub struct Overrides {
     /// The default loads for a plan without a load. `None`: no default. A fixed rate beside the
     /// peak is possible with one app only.
     pub default_loads: Option<WithSteady>,
-    /// Whether `rate` and `for_` are placeholders of a rate search. Nobody typed them, and they are
-    /// not recorded.
-    pub is_rate_searched: bool,
     /// `--schedule 'line(1,100,60s)'`.
     pub schedule: Option<String>,
     /// `--concurrency 50`, with `--for` or `--requests`.
@@ -104,8 +101,6 @@ pub struct Flags {
     source: Arc<Source>,
     given: Vec<FlagValue>,
     default_loads: Option<WithSteady>,
-    /// Names of the flags that nobody typed.
-    stand_ins: &'static [&'static str],
 }
 
 struct FlagValue {
@@ -118,9 +113,7 @@ impl Flags {
     pub(super) fn new(overrides: &Overrides) -> Flags {
         let pairs = overrides.pairs();
         let pairs = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let stand_ins: &[&str] = if overrides.is_rate_searched { &["rate", "for"] } else { &[] };
-        let default_loads = overrides.default_loads;
-        Flags { stand_ins, default_loads, ..Flags::of(pairs) }
+        Flags { default_loads: overrides.default_loads, ..Flags::of(pairs) }
     }
 
     /// Parses flags from a list that `as_typed` wrote. Entries of another form are skipped.
@@ -154,12 +147,17 @@ impl Flags {
             let value = Value::Text(value, Style::Plain);
             FlagValue { name, value: Node { place, value } }
         });
-        Flags { given: given.collect(), source, default_loads: None, stand_ins: &[] }
+        Flags { given: given.collect(), source, default_loads: None }
     }
 
     /// The command line as a source of places.
     pub(super) fn source(&self) -> &Arc<Source> {
         &self.source
+    }
+
+    /// The tree of a plan without a file, before the flags are applied.
+    pub(super) fn empty_plan(&self) -> Node {
+        Node { place: Place::begin_of(&self.source), value: Value::Map(Vec::new()) }
     }
 
     /// Each flag quoted for a shell, for "how to run it again".
@@ -168,8 +166,7 @@ impl Flags {
             let value = given.value.text().unwrap_or("");
             format!("--{} {}", given.name, shell_words::quote(value))
         };
-        let is_typed = |given: &&FlagValue| !self.stand_ins.contains(&given.name.as_str());
-        self.given.iter().filter(is_typed).map(typed).collect()
+        self.given.iter().map(typed).collect()
     }
 
     /// The name of the flag whose value contains `place`.
@@ -271,13 +268,7 @@ impl Flags {
                 .collect();
         if let Some((_, first)) = what.first() {
             let place = first.place.clone();
-            let mut load = single_load(plan.get("load"), &place);
-            for key in ["schedule", "rate", "concurrency", "for"] {
-                remove(&mut load, key);
-            }
-            if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
-                remove(&mut load, "requests");
-            }
+            let mut load = traffic(plan.get("load"), &place);
             for (key, value) in what.into_iter().chain(self.ends()) {
                 set(&mut load, key, value);
             }
@@ -464,6 +455,26 @@ fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     }
 }
 
+/// Replaces the plan's loads by one that says what is sent and how, but not how much.
+pub(super) fn keep_traffic(plan: &mut Node) {
+    let place = plan.place.clone();
+    let load = traffic(plan.get("load"), &place);
+    set(plan, "load", Node { place, value: Value::List(vec![load]) });
+}
+
+/// The plan's load if it is the only one and a map, without the keys that say how much is sent;
+/// else an empty map at `place`.
+fn traffic(load: Option<&Node>, place: &Place) -> Node {
+    let mut load = single_load(load, place);
+    for key in ["schedule", "rate", "concurrency", "for"] {
+        remove(&mut load, key);
+    }
+    if load.get("requests").is_some_and(|node| !matches!(node.value, Value::List(_))) {
+        remove(&mut load, "requests");
+    }
+    load
+}
+
 /// The plan's load if it is the only one and a map, else an empty map at `place`.
 fn single_load(load: Option<&Node>, place: &Place) -> Node {
     let single = match load.map(|node| &node.value) {
@@ -526,7 +537,7 @@ pub(super) fn split(node: &Node) -> Node {
 }
 
 /// Sets a key of a map.
-fn set(map: &mut Node, key: &str, value: Node) {
+pub(super) fn set(map: &mut Node, key: &str, value: Node) {
     let Value::Map(entries) = &mut map.value else { return };
     match entries.iter_mut().find(|(known, _)| known.text() == Some(key)) {
         Some((_, old)) => *old = value,

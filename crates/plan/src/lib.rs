@@ -1,12 +1,13 @@
 //! Reads a plan (what to compare, and how) from YAML and flags, and resolves it fully.
 //!
 //! ```text
-//! text → tree (places, raw texts) → flags applied → values checked → model::Plan
+//! text → tree (places, raw texts) → flags applied → values checked → model::Plan, or a part of it
 //! ```
 //! Every mistake names the file or the flag, the line and column, what was expected, and the
 //! nearest known name.
 
 pub mod addresses;
+mod apps;
 pub mod autostop;
 mod budget;
 mod client;
@@ -18,6 +19,7 @@ mod flags;
 mod loads;
 mod locate;
 pub mod model;
+pub mod parts;
 mod preset;
 pub mod reach;
 mod read;
@@ -34,12 +36,14 @@ mod unknown_keys;
 pub mod urls;
 mod value;
 
-pub use defaults::{AT_A_TIME, LENGTH, MissingParts, apps, missing_parts, stack_from_flags};
+pub use defaults::{AT_A_TIME, LENGTH, MissingParts, missing_parts};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
-pub use read::{FlagLoad, SETTINGS, from_flags, load_from_flags, read};
+pub use read::{
+    SETTINGS, apps_of, from_flags, load_from_flags, read, search, stack_from_flags,
+};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 

@@ -9,6 +9,7 @@ use super::client::ClientHabits;
 use super::error::{Help, Mistake, PlanError, one_of};
 use super::expect::expectations;
 use super::model::{LoadChoice, RequestSpec};
+use super::parts::SearchLoad;
 use super::requests::{has_request_keys, requests_of, single_request};
 use super::runtimes::{NamedRuntime, selection};
 use super::tree::{Node, Value, shortened};
@@ -156,15 +157,8 @@ fn one_load(
         Value::Text(..) => (Fields::of(&empty, "a load", &KEYS)?, Some(schedule(node)?)),
         _ => return Err(not_a(node, "a load", EXPECTED)),
     };
-    let habits = match fields.get("client") {
-        Some(client) => common.habits.with(client)?,
-        None => common.habits.clone(),
-    };
-    let habits = habits.changed_by(&fields)?;
-    let timeout = match fields.get("timeout") {
-        Some(node) => length(node, "timeout", TIMEOUT)?,
-        None => common.timeout,
-    };
+    let habits = habits(&fields, common)?;
+    let timeout = timeout(&fields, common)?;
     let expect = match fields.get("expect") {
         Some(node) => expectations(node)?,
         None => Vec::new(),
@@ -189,6 +183,57 @@ fn one_load(
         except,
         expect,
     })
+}
+
+/// Reads what the load of a search sends and how. `node` has no key that says how much.
+pub(super) fn search_load(
+    node: &Node,
+    common: &LoadDefaults,
+    runtimes: &[NamedRuntime],
+) -> Result<SearchLoad, PlanError> {
+    let fields = Fields::of(node, "a load", &KEYS)?;
+    let habits = habits(&fields, common)?;
+    let timeout = timeout(&fields, common)?;
+    // A search has one load for all runtimes, and the plan's expectations. Those of the load are
+    // only checked for mistakes.
+    if let Some(node) = fields.get("expect") {
+        expectations(node)?;
+    }
+    chosen(node, &fields, runtimes, SEARCH)?;
+    Ok(SearchLoad {
+        name: SEARCH.to_owned(),
+        arrivals: arrivals_of(&fields, common)?,
+        requests: requests(&fields)?,
+        client: habits.client,
+        timeout,
+        max_in_flight: habits.max_in_flight,
+        when_full: habits.when_full,
+    })
+}
+
+/// Name of the load of a search.
+const SEARCH: &str = "search";
+
+fn habits(fields: &Fields<'_>, common: &LoadDefaults) -> Result<ClientHabits, PlanError> {
+    let habits = match fields.get("client") {
+        Some(client) => common.habits.with(client)?,
+        None => common.habits.clone(),
+    };
+    habits.changed_by(fields)
+}
+
+fn timeout(fields: &Fields<'_>, common: &LoadDefaults) -> Result<Nanos, PlanError> {
+    match fields.get("timeout") {
+        Some(node) => length(node, "timeout", TIMEOUT),
+        None => Ok(common.timeout),
+    }
+}
+
+fn arrivals_of(fields: &Fields<'_>, common: &LoadDefaults) -> Result<Arrivals, PlanError> {
+    match fields.get("arrivals") {
+        Some(node) => arrivals(node, common.seed),
+        None => Ok(common.arrivals),
+    }
 }
 
 /// Whether a schedule inside `{…}` was cut because it is unquoted. YAML has made keys of its
@@ -281,10 +326,7 @@ fn open(
     habits: &ClientHabits,
     common: &LoadDefaults,
 ) -> Result<(Model, String), PlanError> {
-    let arrivals = match fields.get("arrivals") {
-        Some(node) => arrivals(node, common.seed)?,
-        None => common.arrivals,
-    };
+    let arrivals = arrivals_of(fields, common)?;
     let schedule = match common.time_scale {
         1.0 => segments,
         factor => segments.scaled(factor),

@@ -1,13 +1,14 @@
 //! Finds places in the text of a resolved plan, for checks that come after reading. Only the
-//! catalogue knows whether a runtime, an app or a setting exists. The plan holds its text and its
-//! flags, so a place can be found again.
+//! catalogue knows whether a runtime, an app or a setting exists. Each part of a plan holds the text
+//! and the flags that it was made of, so a place can be found again.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{Help, Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
-use super::model::{AppChoice, Plan};
+use super::model::AppChoice;
+use super::parts::Written;
 use super::renamed;
 use super::runtimes::APPEND;
 use super::tree::{self, Node, Value, shortened};
@@ -15,8 +16,9 @@ use super::tree::{self, Node, Value, shortened};
 /// What a later check is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
-    /// An app of `Plan::apps`.
-    App(&'a AppChoice),
+    /// An app, and its number among the plan's apps, from 0. A resolved path of a directory differs
+    /// from what was written, so only the number finds it again.
+    App(usize, &'a AppChoice),
     /// A runtime by its name in the plan (`RuntimeChoice::name`).
     Runtime(&'a str),
     /// A setting of a runtime: the runtime's own, one of a sweep, or the plan's.
@@ -33,11 +35,11 @@ pub enum Subject<'a> {
 }
 
 /// Returns an error for an unknown name: at its place in the plan, with the nearest of `known`.
-pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
-    let FlaggedPlace { place, flag } = place_of(plan, subject, Side::Key);
+pub fn unknown(written: &Written, subject: Subject<'_>, known: &[&str]) -> PlanError {
+    let FlaggedPlace { place, flag } = place_of(written, subject, Side::Key);
     let (kind, written) = match subject {
-        Subject::App(AppChoice::Named(name)) => ("app", name.as_str()),
-        Subject::App(app) => ("app", app.directory().and_then(Path::to_str).unwrap_or("")),
+        Subject::App(_, AppChoice::Named(name)) => ("app", name.as_str()),
+        Subject::App(_, app) => ("app", app.directory().and_then(Path::to_str).unwrap_or("")),
         Subject::Runtime(name) => ("runtime", base_name(name)),
         Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {
             Some(file) => ("file", file),
@@ -71,12 +73,12 @@ pub fn unknown(plan: &Plan, subject: Subject<'_>, known: &[&str]) -> PlanError {
 
 /// Returns an error for a value that a later check refuses. `expected` says what would be valid.
 pub fn refused(
-    plan: &Plan,
+    written: &Written,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,
     help: impl Into<Help>,
 ) -> PlanError {
-    let FlaggedPlace { place, flag } = place_of(plan, subject, Side::Value);
+    let FlaggedPlace { place, flag } = place_of(written, subject, Side::Value);
     place.wrong(Mistake::refused(why), help.into().of_flag(flag))
 }
 
@@ -94,37 +96,37 @@ enum Side {
 }
 
 /// Whether a runtime gets `setting` from the plan's top level, where it applies to all runtimes.
-pub fn is_set_for_all(plan: &Plan, runtime_name: &str, setting: &str) -> bool {
-    let flags = Flags::as_recorded(&plan.flags);
-    let (_, Some(root)) = tree_with_flags(plan, &flags) else { return false };
+pub fn is_set_for_all(written: &Written, runtime_name: &str, setting: &str) -> bool {
+    let flags = Flags::as_recorded(&written.flags);
+    let (_, Some(root)) = tree_with_flags(written, &flags) else { return false };
     let body = runtime(&root, runtime_name).and_then(|(_, body)| body);
     root.entry(setting).is_some() && body.is_none_or(|body| of_body(body, setting).is_none())
 }
 
 /// The place of `subject`, or the start of the plan if it is not found.
-fn place_of(plan: &Plan, subject: Subject<'_>, side: Side) -> FlaggedPlace {
-    let flags = Flags::as_recorded(&plan.flags);
-    let (begin, root) = tree_with_flags(plan, &flags);
-    let place = root.and_then(|root| find(&root, plan, subject, side)).unwrap_or(begin);
+fn place_of(written: &Written, subject: Subject<'_>, side: Side) -> FlaggedPlace {
+    let flags = Flags::as_recorded(&written.flags);
+    let (begin, root) = tree_with_flags(written, &flags);
+    let place = root.and_then(|root| find(&root, subject, side)).unwrap_or(begin);
     let flag = flags.of_place(&place).map(str::to_owned);
     FlaggedPlace { place, flag }
 }
 
 /// The start of the plan, and the plan's tree with the flags applied. `None`: the recorded text or
 /// flags cannot be read.
-fn tree_with_flags(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
-    let source = match &plan.source {
+fn tree_with_flags(written: &Written, flags: &Flags) -> (Place, Option<Node>) {
+    let source = match &written.source {
         Some(path) => Arc::new(Source {
             name: path.display().to_string(),
-            text: plan.text.clone(),
+            text: written.text.clone(),
             base: path.parent().map(Into::into).unwrap_or_default(),
         }),
         None => Arc::clone(flags.source()),
     };
     let begin = Place::begin_of(&source);
-    let root = match &plan.source {
+    let root = match &written.source {
         Some(_) => tree::parse(&source).ok(),
-        None => Some(Node { place: begin.clone(), value: Value::Map(Vec::new()) }),
+        None => Some(flags.empty_plan()),
     };
     let root = root.and_then(|mut root| {
         renamed::keys(&mut root);
@@ -133,15 +135,13 @@ fn tree_with_flags(plan: &Plan, flags: &Flags) -> (Place, Option<Node>) {
     (begin, root)
 }
 
-fn find(root: &Node, plan: &Plan, subject: Subject<'_>, side: Side) -> Option<Place> {
+fn find(root: &Node, subject: Subject<'_>, side: Side) -> Option<Place> {
     let part = |(key, value): (&Node, &Node)| match side {
         Side::Key => key.place.clone(),
         Side::Value => value.place.clone(),
     };
     match subject {
-        Subject::App(app) => {
-            // By its index: the resolved path of a directory differs from what was written.
-            let number = plan.apps.iter().position(|other| other == app)?;
+        Subject::App(number, _) => {
             let listed = root.get("apps").into_iter().flat_map(list);
             let node = root.get("app").into_iter().chain(listed).nth(number)?;
             Some(node.get("path").unwrap_or(node).place.clone())
@@ -218,6 +218,7 @@ pub(super) fn list(node: &Node) -> &[Node] {
 mod tests {
     use super::super::{Overrides, RenderStyle, from_flags, read};
     use super::*;
+    use crate::parts::StackPlan;
 
     /// The error of a later check.
     #[derive(Debug, thiserror::Error)]
@@ -234,13 +235,13 @@ runtimes:
 load: {day: \"const(5,1s)\"}
 ";
 
-    fn plan() -> Plan {
+    fn plan() -> StackPlan {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("plan.yaml");
         std::fs::write(&path, TEXT).unwrap();
-        let mut plan = read(&path, &Overrides::default()).unwrap();
-        plan.source = Some("plan.yaml".into());
-        plan
+        let mut stack = read(&path, &Overrides::default()).unwrap().stack;
+        stack.apps.written.source = Some("plan.yaml".into());
+        stack
     }
 
     #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
@@ -250,19 +251,19 @@ load: {day: \"const(5,1s)\"}
         let swept = plan.runtimes[1].name.as_str();
         let of = |name| Subject::Setting { runtime: swept, name };
         let errors = [
-            unknown(&plan, Subject::App(&plan.apps[0]), &["hello"]),
-            unknown(&plan, Subject::Runtime("ngnix-fpm"), &runtimes),
-            unknown(&plan, Subject::Runtime(swept), &runtimes),
-            unknown(&plan, of("wrokers"), &["workers", "front"]),
-            unknown(&plan, of("jti"), &["jit"]),
-            refused(&plan, of("front"), Why("it has no front"), Help::todo("remove `front`")),
+            unknown(plan.written(), Subject::App(0, &plan.apps.choices[0]), &["hello"]),
+            unknown(plan.written(), Subject::Runtime("ngnix-fpm"), &runtimes),
+            unknown(plan.written(), Subject::Runtime(swept), &runtimes),
+            unknown(plan.written(), of("wrokers"), &["workers", "front"]),
+            unknown(plan.written(), of("jti"), &["jit"]),
+            refused(plan.written(), of("front"), Why("it has no front"), Help::todo("remove `front`")),
             refused(
-                &plan,
+                plan.written(),
                 Subject::Load("day"),
                 Why("connections exceed workers"),
                 "`keep_alive: off`",
             ),
-            refused(&plan, Subject::Load("night"), Why("there is no night"), "a day"),
+            refused(plan.written(), Subject::Load("night"), Why("there is no night"), "a day"),
         ];
         let shown: String =
             errors.iter().map(|error| error.render(RenderStyle::Plain) + "\n").collect();
@@ -280,17 +281,17 @@ load: {day: \"const(5,1s)\"}
             for_: Some("1s".into()),
             ..Overrides::default()
         };
-        let plan = from_flags(&flags).unwrap();
+        let plan = from_flags(&flags).unwrap().stack;
         let setting = Subject::Setting { runtime: "a", name: "workers" };
         let errors = [
             refused(
-                &plan,
-                Subject::App(&plan.apps[0]),
+                plan.written(),
+                Subject::App(0, &plan.apps.choices[0]),
                 Why("no app is here"),
                 "a directory with an `app.yaml`",
             ),
-            unknown(&plan, Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
-            refused(&plan, setting, Why("4 workers are too many"), "3"),
+            unknown(plan.written(), Subject::Runtime("ngnix-fpm"), &["nginx-fpm"]),
+            refused(plan.written(), setting, Why("4 workers are too many"), "3"),
         ];
         let shown: String =
             errors.iter().map(|error| error.render(RenderStyle::Plain) + "\n").collect();

@@ -11,25 +11,15 @@ use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::record::{AgainstRecord, PeakRecord};
 use stampede_model::time::Nanos;
 
+use super::parts::StackPlan;
+
 /// A whole comparison.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The file it was read from. `None`: the plan was made of flags alone.
-    pub source: Option<PathBuf>,
-    /// The plan's text as written, for the record. The flags that changed it are in `flags`.
-    pub text: String,
-    /// The flags that changed the plan, as typed, for "how to run it again".
-    pub flags: Vec<String>,
-    /// Apps, at least one.
-    pub apps: Vec<AppChoice>,
-    /// Runtimes and variants, at least one, names unique.
-    pub runtimes: Vec<RuntimeChoice>,
+    /// Apps, runtimes and their budget.
+    pub stack: StackPlan,
     /// Loads, at least one, names unique.
     pub loads: Vec<LoadChoice>,
-    /// CPUs and memory.
-    pub budget: Budget,
-    /// What happens to a budget that is larger than the machine.
-    pub fit: BudgetFit,
     /// The state of a runtime when the measured load begins.
     pub begin: StartState,
     /// How often each case is measured.
@@ -46,8 +36,6 @@ pub struct Plan {
     /// The peak that fixed rates were derived from. `None`: no load needs it, or it is not measured
     /// yet.
     pub peak: Option<PeakRecord>,
-    /// What happens to runtimes that are not installed or cannot run the app.
-    pub missing: MissingRuntimes,
     /// What is made equal for all runtimes.
     pub fairness: Fairness,
     /// The factor that the lengths above were multiplied by. 1: they are as written.
@@ -66,7 +54,7 @@ pub struct Plan {
 pub struct Against {
     /// The version, in the form that is recorded.
     pub record: AgainstRecord,
-    /// Maps the index of an app of that version in `Plan::apps` to the index of the original app.
+    /// Maps the index of an app of that version in the plan's apps to the index of the original app.
     pub of: BTreeMap<usize, usize>,
 }
 
@@ -112,7 +100,7 @@ pub enum MissingRuntimes {
 impl Plan {
     /// Keeps only the runtimes of these names, and the loads that are for at least one of them.
     pub fn keep_runtimes(&mut self, names: &[String]) {
-        self.runtimes.retain(|runtime| names.contains(&runtime.name));
+        self.stack.keep_runtimes(names);
         let is_for = |load: &LoadChoice, name: &String| {
             (load.only.is_empty() || load.only.contains(name)) && !load.except.contains(name)
         };

@@ -5,25 +5,26 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use stampede_model::app_kind::AppKind;
 use stampede_model::time::Nanos;
 
+use super::apps::apps;
 use super::budget::{self, budget};
 use super::client::ClientHabits;
-use super::error::{Help, Mistake, Place, PlanError, Source};
+use super::error::{Help, Mistake, PlanError, Source};
 use super::expect::expectations;
-use super::flags::{Flags, Overrides, split};
+use super::flags::{Flags, Overrides, keep_traffic, set, split};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
+use super::locate::list;
 use super::model::{
-    AppChoice, DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadChoice, MissingRuntimes, Plan,
-    Rounds, StartState,
+    DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, MissingRuntimes, Plan, Rounds, StartState,
 };
+use super::parts::{AppSelection, LoadPlan, SearchPlan, StackPlan, Written};
 use super::renamed;
 use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};
 use super::secrets;
-use super::tree::{self, BYTES_MAX, Node, Value, shortened};
+use super::tree::{self, BYTES_MAX, Node, Style, Value, shortened};
 use super::value::{
-    Fields, items, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
+    Fields, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
 };
 
 /// Keys of a plan that are not settings.
@@ -100,20 +101,27 @@ const MAX_TIME: std::ops::RangeInclusive<Nanos> =
 /// Most repeats of a trial. A trial that is invalid ten times is not invalid by chance.
 const REPEATS_MAX: u32 = 10;
 
-/// Most apps in one plan.
-const APPS_MAX: usize = 100;
-
 /// Reads the plan at `path` and applies `flags` to it.
 ///
 /// # Errors
 /// The file cannot be read, or something in it or in a flag is wrong; see [`PlanError`].
 pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
-    let (source, mut root) = file_tree(path)?;
     let flags = Flags::new(flags);
-    let mut plan = resolve(&mut root, &flags, home())?;
-    plan.source = Some(path.to_path_buf());
-    plan.text = source.text.clone();
-    Ok(plan)
+    let (written, mut root) = written(Some(path), &flags)?;
+    resolve(&mut root, &flags, home(), written)
+}
+
+/// The tree of a plan before the flags are applied, and where it was written. `None`: there are
+/// only flags.
+fn written(path: Option<&Path>, flags: &Flags) -> Result<(Written, Node), PlanError> {
+    let flags_as_typed = flags.as_typed();
+    let Some(path) = path else {
+        let written = Written { flags: flags_as_typed, ..Written::default() };
+        return Ok((written, flags.empty_plan()));
+    };
+    let (file, root) = file_tree(path)?;
+    let (source, text) = (Some(path.to_path_buf()), file.text.clone());
+    Ok((Written { source, text, flags: flags_as_typed }, root))
 }
 
 /// A plan's source and tree. From here on the plan's secrets are masked.
@@ -133,29 +141,92 @@ pub(super) fn file_tree(path: &Path) -> Result<(Arc<Source>, Node), PlanError> {
 /// Something in a flag is wrong, or missing; see [`PlanError`].
 pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
     let flags = Flags::new(flags);
-    let place = Place::begin_of(flags.source());
-    let mut root = Node { place, value: Value::Map(Vec::new()) };
-    resolve(&mut root, &flags, home())
+    let (written, mut root) = written(None, &flags)?;
+    resolve(&mut root, &flags, home(), written)
 }
 
-/// A load without a plan around it.
-#[derive(Clone, Debug)]
-pub struct FlagLoad {
-    /// The load. Its expectations are those of the flags.
-    pub load: LoadChoice,
-    /// Length of the discarded load before it. 0: no flag asks for one.
-    pub warm_up: Nanos,
+/// Reads the apps of the plan at `path`, or those that flags name. Other parts of the plan and
+/// other flags are not read.
+///
+/// # Errors
+/// As [`read`].
+pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, PlanError> {
+    const APPS: [&str; 2] = ["app", "apps"];
+    let (app, kind) = (flags.app.clone(), flags.kind.clone());
+    let flags = Flags::new(&Overrides { app, kind, ..Overrides::default() });
+    let (written, mut root) = written(path, &flags)?;
+    let entries = match root.value {
+        Value::Map(entries) => entries,
+        _ => Vec::new(),
+    };
+    let is_app = |(key, _): &(Node, Node)| key.text().is_some_and(|key| APPS.contains(&key));
+    root.value = Value::Map(entries.into_iter().filter(is_app).collect());
+    flags.apply_to(&mut root)?;
+    let fields = Fields::of(&root, "the plan", &APPS)?;
+    fields.not_both("app", "apps")?;
+    let choices = apps(&root, &fields, home().as_deref())?;
+    Ok(AppSelection { written, choices })
 }
+
+/// Makes a stack from flags alone. `default_app` is served where no flag names an app.
+///
+/// # Errors
+/// As [`from_flags`].
+pub fn stack_from_flags(
+    flags: &Overrides,
+    default_app: Option<&str>,
+) -> Result<StackPlan, PlanError> {
+    let flags = Flags::new(flags);
+    let (written, mut root) = written(None, &flags)?;
+    if let Some(app) = default_app {
+        let place = root.place.clone();
+        set(&mut root, "app", Node { place, value: Value::Text(app.to_owned(), Style::Plain) });
+    }
+    apply(&flags, &mut root)?;
+    let fields = checked_fields(&root)?;
+    stack(&root, &fields, written, home().as_deref()).map(|(stack, _)| stack)
+}
+
+/// Reads what a search needs: a stack, and what is sent to it. `path` is the plan's. `None`: there
+/// are only flags. How much a load of the plan sends is not read.
+///
+/// # Errors
+/// As [`read`].
+pub fn search(path: Option<&Path>, flags: &Overrides) -> Result<SearchPlan, PlanError> {
+    let flags = Flags::new(flags);
+    let (written, mut root) = written(path, &flags)?;
+    // Names of keys first: an earlier one would stay in the load.
+    renamed::keys(&mut root);
+    keep_traffic(&mut root);
+    apply(&flags, &mut root)?;
+    let fields = checked_fields(&root)?;
+    let (seed, home) = (seed(&fields)?, home());
+    let (stack, named) = stack(&root, &fields, written, home.as_deref())?;
+    let node = required(&root, &fields, "load")?;
+    let node = list(node).first().unwrap_or(node);
+    let common = common_of_loads(&fields, seed, UNSCALED)?;
+    Ok(SearchPlan {
+        stack,
+        load: loads::search_load(node, &common, &named)?,
+        begin: begin(&fields)?,
+        expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
+        seed,
+        out: out(&fields, home.as_deref())?,
+        notices: Vec::new(),
+    })
+}
+
+/// The time scale of lengths that stay as they are written.
+const UNSCALED: f64 = 1.0;
 
 /// Reads the load that flags describe.
 ///
 /// # Errors
 /// As [`from_flags`].
-pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
+pub fn load_from_flags(flags: &Overrides) -> Result<LoadPlan, PlanError> {
     const EXPECTED: &str = "`--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";
     let flags = Flags::new(flags);
-    let place = Place::begin_of(flags.source());
-    let mut root = Node { place, value: Value::Map(Vec::new()) };
+    let mut root = flags.empty_plan();
     flags.apply_to(&mut root)?;
     let fields = plan_fields(&root, &KEYS)?;
     let seed = seed(&fields)?;
@@ -168,7 +239,7 @@ pub fn load_from_flags(flags: &Overrides) -> Result<FlagLoad, PlanError> {
         Some(_) => begin(&fields)?.warm_up(),
         None => Nanos(0),
     };
-    Ok(FlagLoad { load, warm_up })
+    Ok(LoadPlan { load, warm_up })
 }
 
 fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
@@ -202,37 +273,18 @@ pub(super) fn resolve(
     root: &mut Node,
     flags: &Flags,
     home: Option<PathBuf>,
+    written: Written,
 ) -> Result<Plan, PlanError> {
-    const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
-    renamed::keys(root);
-    match root.value {
-        Value::Map(_) => flags.apply_to(root)?,
-        Value::Null => {
-            let found = "an empty file".to_owned();
-            return Err(root.place.wrong(Mistake::NotA { found, wanted: "a plan" }, EXPECTED));
-        }
-        _ => return Err(not_a(root, "a plan", EXPECTED)),
-    }
-    let known: Vec<&str> = KEYS.into_iter().chain(SETTINGS).collect();
-    let fields = plan_fields(root, &known)?;
-    fields.not_both("app", "apps")?;
-    fields.not_both("cold", "warm_up")?;
+    apply(flags, root)?;
+    let fields = checked_fields(root)?;
     let time_scale = time_scale(flags)?;
     let seed = seed(&fields)?;
-    let apps = apps(root, &fields, home.as_deref())?;
-    let named =
-        runtimes(required(root, &fields, "runtimes")?, &common_of_runtimes(root, &fields)?)?;
+    let (stack, named) = stack(root, &fields, written, home.as_deref())?;
     let load_node = required(root, &fields, "load")?;
     let common = common_of_loads(&fields, seed, time_scale)?;
     let mut plan = Plan {
-        source: None,
-        text: String::new(),
-        flags: flags.as_typed(),
-        apps,
+        stack,
         loads: loads(load_node, &common, &named)?,
-        runtimes: Vec::new(),
-        budget: budget(fields.get("budget"))?,
-        fit: budget::fit(fields.get("budget"))?,
         begin: match begin(&fields)? {
             StartState::Warm(length) => StartState::Warm(scaled(length, time_scale)),
             StartState::Cold => StartState::Cold,
@@ -244,7 +296,6 @@ pub(super) fn resolve(
         },
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
-        missing: missing(&fields)?,
         fairness: fairness(&fields)?,
         baseline: String::new(),
         peak: None,
@@ -253,9 +304,51 @@ pub(super) fn resolve(
         notices: Vec::new(),
         against: None,
     };
-    only(&mut plan, named, flags)?;
+    only(&mut plan, &named, flags)?;
     plan.baseline = baseline(&plan, fields.get("baseline"))?;
     Ok(plan)
+}
+
+/// Applies `flags` to a tree that must be a map.
+fn apply(flags: &Flags, root: &mut Node) -> Result<(), PlanError> {
+    const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
+    renamed::keys(root);
+    match root.value {
+        Value::Map(_) => flags.apply_to(root),
+        Value::Null => {
+            let found = "an empty file".to_owned();
+            Err(root.place.wrong(Mistake::NotA { found, wanted: "a plan" }, EXPECTED))
+        }
+        _ => Err(not_a(root, "a plan", EXPECTED)),
+    }
+}
+
+/// The map of a whole plan. Every key is known, and none excludes another.
+fn checked_fields(root: &Node) -> Result<Fields<'_>, PlanError> {
+    let known: Vec<&str> = KEYS.into_iter().chain(SETTINGS).collect();
+    let fields = plan_fields(root, &known)?;
+    fields.not_both("app", "apps")?;
+    fields.not_both("cold", "warm_up")?;
+    Ok(fields)
+}
+
+/// Reads the stack. Also returns its runtimes with the names that loads know them by.
+fn stack(
+    root: &Node,
+    fields: &Fields<'_>,
+    written: Written,
+    home: Option<&Path>,
+) -> Result<(StackPlan, Vec<NamedRuntime>), PlanError> {
+    let apps = AppSelection { written, choices: apps(root, fields, home)? };
+    let named = runtimes(required(root, fields, "runtimes")?, &common_of_runtimes(root, fields)?)?;
+    let stack = StackPlan {
+        apps,
+        runtimes: named.iter().map(|named| named.choice.clone()).collect(),
+        budget: budget(fields.get("budget"))?,
+        fit: budget::fit(fields.get("budget"))?,
+        missing: missing(fields)?,
+    };
+    Ok((stack, named))
 }
 
 /// The plan's map. An unknown key gets the nearest known name, or the place where it belongs.
@@ -310,7 +403,7 @@ fn belongs_below(key: &str) -> Option<&'static str> {
 }
 
 /// The value of a required key.
-fn required<'a>(
+pub(super) fn required<'a>(
     root: &Node,
     fields: &Fields<'a>,
     key: &'static str,
@@ -326,75 +419,6 @@ fn required<'a>(
         };
         root.place.wrong(Mistake::Missing(key), expected)
     })
-}
-
-fn apps(
-    root: &Node,
-    fields: &Fields<'_>,
-    home: Option<&Path>,
-) -> Result<Vec<AppChoice>, PlanError> {
-    let Some(list) = fields.get("apps") else {
-        return Ok(vec![app(required(root, fields, "app")?, home)?]);
-    };
-    let list_items = items(list, "a list of apps, such as `[laravel, lumen]`")?;
-    if list_items.is_empty() || list_items.len() > APPS_MAX {
-        let mistake = Mistake::TooMany { kind: "apps", found: list_items.len() };
-        let empty = Mistake::NotA { found: "an empty list".to_owned(), wanted: "a list of apps" };
-        let mistake = if list_items.is_empty() { empty } else { mistake };
-        return Err(list.place.wrong(mistake, "1 to 100 apps"));
-    }
-    let mut all: Vec<AppChoice> = Vec::new();
-    for item in list_items {
-        let app = app(item, home)?;
-        if all.contains(&app) {
-            let name = item.get("path").unwrap_or(item).text().unwrap_or("").to_owned();
-            return Err(item.place.wrong(Mistake::Twice { kind: "apps", name }, "each app once"));
-        }
-        all.push(app);
-    }
-    Ok(all)
-}
-
-/// Reads an app: a directory if it contains `/` or begins with `.` or `~`, else a name of the
-/// catalogue. A map holds a directory and its kind.
-fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
-    const EXPECTED: &str =
-        "an app's name such as `hello`, or a directory such as `~/shop` or `./shop`";
-    if let Value::Map(_) = node.value {
-        return own_app(node, home);
-    }
-    let name = text(node, "an app", EXPECTED)?;
-    if name.contains('\0') {
-        return Err(not_a(node, "an app", EXPECTED));
-    }
-    match is_directory(name) {
-        true => path(node, name, home).map(AppChoice::Directory),
-        false => Ok(AppChoice::Named(name.to_owned())),
-    }
-}
-
-/// Whether an app's text means a directory rather than a name of the catalogue.
-pub(super) fn is_directory(text: &str) -> bool {
-    text.contains('/') || text.starts_with(['.', '~'])
-}
-
-/// Keys of an app's map.
-pub(super) const APP_KEYS: [&str; 2] = ["path", "kind"];
-
-/// Reads `{path: ~/shop, kind: script}`.
-fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
-    const EXPECTED: &str = "the directory of a project, such as `{path: ~/shop, kind: script}`";
-    let fields = Fields::of(node, "an app", &APP_KEYS)?;
-    let missing = || node.place.wrong(Mistake::Missing("path"), EXPECTED);
-    let directory = fields.get("path").ok_or_else(missing)?;
-    let directory = path(directory, text(directory, "a directory", EXPECTED)?, home)?;
-    let Some(kind) = fields.get("kind") else { return Ok(AppChoice::Directory(directory)) };
-    let name = name_of(kind, "kind of app", &AppKind::ALL.map(AppKind::name))?;
-    let kind = AppKind::ALL.into_iter().find(|kind| kind.name() == name);
-    Ok(kind.map_or(AppChoice::Directory(directory.clone()), |kind| AppChoice::DirectoryAs {
-        directory,
-        kind,
-    }))
 }
 
 /// A path of the plan. `~` is the home directory. Relative paths start at the plan's directory, or
@@ -542,7 +566,7 @@ fn time_scale(flags: &Flags) -> Result<f64, PlanError> {
 /// Name of the runtime that the others are compared with: the one named, or the first. The name of
 /// a sweep stands for its first variant.
 fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
-    let names = || plan.runtimes.iter().map(|runtime| runtime.name.as_str());
+    let names = || plan.stack.runtimes.iter().map(|runtime| runtime.name.as_str());
     let first = names().next().unwrap_or_default().to_owned();
     let Some(node) = node else { return Ok(first) };
     let wanted = text(node, "a runtime", "the name of a runtime of the plan")?;
@@ -555,14 +579,9 @@ fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
 }
 
 /// Keeps the runtimes that `--only` names, and the loads that are for at least one of them.
-fn only(plan: &mut Plan, named: Vec<NamedRuntime>, flags: &Flags) -> Result<(), PlanError> {
-    let keep = match flags.get("only") {
-        Some(node) => Some((node, selection(&split(node), &named)?)),
-        None => None,
-    };
-    plan.runtimes = named.into_iter().map(|named| named.choice).collect();
-    let Some((node, names)) = keep else { return Ok(()) };
-    plan.keep_runtimes(&names);
+fn only(plan: &mut Plan, named: &[NamedRuntime], flags: &Flags) -> Result<(), PlanError> {
+    let Some(node) = flags.get("only") else { return Ok(()) };
+    plan.keep_runtimes(&selection(&split(node), named)?);
     if plan.loads.is_empty() {
         let mistake = Mistake::NoLoad(shortened(node.text().unwrap_or("")));
         return Err(node.place.wrong(mistake, "runtimes that a load of the plan is for"));

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 use stampede_model::app_kind::AppKind;
 
-use super::{budget, client, preset, read, requests, runtimes};
+use super::{apps, budget, client, preset, read, requests, runtimes};
 
 /// The JSON Schema (draft 2020-12) of a plan.
 pub fn schema() -> Value {
@@ -215,7 +215,7 @@ fn app() -> Value {
         _ => of("text"),
     };
     let properties: Map<String, Value> =
-        read::APP_KEYS.into_iter().map(|key| (key.to_owned(), property(key))).collect();
+        apps::APP_KEYS.into_iter().map(|key| (key.to_owned(), property(key))).collect();
     any(&[
         of("text"),
         json!({
@@ -410,7 +410,7 @@ mod tests {
         let known = |all: &[&str]| all.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
         let plan: Vec<&str> = read::KEYS.into_iter().chain(read::SETTINGS).collect();
         assert_eq!(keys("/properties"), known(&plan));
-        assert_eq!(keys("/$defs/app/anyOf/1/properties"), known(&read::APP_KEYS));
+        assert_eq!(keys("/$defs/app/anyOf/1/properties"), known(&apps::APP_KEYS));
         assert_eq!(keys("/$defs/load/anyOf/1/properties"), known(&loads::KEYS));
         assert_eq!(keys("/$defs/client/anyOf/1/properties"), known(&client::KEYS));
         assert_eq!(keys("/$defs/request/anyOf/1/properties"), known(&requests::KEYS));

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use stampede_model::app_kind::AppKind;
 use stampede_model::load::{Arrivals, HttpVersion, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
 
 use super::error::Source;
 use super::flags::Flags;
 use super::model::*;
+use super::parts::Written;
 use super::*;
 
 const SHOP: &str = include_str!("fixtures/shop.yaml");
@@ -22,7 +24,9 @@ pub(super) fn read_text(text: &str, flags: &Overrides) -> Result<Plan, PlanError
     let (name, base) = ("plans/plan.yaml".to_owned(), PathBuf::from("plans"));
     let source = Arc::new(Source { name, text: text.to_owned(), base });
     let mut root = tree::parse(&source)?;
-    read::resolve(&mut root, &Flags::new(flags), Some(PathBuf::from("/home/ada")))
+    let flags = Flags::new(flags);
+    let written = Written { flags: flags.as_typed(), ..Written::default() };
+    read::resolve(&mut root, &flags, Some(PathBuf::from("/home/ada")), written)
 }
 
 fn plan(text: &str) -> Plan {
@@ -35,7 +39,7 @@ fn plan_with(text: &str, flags: &Overrides) -> Plan {
 }
 
 fn names(plan: &Plan) -> Vec<&str> {
-    plan.runtimes.iter().map(|runtime| runtime.name.as_str()).collect()
+    plan.stack.runtimes.iter().map(|runtime| runtime.name.as_str()).collect()
 }
 
 fn load_names(plan: &Plan) -> Vec<&str> {
@@ -58,7 +62,7 @@ runtimes: [live: {url: \"http://127.0.0.1:8080\"}]
 load: {users: {users: 4, for: 1s, urls: [/a, /b]}}", // old words
     );
     assert_eq!(names(&plan), ["live"]); // old words
-    assert!(plan.runtimes[0].is_external());
+    assert!(plan.stack.runtimes[0].is_external());
     assert_eq!(plan.loads[0].name, "users");
     assert!(matches!(plan.loads[0].model, Model::Closed { concurrency: 4, .. }));
     assert_eq!(plan.loads[0].requests.len(), 2);
@@ -67,16 +71,16 @@ load: {users: {users: 4, for: 1s, urls: [/a, /b]}}", // old words
 #[test]
 fn the_shop_plan() {
     let plan = plan(SHOP);
-    assert_eq!(plan.apps, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);
-    assert_eq!(plan.budget, Budget::Shared { cpus: vec![1], memory_bytes: 1 << 30 });
+    assert_eq!(plan.stack.apps.choices, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);
+    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![1], memory_bytes: 1 << 30 });
     assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "external"]);
     let external = RuntimeSource::External {
         url: "http://127.0.0.1:8080".to_owned(),
         watch: Some(Watch::Container("shop".to_owned())),
     };
-    assert_eq!(plan.runtimes[2].source, external);
-    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(8));
-    assert!(plan.runtimes[2].settings.is_empty());
+    assert_eq!(plan.stack.runtimes[2].source, external);
+    assert_eq!(plan.stack.runtimes[0].settings["workers"], Scalar::Int(8));
+    assert!(plan.stack.runtimes[2].settings.is_empty());
     assert_eq!(load_names(&plan), ["day", "rush"]);
     assert_eq!(schedule_of(&plan.loads[0]), "const(200,60s)");
     let rush = Model::Closed { concurrency: 50, until: Until::For(Nanos::from_secs(60)) };
@@ -92,7 +96,7 @@ fn the_shop_plan() {
 fn the_symfony_plan() {
     let plan = plan(SYMFONY);
     assert_eq!(names(&plan), ["nginx-fpm", "roadrunner", "reactphp", "nginx-fpm-80"]);
-    let variant = &plan.runtimes[3];
+    let variant = &plan.stack.runtimes[3];
     assert_eq!(variant.source, RuntimeSource::Catalogue("nginx-fpm".to_owned()));
     assert_eq!(variant.settings["workers"], Scalar::Int(80));
     assert_eq!(variant.settings["pm"], Scalar::Text("dynamic".to_owned()));
@@ -115,14 +119,14 @@ fn the_symfony_plan() {
 #[test]
 fn the_laravel_plan() {
     let plan = plan(LARAVEL);
-    assert_eq!(plan.apps.len(), 2);
+    assert_eq!(plan.stack.apps.choices.len(), 2);
     let cpus = [("load", 4), ("php", 16), ("web", 2)].map(|(role, n)| (role.to_owned(), n)).into();
-    assert_eq!(plan.budget, Budget::ByRole { cpus, memory_bytes: 0 });
+    assert_eq!(plan.stack.budget, Budget::ByRole { cpus, memory_bytes: 0 });
     assert_eq!(plan.begin, StartState::Cold);
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(2));
-    assert_eq!(plan.runtimes[0].php_ini["memory_limit"], "512M");
-    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(100));
-    assert!(plan.runtimes[1].php_ini.is_empty());
+    assert_eq!(plan.stack.runtimes[0].php_ini["memory_limit"], "512M");
+    assert_eq!(plan.stack.runtimes[0].settings["workers"], Scalar::Int(100));
+    assert!(plan.stack.runtimes[1].php_ini.is_empty());
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn the_short_form() {
     let plan = plan(SHORT);
     assert_eq!(load_names(&plan), ["4 at a time 20s"]);
     assert_eq!(plan.rounds, Rounds::Fixed(1));
-    assert_eq!(plan.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
+    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);
     assert_eq!(plan.loads[0].requests, [], "each app's own");
 }
@@ -138,8 +142,7 @@ fn the_short_form() {
 /// A plan with every key. The snapshot shows how each is resolved.
 #[test]
 fn the_whole_grammar() {
-    let mut plan = plan(EVERYTHING);
-    plan.text.clear();
+    let plan = plan(EVERYTHING);
     insta::assert_debug_snapshot!(plan);
 }
 
@@ -154,12 +157,12 @@ fn flags_alone_make_a_plan() {
         ..Overrides::default()
     };
     let plan = from_flags(&flags).unwrap();
-    assert_eq!(plan.apps, [AppChoice::Directory(PathBuf::from("shop"))]);
+    assert_eq!(plan.stack.apps.choices, [AppChoice::Directory(PathBuf::from("shop"))]);
     assert_eq!(names(&plan), ["nginx-fpm", "php-builtin"]);
     assert_eq!(load_names(&plan), ["const(200,60s)"]);
     assert_eq!(plan.seed, 7);
     assert_eq!(
-        plan.flags,
+        plan.stack.written().flags,
         [
             "--app ./shop",
             "--runtimes 'nginx-fpm, php-builtin'",
@@ -186,17 +189,17 @@ fn flags_win_over_the_plan() {
         ..Overrides::default()
     };
     let plan = plan_with(LARAVEL, &flags);
-    assert_eq!(plan.apps, [AppChoice::Named("hello".into())]);
+    assert_eq!(plan.stack.apps.choices, [AppChoice::Named("hello".into())]);
     assert_eq!(load_names(&plan), ["3 at a time 100 requests"]);
-    assert_eq!(plan.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
+    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(1));
     assert_eq!(plan.expect.len(), 2);
     let max_time = Nanos::from_secs(1_800);
     assert_eq!(plan.rounds, Rounds::Auto { precision: 0.05, max_time });
     // A runtime keeps the settings that the plan gives to its name.
-    assert_eq!(plan.runtimes[0].settings["workers"], Scalar::Int(16));
-    assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(5));
+    assert_eq!(plan.stack.runtimes[0].settings["workers"], Scalar::Int(16));
+    assert_eq!(plan.stack.runtimes[1].settings["workers"], Scalar::Int(5));
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn only_leaves_what_it_names() {
     assert_eq!(names(&plan), ["nginx-fpm-80"]);
     assert_eq!(load_names(&plan), ["1000"]); // "100" leaves it out
     let plan = plan_with(EVERYTHING, &only("nginx-fpm-jit, nginx-fpm"));
-    assert_eq!(plan.runtimes.len(), 5);
+    assert_eq!(plan.stack.runtimes.len(), 5);
 }
 
 #[test]
@@ -271,8 +274,8 @@ fn seeds_are_drawn_and_stored() {
 fn aliases_and_merges_are_yaml() {
     let text = "app: hello\nruntimes:\n  - a: &common {workers: 3, pm: static}\n  - b: {<<: *common, workers: 4}\nload: [\"const(5,1s)\"]\n";
     let plan = plan(text);
-    assert_eq!(plan.runtimes[1].settings["workers"], Scalar::Int(4));
-    assert_eq!(plan.runtimes[1].settings["pm"], Scalar::Text("static".into()));
+    assert_eq!(plan.stack.runtimes[1].settings["workers"], Scalar::Int(4));
+    assert_eq!(plan.stack.runtimes[1].settings["pm"], Scalar::Text("static".into()));
 }
 
 #[test]
@@ -301,16 +304,77 @@ fn files_that_cannot_be_read() {
     assert!(matches!(read(&path, &Overrides::default()), Err(PlanError::TooLarge { .. })));
     std::fs::write(&path, SHORT).unwrap();
     let plan = read(&path, &Overrides::default()).unwrap();
-    assert_eq!((plan.source.as_deref(), plan.text.as_str()), (Some(path.as_path()), SHORT));
+    let written = plan.stack.written();
+    assert_eq!((written.source.as_deref(), written.text.as_str()), (Some(path.as_path()), SHORT));
 }
 
 #[test]
 fn cpus_may_be_several() {
     let flags = Overrides { cpus: Some("1, 2,4".into()), ..Overrides::default() };
     let text = "app: hello\nruntimes: [nginx-fpm]\nload: const(100,2s)\n";
-    let in_plan = plan(&format!("{text}budget: {{cpus: [1, 2, 4]}}\n")).budget;
+    let in_plan = plan(&format!("{text}budget: {{cpus: [1, 2, 4]}}\n")).stack.budget;
     assert_eq!(in_plan.cpu_counts(), [1, 2, 4]);
-    assert_eq!(plan_with(text, &flags).budget, in_plan);
+    assert_eq!(plan_with(text, &flags).stack.budget, in_plan);
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn apps_are_read_without_the_rest_of_their_plan() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("plan.yaml");
+    std::fs::write(&path, "apps: [hello, ./shop]\nload: const(\nrounds: -1\n").unwrap();
+    assert!(read(&path, &Overrides::default()).is_err());
+    let apps = apps_of(Some(&path), &Overrides::default()).unwrap();
+    let shop = AppChoice::Directory(directory.path().join("shop"));
+    assert_eq!(apps.choices, [AppChoice::Named("hello".into()), shop]);
+    let error = unknown(&apps.written, Subject::App(0, &apps.choices[0]), &["hallo"]);
+    let PlanError::Wrong(wrong) = error else { panic!("{error}") };
+    assert_eq!(wrong.place.text(), "hello", "a later mistake has its place in the file");
+    let flags = Overrides { app: text("/srv/a"), kind: text("symfony"), ..Overrides::default() };
+    let kind = AppKind::Symfony;
+    let own = AppChoice::DirectoryAs { directory: "/srv/a".into(), kind };
+    assert_eq!(apps_of(Some(&path), &flags).unwrap().choices, [own]);
+}
+
+#[test]
+fn a_stack_has_no_load() {
+    let flags = Overrides { runtimes: text("a"), cpus: text("2"), ..Overrides::default() };
+    let stack = stack_from_flags(&flags, Some("small")).unwrap();
+    assert_eq!(stack.apps.choices, [AppChoice::Named("small".into())]);
+    assert_eq!(stack.budget.cpu_counts(), [2]);
+    assert_eq!(stack.written().flags, ["--runtimes a", "--cpus 2"], "nobody typed the app");
+    let error = stack_from_flags(&flags, None).unwrap_err();
+    let PlanError::Wrong(wrong) = error else { panic!("{error}") };
+    assert!(matches!(wrong.mistake, Mistake::Missing("app")), "{}", wrong.mistake);
+    let given = Overrides { app: text("own"), ..flags };
+    let stack = stack_from_flags(&given, Some("small")).unwrap();
+    assert_eq!(stack.apps.choices, [AppChoice::Named("own".into())]);
+}
+
+#[test]
+fn a_search_needs_no_load_and_takes_nothing_from_its_rate() {
+    let flags = Overrides {
+        app: text("hello"),
+        runtimes: text("a"),
+        max_in_flight: text("7"),
+        ..Overrides::default()
+    };
+    let plan = search(None, &flags).unwrap();
+    assert_eq!((plan.load.max_in_flight, plan.load.requests.len()), (7, 0));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("plan.yaml");
+    let load = "{users: many, for: ever, path: /a, timeout: 2s}"; // an old word
+    let plan = format!("app: hello\nruntimes: [a]\nload: {{rush: {load}}}\n");
+    std::fs::write(&path, plan).unwrap();
+    assert!(read(&path, &Overrides::default()).is_err());
+    let plan = search(Some(&path), &Overrides { max_in_flight: text("7"), ..flags }).unwrap();
+    assert_eq!((plan.load.max_in_flight, plan.load.requests[0].path.as_str()), (7, "/a"));
+    assert_eq!(plan.load.timeout, Nanos::from_secs(2));
+    let trial = plan.load.with("one".to_owned(), plan.load.open("const(5,1s)".parse().unwrap()));
+    assert_eq!((schedule_of(&trial).as_str(), trial.timeout), ("const(5,1s)", plan.load.timeout));
 }
 
 #[test]
@@ -338,7 +402,7 @@ fn the_plans_of_the_docs() {
                 text.push_str(line);
             }
         }
-        assert!(!plan(&text).runtimes.is_empty(), "{text}");
+        assert!(!plan(&text).stack.runtimes.is_empty(), "{text}");
         blocks += 1;
     }
     assert_eq!(blocks, 5);
@@ -366,7 +430,7 @@ fn the_ready_plans() {
 fn the_demo_lasts_two_minutes_of_load() {
     let plan = plan(include_str!("../../../plans/demo.yaml"));
     let Model::Open { schedule, .. } = &plan.loads[0].model else { panic!("closed") };
-    let trials = 3 * plan.runtimes.len() as u64;
+    let trials = 3 * plan.stack.runtimes.len() as u64;
     assert_eq!(plan.rounds, Rounds::Fixed(3));
     assert_eq!(trials * (plan.begin.warm_up().plus(schedule.length()).0), 120_000_000_000);
 }
@@ -389,7 +453,7 @@ fn php_ini_is_swept_like_a_setting() {
     );
     let ini = [("opcache.jit", "off"), ("opcache.jit_buffer_size", "64M"), ("precision", "10")];
     let ini = ini.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    assert_eq!(plan.runtimes[3].php_ini, ini.into());
+    assert_eq!(plan.stack.runtimes[3].php_ini, ini.into());
     let preload = Scalar::Text("./boot.php".into());
-    assert_eq!(plan.runtimes[3].settings["preload"], preload, "a file of the app");
+    assert_eq!(plan.stack.runtimes[3].settings["preload"], preload, "a file of the app");
 }

@@ -55,11 +55,12 @@ pub fn add(
     catalogue: &Catalogue,
     request: AgainstRequest<'_>,
 ) -> Result<VersionCopies, AgainstError> {
-    if let Some(external) = plan.runtimes.iter().find(|choice| choice.is_external()) {
+    if let Some(external) = plan.stack.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
     }
     // The repositories are asked first: if one has an error, there is no copy yet to remove.
-    let found = plan.apps.iter().map(|app| VersionedApp::find(app, request.rev));
+    let apps = &mut plan.stack.apps.choices;
+    let found = apps.iter().map(|app| VersionedApp::find(app, request.rev));
     let found = found.collect::<Result<Vec<VersionedApp>, AgainstError>>()?;
     let make = |id: &str| {
         let directory = std::env::temp_dir().join(format!("stampede-{id}"));
@@ -75,8 +76,8 @@ pub fn add(
         private_directory(&own)?;
         let copy = Copy { found, own: &own, request, keeper: &keeper };
         let (choice, mut brought) = copy.make(catalogue)?;
-        of.insert(plan.apps.len(), index);
-        plan.apps.push(choice);
+        of.insert(apps.len(), index);
+        apps.push(choice);
         notices.push(Notice::Against(found.versions(request.rev, &brought)?));
         let record = record.get_or_insert_with(|| found.record(request));
         record.brought.append(&mut brought);

@@ -50,16 +50,7 @@ fn load(context: &SearchContext, spec: &TrialSpec) -> LoadChoice {
         LoadLevel::Rate(rate) => {
             let schedule = Segments::constant(MicroRate((rate * 1e6).round() as u64), length);
             let name = format!("{}/s", stampede_model::words::target_rate(rate).replace(' ', ""));
-            let model = match &context.plan.loads[0].model {
-                Model::Open { arrivals, max_in_flight, when_full, .. } => Model::Open {
-                    schedule,
-                    arrivals: *arrivals,
-                    max_in_flight: *max_in_flight,
-                    when_full: *when_full,
-                },
-                closed @ Model::Closed { .. } => closed.clone(),
-            };
-            context.load(name, model)
+            context.load(name, context.plan.load.open(schedule))
         }
     }
 }

@@ -8,12 +8,11 @@ use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::expectation::{Expectation, Figure};
-use stampede_model::load::Model;
 use stampede_model::record::RESULTS;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::parse_length;
 use stampede_monitor::machine;
-use stampede_plan::model::Plan;
+use stampede_plan::parts::SearchPlan;
 use stampede_plan::{self, Overrides};
 use stampede_results::capacity::{CapacityReport, Ending, FORMAT, Limit};
 use stampede_results::report::svg;
@@ -30,7 +29,7 @@ use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::{bench, search, text};
 use crate::progress;
 use crate::trial::search_context::{SearchContext, SearchRun};
-use crate::trial::{cases, refusal};
+use crate::trial::refusal;
 
 /// Flags or a plan that `stampede capacity` cannot use.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +100,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
     let record = context.run_record();
     let goal = goal.of(&context);
-    let mut searches: Vec<CapacitySearch> = (0..context.plan.runtimes.len())
+    let mut searches: Vec<CapacitySearch> = (0..context.plan.stack.runtimes.len())
         .map(|index| match &context.refused[index] {
             Some(why) => CapacitySearch::skipped(context.name(index), goal.clone(), why),
             None => CapacitySearch::new(context.name(index), goal.clone()),
@@ -114,7 +113,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let mut run = SearchRun::new(record.clone(), started, progress.as_mut());
     let report = |searches: &[CapacitySearch]| report(&context, &record, &goal, searches);
     let measure = |index: usize, request: &_| {
-        let choice = &context.plan.runtimes[index];
+        let choice = &context.plan.stack.runtimes[index];
         Ok(bench::measure(&context, &mut run, choice, request)?.map(|(point, _)| point))
     };
     search(&mut searches, context.plan.seed, measure, |searches| write(&path, &report(searches)))?;
@@ -160,7 +159,7 @@ impl SearchLimits {
             max_time_s: self.max_time_s,
             trial_s: self.trial_s,
             warm_up_s: plan.begin.warm_up().as_secs_f64(),
-            saturation_concurrency: cases::connections(&plan.loads[0]).min(CROWD),
+            saturation_concurrency: plan.load.max_in_flight.min(CROWD),
             confirm: true,
         }
     }
@@ -215,14 +214,15 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
 pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
     let path = Path::new(what);
     let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
-    // The rate does not matter, because the search sets its own.
-    let (rate, for_) = (text_of("1"), text_of("1s"));
-    let mut flags = Overrides { rate, for_, is_rate_searched: true, ..flags };
-    flags.warm_up = flags.warm_up.or_else(|| text_of(WARM_UP));
+    let warm_up = flags.warm_up.clone().or_else(|| Some(WARM_UP.to_owned()));
+    let flags = Overrides { warm_up, ..flags };
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let read = match is_plan {
-        true => stampede_plan::read(path, &flags),
-        false => stampede_plan::from_flags(&Overrides { runtimes: text_of(what), ..flags }),
+        true => stampede_plan::search(Some(path), &flags),
+        false => {
+            let runtimes = Some(what.to_owned());
+            stampede_plan::search(None, &Overrides { runtimes, ..flags })
+        }
     };
     let plan = read.map_err(|error| refusal::relocate_error(error, &catalogue))?;
     Ok(SearchContext::new(searchable_plan(plan)?, catalogue, machine::facts())?)
@@ -230,11 +230,12 @@ pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
 
 /// Adds the default expectations to a plan. Refuses a plan with several apps or CPU counts, or with
 /// an expectation that a search cannot use.
-pub fn searchable_plan(mut plan: Plan) -> Result<Plan, CapacityError> {
-    if plan.apps.len() > 1 {
-        return Err(CapacityError::SeveralApps { apps: plan.apps.len() });
+pub fn searchable_plan(mut plan: SearchPlan) -> Result<SearchPlan, CapacityError> {
+    let apps = plan.stack.apps.choices.len();
+    if apps > 1 {
+        return Err(CapacityError::SeveralApps { apps });
     }
-    if plan.budget.cpu_counts().len() > 1 {
+    if plan.stack.budget.cpu_counts().len() > 1 {
         return Err(CapacityError::SeveralCpuCounts);
     }
     let unfit = |expected: &&Expectation| !is_of_a_search(expected);
@@ -248,7 +249,6 @@ pub fn searchable_plan(mut plan: Plan) -> Result<Plan, CapacityError> {
     if plan.expect.is_empty() {
         plan.expect = EXPECTED.iter().filter_map(|text| text.parse().ok()).collect();
     }
-    debug_assert!(matches!(plan.loads[0].model, Model::Open { .. }));
     Ok(plan)
 }
 
@@ -256,10 +256,6 @@ pub fn searchable_plan(mut plan: Plan) -> Result<Plan, CapacityError> {
 /// demands throughput.
 pub fn is_of_a_search(expected: &Expectation) -> bool {
     !expected.bound.worse && expected.bound.figure != Figure::Throughput
-}
-
-fn text_of(text: &str) -> Option<String> {
-    Some(text.to_owned())
 }
 
 /// Removes what earlier runs left, and creates the directory of the run.

@@ -20,7 +20,7 @@ use stampede_model::schedule::parse_length;
 use stampede_model::size::parse_size;
 use stampede_model::words;
 use stampede_monitor::machine;
-use stampede_plan::model::{Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::model::{RuntimeChoice, RuntimeSource};
 use stampede_plan::{self, Overrides};
 use stampede_results::store::run_id;
 use stampede_stack::{App, Catalogue, Providers, SearchPaths};
@@ -151,26 +151,26 @@ impl CheckSetup {
             workers: Some("1".to_owned()),
             ..Overrides::default()
         };
-        let mut plan = stampede_plan::stack_from_flags(&overrides)?;
+        let mut stack = stampede_plan::stack_from_flags(&overrides, None)?;
         let facts = machine::facts();
-        budget::fit(&mut plan, &facts)?;
+        budget::fit(&mut stack, &facts)?;
         let catalogue = Catalogue::load(SearchPaths::from_env());
-        let app = refusal::apps(&plan, &catalogue)?.swap_remove(0);
+        let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
         if let Some(notice) = app.notice() {
             print_message(&format!("note: {}", fact::sentence(&notice)));
         }
-        check_memory_modes(&catalogue, &plan)?;
+        check_memory_modes(&catalogue, &stack.runtimes)?;
         let mut env = environment(&args.env)?;
-        let app = with_own_database(app, &plan.runtimes[0], &mut env, args)?;
-        plan.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
-        for choice in &plan.runtimes {
+        let app = with_own_database(app, &stack.runtimes[0], &mut env, args)?;
+        stack.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
+        for choice in &stack.runtimes {
             catalogue.check(choice, &app)?;
         }
-        let directory = plan.apps[0].directory().map(Path::to_path_buf);
-        let placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
+        let directory = stack.apps.choices[0].directory().map(Path::to_path_buf);
+        let placement = comparison::assign_cpus(&stack.budget).placements.swap_remove(0);
         stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
-        let mut choices = plan.runtimes;
+        let mut choices = stack.runtimes;
         let reference = choices.remove(0);
         let credentials = Credentials::read(&args.login, &args.cookies)?;
         let count = (subject.users as usize).max(credentials.users());
@@ -198,8 +198,8 @@ fn environment(asked: &[String]) -> Result<BTreeMap<String, String>, CheckError>
 
 /// Checks that the reference forgets and the checked runtimes do not. Otherwise nothing is
 /// compared.
-fn check_memory_modes(catalogue: &Catalogue, plan: &Plan) -> Result<(), Failure> {
-    for (at, choice) in plan.runtimes.iter().enumerate() {
+fn check_memory_modes(catalogue: &Catalogue, choices: &[RuntimeChoice]) -> Result<(), Failure> {
+    for (at, choice) in choices.iter().enumerate() {
         let RuntimeSource::Catalogue(name) = &choice.source else { continue };
         let directory = catalogue.runtime(name)?;
         let keeps = directory.manifest.mode.keeps_memory();

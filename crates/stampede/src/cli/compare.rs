@@ -77,7 +77,7 @@ fn other_version(
 ) -> Result<Option<VersionCopies>, Failure> {
     let Some(rev) = &args.against else { return Ok(None) };
     // The apps are checked first, so that a mistake in the directory is reported as such.
-    refusal::apps(plan, catalogue)?;
+    refusal::apps(&plan.stack.apps, catalogue)?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
     let asked = AgainstRequest { rev, prepare, is_dry: args.dry_run, keeper: &options };
@@ -118,7 +118,7 @@ fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
         chosen.extend(fill_length(&mut overrides, gaps));
     }
     if gaps.load {
-        let apps = stampede_plan::apps(path, &overrides)?.apps.len();
+        let apps = stampede_plan::apps_of(path, &overrides)?.choices.len();
         overrides.default_loads = Some(WithSteady(apps == 1));
     }
     let read = match path {
@@ -160,8 +160,7 @@ fn suggested(
     flags: &mut Overrides,
     catalogue: &Catalogue,
 ) -> Result<Vec<Notice>, Failure> {
-    let plan = stampede_plan::apps(path, flags)?;
-    let apps = refusal::apps(&plan, catalogue)?;
+    let apps = refusal::apps(&stampede_plan::apps_of(path, flags)?, catalogue)?;
     let suggestion = suggest(catalogue, &apps)?;
     Ok(fill(flags, &suggestion))
 }

@@ -2,13 +2,13 @@
 //! compared.
 
 use stampede_linux::interrupt;
+use stampede_load::client::Client;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::NotTuned;
-use stampede_model::load::{Arrivals, Model, WhenFull};
-use stampede_model::schedule::{MicroRate, Segments};
-use stampede_model::time::Nanos;
+use stampede_model::load::Model;
 use stampede_monitor::machine;
 use stampede_plan::model::{Plan, Scalar};
+use stampede_plan::parts::{SearchLoad, SearchPlan};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use super::Failure;
@@ -22,20 +22,20 @@ use crate::tune::tuning_search::{Objective, TuningSearch};
 /// Tunes `workers` of every runtime that stampede starts. Each result becomes a setting and a
 /// notice of the plan.
 pub fn each_at_its_best(plan: &mut Plan) -> Result<(), Failure> {
-    let first_app_alone = plan.apps.len() > 1;
-    for index in 0..plan.runtimes.len() {
-        if plan.runtimes[index].is_external() || interrupt::is_requested() {
+    let first_app_alone = plan.stack.apps.choices.len() > 1;
+    for index in 0..plan.stack.runtimes.len() {
+        if plan.stack.runtimes[index].is_external() || interrupt::is_requested() {
             continue;
         }
         let notice = match best_workers(plan, index)? {
             BestWorkers::Workers(workers, run) => {
-                let choice = &mut plan.runtimes[index];
+                let choice = &mut plan.stack.runtimes[index];
                 choice.settings.insert("workers".to_owned(), Scalar::Int(workers.into()));
                 let runtime = choice.name.clone();
                 Notice::Tuned { runtime, workers, run, first_app_alone }
             }
             BestWorkers::Nothing(why) => {
-                Notice::NotTuned { runtime: plan.runtimes[index].name.clone(), why }
+                Notice::NotTuned { runtime: plan.stack.runtimes[index].name.clone(), why }
             }
         };
         plan.notices.push(notice);
@@ -57,7 +57,7 @@ fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
         return Ok(BestWorkers::Nothing(NotTuned::Refused { reason: Box::new(why.clone()) }));
     }
     let setting = Setting::read(WORKERS).map_err(|error| Failure::new(&error))?;
-    let (choice, settings) = (&context.plan.runtimes[0], [setting]);
+    let (choice, settings) = (&context.plan.stack.runtimes[0], [setting]);
     let takes = |value| context.check(&variant(choice, &settings, &[value])).is_ok();
     if !settings[0].ends().into_iter().all(takes) {
         return Ok(BestWorkers::Nothing(NotTuned::NoNumber {}));
@@ -84,28 +84,27 @@ fn best_workers(plan: &Plan, index: usize) -> Result<BestWorkers, Failure> {
     })
 }
 
-/// Returns the plan with only this runtime, its first app, and an open load whose rate the search
-/// sets.
-fn search_plan(plan: &Plan, index: usize) -> Result<Plan, CapacityError> {
-    let mut search_plan = plan.clone();
-    search_plan.runtimes = vec![plan.runtimes[index].clone()];
-    search_plan.apps.truncate(1);
-    search_plan.loads.truncate(1);
-    search_plan.notices.clear();
-    search_plan.out = None;
+/// Returns a search on this runtime alone, with the plan's first app and what its first load sends.
+fn search_plan(plan: &Plan, index: usize) -> Result<SearchPlan, CapacityError> {
+    let mut stack = plan.stack.clone();
+    stack.runtimes = vec![plan.stack.runtimes[index].clone()];
+    stack.apps.choices.truncate(1);
+    let load = &plan.loads[0];
+    let max_in_flight = match load.model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { .. } => Client::ALL[0].max_in_flight,
+    };
     // Expectations that compare runs or demand throughput cannot be used to search for a capacity.
-    search_plan.expect.retain(is_of_a_search);
-    let load = &mut search_plan.loads[0];
-    (load.only, load.except, load.expect) = (Vec::new(), Vec::new(), Vec::new());
-    if let Model::Closed { .. } = load.model {
-        load.model = Model::Open {
-            schedule: Segments::constant(MicroRate::ONE, Nanos::SECOND),
-            arrivals: Arrivals::Uniform,
-            max_in_flight: stampede_load::client::Client::ALL[0].max_in_flight,
-            when_full: WhenFull::Queue,
-        };
-    }
-    searchable_plan(search_plan)
+    let expect = plan.expect.iter().filter(|expected| is_of_a_search(expected)).cloned().collect();
+    searchable_plan(SearchPlan {
+        stack,
+        load: SearchLoad::of(load, max_in_flight),
+        begin: plan.begin,
+        expect,
+        seed: plan.seed,
+        out: None,
+        notices: Vec::new(),
+    })
 }
 
 /// Time limit for each runtime in seconds. `time_scale` shortens it.

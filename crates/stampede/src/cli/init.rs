@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use stampede_model::fact;
-use stampede_plan::model::{AppChoice, Plan};
+use stampede_plan::model::AppChoice;
 use stampede_plan::{self, Overrides};
 use stampede_stack::{App, Catalogue, SearchPaths};
 
@@ -28,8 +28,8 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         kind: args.kind.clone(),
         ..Overrides::default()
     };
-    let plan = stampede_plan::apps(None, &overrides)?;
-    let mut apps = refusal::apps(&plan, &catalogue)?;
+    let selection = stampede_plan::apps_of(None, &overrides)?;
+    let mut apps = refusal::apps(&selection, &catalogue)?;
     if apps.len() != 1 {
         return Err(InitError::NotOneApp { apps: apps.len() }.into());
     }
@@ -37,7 +37,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let suggestion = suggest(&catalogue, std::slice::from_ref(&app))?;
     let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
     let cpus = cpus();
-    let text = plan_text(&app, &named(&plan, &out), &suggestion, cpus, &command);
+    let text = plan_text(&app, &named(&selection.choices[0], &out), &suggestion, cpus, &command);
     write(&out, &text)?;
     print(summary_text(&out, &app, &suggestion, &command).as_bytes())
 }
@@ -95,8 +95,8 @@ fn write(out: &Path, text: &str) -> Result<(), InitError> {
 }
 
 /// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.
-fn named(plan: &Plan, out: &Path) -> String {
-    let (directory, kind) = match &plan.apps[0] {
+fn named(app: &AppChoice, out: &Path) -> String {
+    let (directory, kind) = match app {
         AppChoice::Named(name) => return name.clone(),
         AppChoice::Directory(directory) => (directory, None),
         AppChoice::DirectoryAs { directory, kind } => (directory, Some(kind)),

@@ -17,6 +17,7 @@ use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::AT_A_TIME;
 use stampede_plan::model::{LoadChoice, Plan};
+use stampede_plan::parts::{SearchLoad, SearchPlan};
 use stampede_results::store::RunDirectory;
 use stampede_stack::{Catalogue, SearchPaths};
 
@@ -57,7 +58,7 @@ pub fn choose_rates(plan: &mut Plan) -> Result<(), Failure> {
     if plan.loads.iter().all(|load| load.rate_share.is_none()) {
         return Ok(());
     }
-    if plan.apps.len() > 1 {
+    if plan.stack.apps.choices.len() > 1 {
         return Err(PeakError::SeveralApps.into());
     }
     match measured(plan)? {
@@ -116,7 +117,7 @@ const SLOWEST: f64 = 0.5;
 /// Measures the baseline under the plan's first closed load. The trial's directory is deleted.
 fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let context = SearchContext::new(
-        baseline_plan(plan),
+        baseline_search(plan),
         Catalogue::load(SearchPaths::from_env()),
         machine::facts(),
     )?;
@@ -135,11 +136,12 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let out = directory.path().join("peak");
     let directory = RunDirectory::create(Some(&out), &record)?;
     let mut progress = progress::for_stderr();
-    let load = context.plan.loads[0].clone();
-    let length = MEASURED;
+    let (name, length) = (context.plan.load.name.clone(), MEASURED);
+    let concurrency = context.plan.load.max_in_flight;
+    let load = context.load(name, Model::Closed { concurrency, until: Until::For(length) });
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
     let mut run = SearchRun::new(record, directory, progress.as_mut());
-    let trial = context.measure(&mut run, &context.plan.runtimes[0], &load, length)?;
+    let trial = context.measure(&mut run, &context.plan.stack.runtimes[0], &load, length)?;
     let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
     Ok(match (throughput, trial.record.verdict.judged) {
         (Some(throughput_per_second), Validity::Valid | Validity::Suspect) => {
@@ -149,25 +151,27 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     })
 }
 
-/// Returns the plan with only its baseline, and the load that shows its peak.
-fn baseline_plan(plan: &Plan) -> Plan {
-    let mut baseline_plan = plan.clone();
-    baseline_plan.runtimes.retain(|runtime| runtime.name == plan.baseline);
-    baseline_plan.apps.truncate(1);
-    baseline_plan.notices.clear();
-    baseline_plan.expect.clear();
+/// Returns a search on the baseline alone, with what the load sends that shows its peak. That
+/// load's concurrency is its `max_in_flight`.
+fn baseline_search(plan: &Plan) -> SearchPlan {
+    let mut stack = plan.stack.clone();
+    stack.runtimes.retain(|runtime| runtime.name == plan.baseline);
+    stack.apps.choices.truncate(1);
     let is_closed = |load: &&LoadChoice| matches!(load.model, Model::Closed { .. });
-    let closed = plan.loads.iter().find(is_closed);
-    let mut load = closed.unwrap_or(&plan.loads[0]).clone();
+    let load = plan.loads.iter().find(is_closed).unwrap_or(&plan.loads[0]);
     let concurrency = match load.model {
         Model::Closed { concurrency, .. } => concurrency,
         Model::Open { .. } => AT_A_TIME.parse().unwrap_or(1),
     };
-    load.model = Model::Closed { concurrency, until: Until::For(MEASURED) };
-    (load.rate_share, load.only, load.except, load.expect) =
-        (None, Vec::new(), Vec::new(), Vec::new());
-    baseline_plan.loads = vec![load];
-    baseline_plan
+    SearchPlan {
+        stack,
+        load: SearchLoad::of(load, concurrency),
+        begin: plan.begin,
+        expect: Vec::new(),
+        seed: plan.seed,
+        out: None,
+        notices: Vec::new(),
+    }
 }
 
 /// About 128 random bits.

@@ -112,8 +112,8 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
     let settings = read_settings(&args.set)?;
     let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
-    let [choice] = context.plan.runtimes.as_slice() else {
-        return Err(TuneError::SeveralRuntimes { runtimes: context.plan.runtimes.len() }.into());
+    let [choice] = context.plan.stack.runtimes.as_slice() else {
+        return Err(TuneError::SeveralRuntimes { runtimes: context.plan.stack.runtimes.len() }.into());
     };
     if choice.is_external() {
         return Err(TuneError::AlreadyRunning { runtime: choice.name.clone() }.into());
@@ -155,7 +155,7 @@ pub fn tune(
     mut work: TuningSearch,
     mut after: impl FnMut(&TuningRun) -> Result<(), StoreError>,
 ) -> Result<(TuningRun, RunDirectory), StoreError> {
-    let choice = &context.plan.runtimes[0];
+    let choice = &context.plan.stack.runtimes[0];
     let settings = work.settings().to_vec();
     let configured = std::cell::RefCell::new(Vec::new());
     let measure = |at: &[SettingValue], request: &_| {
@@ -195,7 +195,7 @@ fn read_settings(typed: &[String]) -> Result<Vec<Setting>, Failure> {
 
 /// Checks before anything starts that the runtime accepts the values that are tried first.
 fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
-    let choice = &context.plan.runtimes[0];
+    let choice = &context.plan.stack.runtimes[0];
     let first: Vec<SettingValue> = settings.iter().map(Setting::least).collect();
     for (index, setting) in settings.iter().enumerate() {
         for value in setting.ends() {

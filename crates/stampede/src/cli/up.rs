@@ -22,24 +22,24 @@ use crate::trial::{budget, comparison, refusal};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
-    let mut plan = stampede_plan::stack_from_flags(&overrides(&args))?;
+    let mut stack = stampede_plan::stack_from_flags(&overrides(&args), Some(DEFAULT_APP))?;
     let facts = machine::facts();
-    let notices = budget::fit(&mut plan, &facts)?;
+    let notices = budget::fit(&mut stack, &facts)?;
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let [choice] = plan.runtimes.as_slice() else {
-        return Err(UpError::NotOne { runtimes: plan.runtimes.len() }.into());
+    let [choice] = stack.runtimes.as_slice() else {
+        return Err(UpError::NotOne { runtimes: stack.runtimes.len() }.into());
     };
-    let app = refusal::apps(&plan, &catalogue)?.swap_remove(0);
+    let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
     let provider = Providers::new(catalogue);
     let traits = provider.traits(choice, &app)?;
     for notice in app.notice().into_iter().chain(notices).chain(budget::memory_notices(
-        &plan,
+        &stack,
         &facts,
         &[traits],
     )) {
         print_message(&format!("note: {}", fact::sentence(&notice)));
     }
-    let mut placement = comparison::assign_cpus(&plan.budget).placements.swap_remove(0);
+    let mut placement = comparison::assign_cpus(&stack.budget).placements.swap_remove(0);
     placement.port = args.port;
     let request = StackRequest {
         runtime: choice,
@@ -221,5 +221,7 @@ fn as_json(running: &dyn Stack) -> String {
     mask_json(&format!("{value:#}\n"))
 }
 
+/// The app where the user names none: the smallest of the catalogue, which every runtime serves.
+const DEFAULT_APP: &str = "hello";
 /// Pause between two checks for ended processes.
 const LOOK: Duration = Duration::from_millis(100);

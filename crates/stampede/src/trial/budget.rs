@@ -4,7 +4,8 @@ use stampede_keeper::Sharing;
 use stampede_model::fact::Notice;
 use stampede_model::machine::MachineFacts;
 use stampede_model::words;
-use stampede_plan::model::{Budget, BudgetFit, Plan};
+use stampede_plan::model::{Budget, BudgetFit, RuntimeChoice};
+use stampede_plan::parts::StackPlan;
 use stampede_plan::{self, Subject};
 use stampede_stack::RuntimeTraits;
 
@@ -49,13 +50,13 @@ impl OverBudget {
     }
 }
 
-/// Fits a plan's budget into this machine. Returns the notices for the reader.
+/// Fits a stack's budget into this machine. Returns the notices for the reader.
 ///
 /// # Errors
 /// The budget does not fit, and the plan does not say `or_less: true`.
-pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
-    let mut notices = fit_to_machine(plan, facts)?;
-    if let Budget::Shared { cpus, .. } = &mut plan.budget {
+pub fn fit(stack: &mut StackPlan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
+    let mut notices = fit_to_machine(stack, facts)?;
+    if let Budget::Shared { cpus, .. } = &mut stack.budget {
         let machine = facts.cpus_allowed.len().max(1) as u32;
         let (asked, above) = (cpus.len(), cpus.iter().filter(|count| **count > machine).copied());
         let above: Vec<u32> = above.collect();
@@ -66,7 +67,7 @@ pub fn fit(plan: &mut Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal
             notices.push(Notice::CpusLeftOut { asked: above });
         }
     }
-    notices.extend(split_notice(&plan.budget));
+    notices.extend(split_notice(&stack.budget));
     Ok(notices)
 }
 
@@ -86,25 +87,26 @@ fn split_notice(budget: &Budget) -> Option<Notice> {
     Some(Notice::BudgetSplit { cpus })
 }
 
-fn fit_to_machine(plan: &Plan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
+fn fit_to_machine(stack: &StackPlan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
     let machine = facts.cpus_allowed.len().max(1) as u32;
     let mut lacking = Vec::new();
-    for (key, wanted) in wanted(&plan.budget) {
+    for (key, wanted) in wanted(&stack.budget) {
         if wanted > machine {
             let why = OverBudget::Cpus { wanted, machine };
             lacking.push((key, why, format!("{machine} at most, or {OR_LESS}")));
         }
     }
-    let memory = memory(&plan.budget);
+    let memory = memory(&stack.budget);
     if facts.memory_bytes > 0 && memory > facts.memory_bytes {
         let machine = facts.memory_bytes;
         let why = OverBudget::Memory { wanted: memory, machine };
         let has = words::bytes(machine as f64);
         lacking.push(("memory", why, format!("{has} at most, or {OR_LESS}")));
     }
-    match (lacking.first(), plan.fit) {
+    match (lacking.first(), stack.fit) {
         (Some((key, why, expected)), BudgetFit::Exactly) => {
-            Err(Refusal::Plan(stampede_plan::refused(plan, Subject::Budget(key), *why, expected)))
+            let subject = Subject::Budget(key);
+            Err(Refusal::Plan(stampede_plan::refused(stack.written(), subject, *why, expected)))
         }
         _ => {
             let notice = |(_, why, _): (_, OverBudget, _)| why.notice();
@@ -136,13 +138,17 @@ fn memory(budget: &Budget) -> u64 {
 
 /// Returns a notice for each runtime whose workers do not fit into the memory of the stack. Where
 /// the stack has no limit, the machine's memory counts.
-pub fn memory_notices(plan: &Plan, facts: &MachineFacts, traits: &[RuntimeTraits]) -> Vec<Notice> {
-    let (is_machine, memory_bytes) = match memory(&plan.budget) {
+pub fn memory_notices(
+    stack: &StackPlan,
+    facts: &MachineFacts,
+    traits: &[RuntimeTraits],
+) -> Vec<Notice> {
+    let (is_machine, memory_bytes) = match memory(&stack.budget) {
         0 if facts.memory_bytes == 0 => return Vec::new(),
         0 => (true, facts.memory_bytes),
         limit => (false, limit),
     };
-    let one = |(choice, traits): (&stampede_plan::model::RuntimeChoice, &RuntimeTraits)| {
+    let one = |(choice, traits): (&RuntimeChoice, &RuntimeTraits)| {
         let (runtime, workers) = (choice.name.clone(), traits.workers);
         let least_bytes = BASE_BYTES + u64::from(workers) * WORKER_BYTES;
         (least_bytes > memory_bytes).then_some(Notice::Crowded {
@@ -153,7 +159,7 @@ pub fn memory_notices(plan: &Plan, facts: &MachineFacts, traits: &[RuntimeTraits
             is_machine,
         })
     };
-    let of_ours = plan.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_external());
+    let of_ours = stack.runtimes.iter().zip(traits).filter(|(choice, _)| !choice.is_external());
     of_ours.filter_map(one).collect()
 }
 
@@ -164,23 +170,21 @@ const WORKER_BYTES: u64 = 900 << 10;
 
 #[cfg(test)]
 mod tests {
-    use stampede_plan::{Overrides, from_flags};
+    use stampede_plan::{Overrides, stack_from_flags};
     use stampede_stack::HeldBy;
 
     use super::*;
 
-    fn plan(cpus: &str, memory: &str) -> Plan {
+    fn stack(cpus: &str, memory: &str) -> StackPlan {
         let given = |text: &str| Some(text.to_owned());
-        from_flags(&Overrides {
+        let flags = Overrides {
             app: given("hello"),
             runtimes: given("a"),
-            rate: given("1"),
-            for_: given("1s"),
             cpus: given(cpus),
             memory: given(memory),
             ..Overrides::default()
-        })
-        .expect("a plan")
+        };
+        stack_from_flags(&flags, None).expect("a stack")
     }
 
     fn machine() -> MachineFacts {
@@ -193,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_budget_that_fits_causes_no_notice() {
-        assert!(fit(&mut plan("1,2", "4GiB"), &machine()).expect("fits").is_empty());
+        assert!(fit(&mut stack("1,2", "4GiB"), &machine()).expect("fits").is_empty());
     }
 
     #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
     #[test]
     fn a_budget_larger_than_the_machine_is_refused_at_its_place() {
-        let refused = |cpus, memory| match fit(&mut plan(cpus, memory), &machine()) {
+        let refused = |cpus, memory| match fit(&mut stack(cpus, memory), &machine()) {
             Err(Refusal::Plan(error)) => error.render(stampede_plan::RenderStyle::Plain),
             other => panic!("{other:?}"),
         };
@@ -208,9 +212,9 @@ mod tests {
 
     #[test]
     fn or_less_uses_the_whole_machine_and_gives_a_notice() {
-        let mut plan = Plan { fit: BudgetFit::OrLess, ..plan("2,3", "5GiB") };
-        let said = fit(&mut plan, &machine()).expect("taken");
-        assert_eq!(plan.budget.cpu_counts(), [2], "the same is not measured twice");
+        let mut stack = StackPlan { fit: BudgetFit::OrLess, ..stack("2,3", "5GiB") };
+        let said = fit(&mut stack, &machine()).expect("taken");
+        assert_eq!(stack.budget.cpu_counts(), [2], "the same is not measured twice");
         assert_eq!(
             sentences(&said),
             [
@@ -227,7 +231,7 @@ mod tests {
             [RuntimeTraits { held_by: HeldBy::Request, workers, closes: false, custom_build: None }]
         };
         let memory_notices =
-            |memory, workers| memory_notices(&plan("1", memory), &machine(), &traits(workers));
+            |memory, workers| memory_notices(&stack("1", memory), &machine(), &traits(workers));
         assert!(memory_notices("1GiB", 1_000).is_empty());
         assert!(memory_notices("0", 4_000).is_empty());
         assert!(

@@ -8,16 +8,17 @@ use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 use stampede_model::words;
-use stampede_plan::model::{AppChoice, KeepAlive, LoadChoice, Plan};
+use stampede_plan::model::{AppChoice, KeepAlive, LoadChoice, Plan, RequestSpec, RuntimeChoice};
+use stampede_plan::parts::{SearchPlan, StackPlan};
 
 use stampede_stack::{HeldBy, RuntimeTraits};
 
 /// One runtime × app × load, as indices into the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Index in `Plan::runtimes`.
+    /// Index in `StackPlan::runtimes`.
     pub runtime: usize,
-    /// Index in `Plan::apps`.
+    /// Index in the plan's apps.
     pub app: usize,
     /// Index in `Plan::loads`.
     pub load: usize,
@@ -30,16 +31,16 @@ pub struct Case {
 /// Every case of the plan, ordered by app, then load, then runtime, as a reader compares them.
 pub fn cases(plan: &Plan) -> Vec<Case> {
     let mut cases = Vec::new();
-    for app in 0..plan.apps.len() {
+    for app in 0..plan.stack.apps.choices.len() {
         for (load, choice) in plan.loads.iter().enumerate() {
-            let wanted = plan.runtimes.iter().enumerate().filter(|(_, runtime)| {
+            let wanted = plan.stack.runtimes.iter().enumerate().filter(|(_, runtime)| {
                 let name = &runtime.name;
                 (choice.only.is_empty() || choice.only.contains(name))
                     && !choice.except.contains(name)
             });
             for (runtime, _) in wanted {
                 let case = |cpus| Case { runtime, app, load, cpus, refused: None };
-                cases.extend((0..cpu_counts(plan, runtime)).map(case));
+                cases.extend((0..cpu_counts(&plan.stack, runtime)).map(case));
             }
         }
     }
@@ -48,8 +49,8 @@ pub fn cases(plan: &Plan) -> Vec<Case> {
 
 /// The number of CPU counts that a runtime is measured with. An external runtime has its own CPUs:
 /// one case.
-fn cpu_counts(plan: &Plan, runtime: usize) -> usize {
-    if plan.runtimes[runtime].is_external() { 1 } else { plan.budget.cpu_counts().len() }
+fn cpu_counts(stack: &StackPlan, runtime: usize) -> usize {
+    if stack.runtimes[runtime].is_external() { 1 } else { stack.budget.cpu_counts().len() }
 }
 
 /// Settles `keep_alive: auto` for each load, the same for all its runtimes, and refuses cases that
@@ -60,34 +61,65 @@ pub fn settle_keep_alive(
     traits: &[RuntimeTraits],
 ) -> Vec<Notice> {
     let mut notices = Vec::new();
+    let runtimes = &plan.stack.runtimes;
     for (index, load) in plan.loads.iter_mut().enumerate() {
-        let connections = connections(load);
+        let (name, connections) = (load.name.as_str(), connections(load));
+        let of_load = OpenConnections { load: index, name, connections, runtimes, traits };
+        notices.extend(of_load.settle(&mut load.client.keep_alive, cases));
+    }
+    notices
+}
+
+/// As [`settle_keep_alive`], for the one load of a search.
+pub fn settle_keep_alive_of_search(
+    plan: &mut SearchPlan,
+    cases: &mut [Case],
+    traits: &[RuntimeTraits],
+) -> Option<Notice> {
+    let (load, runtimes) = (&mut plan.load, &plan.stack.runtimes);
+    let (name, connections) = (load.name.as_str(), load.max_in_flight);
+    let of_load = OpenConnections { load: 0, name, connections, runtimes, traits };
+    of_load.settle(&mut load.client.keep_alive, cases)
+}
+
+/// The connections that a load may have open at once, and the runtimes that have to hold them.
+struct OpenConnections<'a> {
+    /// The load's number, as in [`Case::load`].
+    load: usize,
+    name: &'a str,
+    connections: u32,
+    runtimes: &'a [RuntimeChoice],
+    traits: &'a [RuntimeTraits],
+}
+
+impl OpenConnections<'_> {
+    fn settle(&self, keep_alive: &mut KeepAlive, cases: &mut [Case]) -> Option<Notice> {
         let unfits: Vec<(usize, Unfit)> = (0..cases.len())
-            .filter(|&case| cases[case].load == index && cases[case].refused.is_none())
+            .filter(|&case| cases[case].load == self.load && cases[case].refused.is_none())
             .filter_map(|case| {
-                Some((case, keep_alive_problem(&traits[cases[case].runtime], connections)?))
+                let traits = &self.traits[cases[case].runtime];
+                Some((case, keep_alive_problem(traits, self.connections)?))
             })
             .collect();
-        let kept = load.client.keep_alive;
-        load.client.keep_alive = match kept {
+        let kept = *keep_alive;
+        *keep_alive = match kept {
             KeepAlive::Auto if unfits.is_empty() => KeepAlive::On,
             KeepAlive::Auto => KeepAlive::Off,
             given => given,
         };
-        let Some(&(first, unfit)) = unfits.first() else { continue };
+        let &(first, unfit) = unfits.first()?;
         match kept {
-            KeepAlive::Auto => notices.push(Notice::KeepAliveOff {
-                load: load.name.clone(),
-                runtime: plan.runtimes[cases[first].runtime].name.clone(),
-                unfit,
-            }),
+            KeepAlive::Auto => {
+                let runtime = self.runtimes[cases[first].runtime].name.clone();
+                return Some(Notice::KeepAliveOff { load: self.name.to_owned(), runtime, unfit });
+            }
             KeepAlive::On => unfits.iter().for_each(|&(case, unfit)| {
                 cases[case].refused = Some(Server::KeepAliveUnfit { unfit }.into());
             }),
             KeepAlive::Off => {}
         }
+        None
     }
-    notices
 }
 
 /// Why kept connections do not suit a runtime; `None`: they do.
@@ -192,8 +224,10 @@ pub fn extend_order(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -
 
 /// The notice about the sites whose recorded URLs are requested from the plan's apps; `None`: there
 /// are none.
-pub fn recorded_sites_notice(plan: &Plan) -> Option<Notice> {
-    let requests = plan.loads.iter().flat_map(|load| &load.requests);
+pub fn recorded_sites_notice<'a>(
+    requests: impl IntoIterator<Item = &'a RequestSpec>,
+) -> Option<Notice> {
+    let requests = requests.into_iter();
     let mut sites: Vec<&str> = requests.filter_map(|request| request.site.as_deref()).collect();
     sites.sort_unstable();
     sites.dedup();

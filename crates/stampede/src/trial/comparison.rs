@@ -76,27 +76,29 @@ impl Comparison {
         seams: Seams,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
-        let lacking = budget::fit(&mut plan, facts)?;
-        let apps = apps(&plan, catalogue)?;
+        let lacking = budget::fit(&mut plan.stack, facts)?;
+        let apps = apps(&plan.stack.apps, catalogue)?;
         let skipped = skip_missing(&mut plan, catalogue, &apps)?;
-        let traits = traits(&plan, seams.provider.as_ref(), catalogue, &apps)?;
+        let traits = traits(&plan.stack, seams.provider.as_ref(), catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
-        refuse_unavailable(&plan, catalogue, &apps, &mut cases);
+        refuse_unavailable(&plan.stack, catalogue, &apps, &mut cases);
         let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
         notices.append(&mut plan.notices);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
-        notices.extend(find_external_runtimes(&plan)?.iter().flat_map(External::notices));
+        notices.extend(find_external_runtimes(&plan.stack)?.iter().flat_map(External::notices));
         notices.extend(skipped);
-        let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
+        let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         notices
             .extend(ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))));
-        notices.extend(cases::recorded_sites_notice(&plan));
+        notices.extend(cases::recorded_sites_notice(
+            plan.loads.iter().flat_map(|load| &load.requests),
+        ));
         notices.extend(cases::scaling_notice(&plan));
         notices.extend(executor::auto_rounds_notice(plan.rounds));
         notices.extend(lacking);
-        let places = assign_cpus(&plan.budget);
+        let places = assign_cpus(&plan.stack.budget);
         notices.extend(budget::sharing_notice(places.split.shared));
-        notices.extend(budget::memory_notices(&plan, facts, &traits));
+        notices.extend(budget::memory_notices(&plan.stack, facts, &traits));
         // Two versions of an app mostly give the same notices.
         let notices = fact::unique(notices);
         let record = run_record(&plan, &apps, &cases, &traits, facts, notices);
@@ -135,7 +137,7 @@ impl Comparison {
     /// The catalogue's runtimes that the plan names, each once, without external ones.
     pub fn catalogue_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for choice in &self.plan.runtimes {
+        for choice in &self.plan.stack.runtimes {
             match &choice.source {
                 RuntimeSource::Catalogue(name) if !names.contains(&name.as_str()) => {
                     names.push(name)
@@ -149,7 +151,7 @@ impl Comparison {
     /// The first app, written as command-line flags.
     pub fn app(&self) -> Vec<String> {
         let directory = |directory: &Path| vec!["--app".to_owned(), directory_text(directory)];
-        match &self.plan.apps[0] {
+        match &self.plan.stack.apps.choices[0] {
             AppChoice::Named(name) => vec!["--app".to_owned(), name.clone()],
             AppChoice::Directory(path) => directory(path),
             AppChoice::DirectoryAs { directory: path, kind } => {
@@ -187,11 +189,11 @@ impl Comparison {
     }
 
     pub(super) fn empty_record(&self, number: u32, round: u32, case: usize) -> TrialRecord {
-        let runtime = &self.plan.runtimes[self.cases[case].runtime];
+        let runtime = &self.plan.stack.runtimes[self.cases[case].runtime];
         TrialRecord {
             started_at: now(),
             budget_cpus: self.places.placements[self.cases[case].cpus].cpus.len() as u32,
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
+            budget_unequal: matches!(self.plan.stack.budget, Budget::ByRole { .. })
                 || runtime.is_external(),
             ..TrialRecord::empty(number, round, case)
         }
@@ -268,13 +270,14 @@ fn run_record(
     notices: Vec<Notice>,
 ) -> RunRecord {
     let (rounds, auto) = executor::first_rounds(plan.rounds);
+    let written = plan.stack.written();
     RunRecord {
         format: FORMAT,
         id: run_id(&jiff::Zoned::now()),
         stampede: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: now(),
-        plan_text: mask_secrets(&plan.text),
-        flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
+        plan_text: mask_secrets(&written.text),
+        flags: written.flags.iter().map(|flag| mask_secrets(flag)).collect(),
         seed: plan.seed,
         rounds,
         auto,
@@ -301,7 +304,7 @@ fn expectations(of_run: &[Expectation], loads: &[LoadChoice]) -> Expectations {
 
 /// The name of the row of the plan's baseline. With two versions of an app it is the older one.
 fn baseline(plan: &Plan, cases: &[Case], traits: &[RuntimeTraits]) -> Option<String> {
-    let is_it = |case: &&Case| plan.runtimes[case.runtime].name == plan.baseline;
+    let is_it = |case: &&Case| plan.stack.runtimes[case.runtime].name == plan.baseline;
     let is_old = |case: &&Case| match &plan.against {
         Some(against) => against.of.contains_key(&case.app),
         None => true,
@@ -313,10 +316,11 @@ fn baseline(plan: &Plan, cases: &[Case], traits: &[RuntimeTraits]) -> Option<Str
 
 /// A row's name: the runtime's name with what tells the row apart.
 fn row_name(plan: &Plan, case: &Case, traits: &[RuntimeTraits]) -> String {
-    let counts = plan.budget.cpu_counts();
-    let mut name = plan.runtimes[case.runtime].name.clone();
+    let counts = plan.stack.budget.cpu_counts();
+    let runtime = &plan.stack.runtimes[case.runtime];
+    let mut name = runtime.name.clone();
     name += traits[case.runtime].mark();
-    if counts.len() > 1 && !plan.runtimes[case.runtime].is_external() {
+    if counts.len() > 1 && !runtime.is_external() {
         name += &format!(" cpus={}", counts[case.cpus]);
     }
     match &plan.against {
@@ -331,7 +335,7 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[RuntimeTraits])
     let app = of.copied().unwrap_or(case.app);
     CaseRecord {
         runtime: row_name(plan, case, traits),
-        app: cases::app_name(&plan.apps[app]),
+        app: cases::app_name(&plan.stack.apps.choices[app]),
         load: load.name.clone(),
         model: LoadModel::from(&load.model),
         load_text: cases::load_words(load),

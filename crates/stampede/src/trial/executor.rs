@@ -159,7 +159,7 @@ impl RunExecutor<'_> {
         let mut record = comparison.empty_record(self.number, round as u32 + 1, index);
         let mut trial_directory = self.directory.trial(&record, &name)?;
         let subject = Subject {
-            runtime: &comparison.plan.runtimes[case.runtime],
+            runtime: &comparison.plan.stack.runtimes[case.runtime],
             app: &comparison.apps[case.app],
             load: &comparison.plan.loads[case.load],
         };

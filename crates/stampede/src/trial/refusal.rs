@@ -7,6 +7,7 @@ use stampede_model::fact::{self, Cause, Notice, Server};
 use stampede_model::record::CaseRecord;
 use stampede_model::words;
 use stampede_plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::parts::{AppSelection, StackPlan, Written};
 use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_stack::external::External;
 use stampede_stack::{
@@ -114,31 +115,33 @@ pub fn relocate_error(error: PlanError, catalogue: &Catalogue) -> PlanError {
     PlanError::Wrong(wrong)
 }
 
-/// Reads the plan's apps.
+/// Reads the selected apps.
 ///
 /// # Errors
 /// An app does not exist, or cannot be served as it is.
-pub fn apps(plan: &Plan, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
-    let app = |choice| {
-        catalogue.app(choice).map_err(|error| match (&error, choice) {
+pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>, Refusal> {
+    let written = &selection.written;
+    let app = |(number, choice): (usize, &AppChoice)| {
+        let subject = Subject::App(number, choice);
+        catalogue.app(choice).map_err(|error| match (&error, choice.directory()) {
             (RuntimeError::UnknownApp { known, .. }, _) => {
-                unknown_name_refusal(plan, Subject::App(choice), known)
+                unknown_name_refusal(written, subject, known)
             }
-            (RuntimeError::NoApp { .. }, _) => match choice.directory() {
-                Some(directory) => no_app_refusal(plan, choice, directory),
-                None => Refusal::Runtime(error),
-            },
+            (RuntimeError::NoApp { .. }, Some(directory)) => {
+                no_app_refusal(written, subject, directory)
+            }
             _ => Refusal::Runtime(error),
         })
     };
-    let apps = plan.apps.iter().map(app).collect::<Result<Vec<App>, Refusal>>()?;
+    let apps = selection.choices.iter().enumerate().map(app);
+    let apps = apps.collect::<Result<Vec<App>, Refusal>>()?;
     apps.iter().for_each(learn_secrets);
     Ok(apps)
 }
 
 /// The refusal of a directory without an app. It names the directory as the plan does, not its
 /// resolved path.
-fn no_app_refusal(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal {
+fn no_app_refusal(written: &Written, subject: Subject<'_>, directory: &Path) -> Refusal {
     let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
         false => (Absence::Directory { directory }, "the directory of a project".to_owned()),
@@ -149,32 +152,32 @@ fn no_app_refusal(plan: &Plan, choice: &AppChoice, directory: &Path) -> Refusal 
             ),
         ),
     };
-    refuse(plan, Subject::App(choice), why, &expected)
+    refuse(written, subject, why, &expected)
 }
 
 /// The traits of every runtime. Each runtime must serve every app, or at least one app where the
 /// plan allows missing runtimes.
 pub(super) fn traits(
-    plan: &Plan,
+    stack: &StackPlan,
     provider: &dyn Provider,
     catalogue: &Catalogue,
     apps: &[App],
 ) -> Result<Vec<RuntimeTraits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
         let checked = apps.iter().map(|app| provider.traits(choice, app));
-        let may_lack = plan.missing == MissingRuntimes::Skip;
+        let may_lack = stack.missing == MissingRuntimes::Skip;
         let counts = |found: &Result<RuntimeTraits, RuntimeError>| {
             !(may_lack && found.as_ref().is_err_and(is_missing_requirement))
         };
         let checked: Result<Vec<RuntimeTraits>, _> = checked.filter(counts).collect();
         let first = checked.map(|traits| traits.first().copied().unwrap_or(RuntimeTraits::UNKNOWN));
-        first.map_err(|error| place_in_plan(plan, catalogue, choice, error))
+        first.map_err(|error| place_in_plan(stack, catalogue, choice, error))
     };
-    plan.runtimes.iter().map(one).collect()
+    stack.runtimes.iter().map(one).collect()
 }
 
-/// Finds the external runtimes of the plan.
-pub(super) fn find_external_runtimes(plan: &Plan) -> Result<Vec<External>, Refusal> {
+/// Finds the external runtimes of the stack.
+pub(super) fn find_external_runtimes(stack: &StackPlan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(_) => None,
         RuntimeSource::External { url, watch } => {
@@ -182,11 +185,11 @@ pub(super) fn find_external_runtimes(plan: &Plan) -> Result<Vec<External>, Refus
             Some(External::find(name, url, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
                 let help = error.help();
-                refuse(plan, subject, error, help)
+                refuse(stack.written(), subject, error, help)
             }))
         }
     };
-    plan.runtimes.iter().filter_map(one).collect()
+    stack.runtimes.iter().filter_map(one).collect()
 }
 
 /// Refuses a plan of which no case can be measured, with the reason of each case.
@@ -199,7 +202,7 @@ pub(super) fn nothing_to_measure(plan: &Plan, cases: &[CaseRecord]) -> Result<()
     reasons.dedup();
     let load = plan.loads.first().map_or("", |load| load.name.as_str());
     let (load, why) = (Subject::Load(load), Absence::Case { reasons });
-    Err(refuse(plan, load, why, "a load that fits at least one runtime"))
+    Err(refuse(plan.stack.written(), load, why, "a load that fits at least one runtime"))
 }
 
 /// Leaves out runtimes and loads that the plan allows to be missing. Returns notices for the
@@ -212,11 +215,37 @@ pub(super) fn skip_missing(
     catalogue: &Catalogue,
     apps: &[App],
 ) -> Result<Vec<Notice>, Refusal> {
-    if plan.missing == MissingRuntimes::Refuse {
+    if plan.stack.missing == MissingRuntimes::Refuse {
+        return Ok(Vec::new());
+    }
+    let mut notices = skip_missing_runtimes(&mut plan.stack, catalogue, apps)?;
+    let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
+    let kept: Vec<String> = plan.stack.runtimes.iter().map(|kept| kept.name.clone()).collect();
+    plan.keep_runtimes(&kept);
+    let gone = before.iter().filter(|name| plan.loads.iter().all(|load| load.name != **name));
+    notices.extend(gone.map(|load| Notice::LoadSkipped { load: load.clone() }));
+    if plan.loads.is_empty() {
+        let load = Subject::Load(before.first().map_or("", String::as_str));
+        let why = Absence::Load { skipped: notices };
+        return Err(refuse(plan.stack.written(), load, why, "a load for an installed runtime"));
+    }
+    Ok(notices)
+}
+
+/// Leaves out runtimes that the plan allows to be missing. Returns notices for the reader.
+///
+/// # Errors
+/// Nothing would be left.
+pub(super) fn skip_missing_runtimes(
+    stack: &mut StackPlan,
+    catalogue: &Catalogue,
+    apps: &[App],
+) -> Result<Vec<Notice>, Refusal> {
+    if stack.missing == MissingRuntimes::Refuse {
         return Ok(Vec::new());
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
-    for choice in &plan.runtimes {
+    for choice in &stack.runtimes {
         let lacks: Option<Vec<MissingRequirement>> =
             apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
         match lacks.and_then(|why| why.into_iter().next()) {
@@ -228,20 +257,12 @@ pub(super) fn skip_missing(
         }
     }
     if kept.is_empty() {
-        let runtime = plan.runtimes.first().map_or("", |choice| &choice.name);
+        let runtime = stack.runtimes.first().map_or("", |choice| &choice.name);
         let todo = "name at least one runtime that is installed (see `stampede runtimes`)";
         let why = Absence::Runtime { skipped: notices };
-        return Err(refuse(plan, Subject::Runtime(runtime), why, Help::todo(todo)));
+        return Err(refuse(stack.written(), Subject::Runtime(runtime), why, Help::todo(todo)));
     }
-    let before: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
-    plan.keep_runtimes(&kept);
-    let gone = before.iter().filter(|name| plan.loads.iter().all(|load| load.name != **name));
-    notices.extend(gone.map(|load| Notice::LoadSkipped { load: load.clone() }));
-    if plan.loads.is_empty() {
-        let load = Subject::Load(before.first().map_or("", String::as_str));
-        let why = Absence::Load { skipped: notices };
-        return Err(refuse(plan, load, why, "a load for an installed runtime"));
-    }
+    stack.keep_runtimes(&kept);
     Ok(notices)
 }
 
@@ -252,17 +273,17 @@ fn lines(notices: &[Notice]) -> String {
 /// Refuses the cases whose runtime cannot serve their app, with the reason, where the plan allows
 /// missing ones. The runtime's other apps are measured.
 pub(super) fn refuse_unavailable(
-    plan: &Plan,
+    stack: &StackPlan,
     catalogue: &Catalogue,
     apps: &[App],
     cases: &mut [Case],
 ) {
-    if plan.missing == MissingRuntimes::Refuse {
+    if stack.missing == MissingRuntimes::Refuse {
         return;
     }
     let lacks =
         |choice| apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
-    let all: Vec<Vec<Option<MissingRequirement>>> = plan.runtimes.iter().map(lacks).collect();
+    let all: Vec<Vec<Option<MissingRequirement>>> = stack.runtimes.iter().map(lacks).collect();
     for case in cases {
         let why = all[case.runtime][case.app].clone();
         case.refused =
@@ -303,49 +324,50 @@ fn is_missing_requirement(error: &RuntimeError) -> bool {
 /// Gives an error about a runtime its place in the plan, if the error is about something that the
 /// plan says. Returns any other error unchanged.
 fn place_in_plan(
-    plan: &Plan,
+    stack: &StackPlan,
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     error: RuntimeError,
 ) -> Refusal {
+    let written = stack.written();
     let runtime = Subject::Runtime(&choice.name);
     let setting = |name| Subject::Setting { runtime: &choice.name, name };
     match &error {
-        RuntimeError::UnknownRuntime { known, .. } => unknown_name_refusal(plan, runtime, known),
+        RuntimeError::UnknownRuntime { known, .. } => unknown_name_refusal(written, runtime, known),
         RuntimeError::UnknownSetting { setting: of, known, .. } => {
             match runtimes_with_setting(catalogue, choice, of) {
-                others if others.is_empty() => unknown_name_refusal(plan, setting(of), known),
+                others if others.is_empty() => unknown_name_refusal(written, setting(of), known),
                 others => {
                     let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
                     let expected = format!("{}{others}", words::list(&known));
                     let subject = Subject::Setting { runtime: &choice.name, name: &of.clone() };
-                    refuse(plan, subject, error, &expected)
+                    refuse(written, subject, error, &expected)
                 }
             }
         }
         RuntimeError::BadSetting { setting: of, value, allowed, .. } => {
-            let own = per_runtime_setting_help(plan, catalogue, choice, of);
+            let own = per_runtime_setting_help(stack, catalogue, choice, of);
             let help = own.unwrap_or_else(|| {
                 (allowed.clone() + &runtimes_with_setting(catalogue, choice, of)).into()
             });
             let (of, value, allowed) = (of.clone(), value.clone(), allowed.clone());
             let subject = Subject::Setting { runtime: &choice.name, name: &of };
-            with_nearest(refuse(plan, subject, error, help), &value, &allowed)
+            with_nearest(refuse(written, subject, error, help), &value, &allowed)
         }
         RuntimeError::NamedProgram { program, given_by } => match given_by {
             ProgramSource::Setting(name) => {
-                missing_program_refusal(plan, setting(name), name, program)
+                missing_program_refusal(written, setting(name), name, program)
             }
             ProgramSource::Variable(_) => Refusal::Runtime(error),
         },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
-            let kind_flag = match plan.apps.iter().any(|app| app.directory().is_some()) {
+            let kind_flag = match stack.apps.choices.iter().any(|app| app.directory().is_some()) {
                 true => "; `--kind`, or `app: {path: …, kind: …}`, sets the kind of your own app",
                 false => "",
             };
             let expected = format!("an app of kind {runs}, or a runtime for `{kind}`{kind_flag}");
-            refuse(plan, runtime, error, &expected)
+            refuse(written, runtime, error, &expected)
         }
         RuntimeError::NotEntered { kind, .. } => {
             let adapter = match *kind {
@@ -353,12 +375,12 @@ fn place_in_plan(
                 _ => "",
             };
             let expected = format!("a runtime that boots the app for each request{adapter}");
-            refuse(plan, runtime, error, &expected)
+            refuse(written, runtime, error, &expected)
         }
         RuntimeError::AppLacks { packages, .. } => {
             let todo =
                 format!("run `composer require {packages}` in the app, or use another runtime");
-            refuse(plan, runtime, error, Help::Do(todo))
+            refuse(written, runtime, error, Help::Do(todo))
         }
         _ => Refusal::Runtime(error),
     }
@@ -385,7 +407,7 @@ fn runtimes_with_setting(catalogue: &Catalogue, choice: &RuntimeChoice, setting:
 }
 
 fn missing_program_refusal(
-    plan: &Plan,
+    written: &Written,
     subject: Subject<'_>,
     name: &str,
     program: &Path,
@@ -394,14 +416,14 @@ fn missing_program_refusal(
     let why = if is_there { Absence::Program { file } } else { Absence::File { file } };
     let expected =
         format!("the full path of `{name}`, or one relative to this plan: `./bin/{name}`");
-    refuse(plan, subject, why, &expected)
+    refuse(written, subject, why, &expected)
 }
 
 /// What to write in place of a plan-wide setting that `choice` does not have: the same setting in
 /// the maps of the runtimes that have it. `None`: `choice` has the setting, the plan gives it to
 /// `choice` alone, or no runtime of the plan has it.
 fn per_runtime_setting_help(
-    plan: &Plan,
+    stack: &StackPlan,
     catalogue: &Catalogue,
     choice: &RuntimeChoice,
     setting: &str,
@@ -412,11 +434,11 @@ fn per_runtime_setting_help(
         }
         RuntimeSource::External { .. } => false,
     };
-    if has_it(&choice) || !stampede_plan::is_set_for_all(plan, &choice.name, setting) {
+    if has_it(&choice) || !stampede_plan::is_set_for_all(stack.written(), &choice.name, setting) {
         return None;
     }
     let value = choice.settings.get(setting)?;
-    let mut names: Vec<&str> = plan.runtimes.iter().filter(has_it).map(base_name).collect();
+    let mut names: Vec<&str> = stack.runtimes.iter().filter(has_it).map(base_name).collect();
     names.dedup();
     let example = format!("`- {}: {{{setting}: {value}}}`", names.first()?);
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -444,15 +466,15 @@ fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
 }
 
 fn refuse(
-    plan: &Plan,
+    written: &Written,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,
     help: impl Into<Help>,
 ) -> Refusal {
-    Refusal::Plan(stampede_plan::refused(plan, subject, why, help))
+    Refusal::Plan(stampede_plan::refused(written, subject, why, help))
 }
 
-fn unknown_name_refusal(plan: &Plan, subject: Subject<'_>, known: &[String]) -> Refusal {
+fn unknown_name_refusal(written: &Written, subject: Subject<'_>, known: &[String]) -> Refusal {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Refusal::Plan(stampede_plan::unknown(plan, subject, &known))
+    Refusal::Plan(stampede_plan::unknown(written, subject, &known))
 }

@@ -15,7 +15,8 @@ use stampede_model::record::{
     CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
 };
 use stampede_model::time::Nanos;
-use stampede_plan::model::{Budget, LoadChoice, Plan, RuntimeChoice};
+use stampede_plan::model::{Budget, LoadChoice, RuntimeChoice};
+use stampede_plan::parts::{SearchPlan, StackPlan};
 use stampede_results::store::{RunDirectory, RunState, StoreError, StoredRun, StoredTrial, run_id};
 use stampede_results::summary::model::CaseSummary;
 use stampede_results::summary::{RunData, summarize};
@@ -26,11 +27,11 @@ use super::comparison::{CpuPlacements, assign_cpus};
 use super::refusal::{self, Refusal};
 use super::{Subject, TrialContext, budget, sent, trial};
 
-/// A plan of one app and one load that can run on this machine. Every name is known, nothing is
+/// A search on one app that can run on this machine. Every name is known, nothing is
 /// started.
 pub struct SearchContext {
     /// The plan with its settled values: memory, CPUs, `keep_alive`.
-    pub plan: Plan,
+    pub plan: SearchPlan,
     /// For each runtime of the plan, why it is not measured; `None`: it is measured.
     pub refused: Vec<Option<Fact<Reason>>>,
     provider: Providers,
@@ -54,37 +55,36 @@ impl SearchContext {
     /// # Errors
     /// As [`super::comparison::Comparison::new`].
     pub fn new(
-        mut plan: Plan,
+        mut plan: SearchPlan,
         catalogue: Catalogue,
         facts: MachineFacts,
     ) -> Result<SearchContext, Refusal> {
-        plan.loads.truncate(1);
-        plan.apps.truncate(1);
+        plan.stack.apps.choices.truncate(1);
         let mut notices = std::mem::take(&mut plan.notices);
-        notices.extend(budget::fit(&mut plan, &facts)?);
+        notices.extend(budget::fit(&mut plan.stack, &facts)?);
         let provider = Providers::new(catalogue);
         let catalogue = provider.catalogue();
-        let apps = refusal::apps(&plan, catalogue)?;
-        notices.extend(refusal::skip_missing(&mut plan, catalogue, &apps)?);
-        let traits = refusal::traits(&plan, &provider, catalogue, &apps)?;
-        let mut cases: Vec<Case> = (0..plan.runtimes.len())
+        let apps = refusal::apps(&plan.stack.apps, catalogue)?;
+        notices.extend(refusal::skip_missing_runtimes(&mut plan.stack, catalogue, &apps)?);
+        let traits = refusal::traits(&plan.stack, &provider, catalogue, &apps)?;
+        let mut cases: Vec<Case> = (0..plan.stack.runtimes.len())
             .map(|runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None })
             .collect();
-        refusal::refuse_unavailable(&plan, catalogue, &apps, &mut cases);
-        notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
+        refusal::refuse_unavailable(&plan.stack, catalogue, &apps, &mut cases);
+        notices.extend(cases::settle_keep_alive_of_search(&mut plan, &mut cases, &traits));
         notices.extend(
-            refusal::find_external_runtimes(&plan)?
+            refusal::find_external_runtimes(&plan.stack)?
                 .iter()
                 .flat_map(stampede_stack::external::External::notices),
         );
         let app = apps.into_iter().next().expect("a plan has an app");
         notices.extend(app.notice());
-        let ours = plan.runtimes.iter().filter(|choice| !choice.is_external());
+        let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         notices.extend(ours.flat_map(|choice| env_notices(&app, choice)));
-        notices.extend(cases::recorded_sites_notice(&plan));
-        let places = assign_cpus(&plan.budget);
+        notices.extend(cases::recorded_sites_notice(&plan.load.requests));
+        let places = assign_cpus(&plan.stack.budget);
         notices.extend(budget::sharing_notice(places.split.shared));
-        notices.extend(budget::memory_notices(&plan, &facts, &traits));
+        notices.extend(budget::memory_notices(&plan.stack, &facts, &traits));
         plan.notices = fact::unique(notices);
         let refused = cases.into_iter().map(|case| case.refused).collect();
         Ok(SearchContext { plan, refused, provider, app, traits, places, facts })
@@ -92,7 +92,7 @@ impl SearchContext {
 
     /// The app's name in tables.
     pub fn app_name(&self) -> String {
-        cases::app_name(&self.plan.apps[0])
+        cases::app_name(&self.plan.stack.apps.choices[0])
     }
 
     /// The number of CPUs of the stack.
@@ -107,7 +107,7 @@ impl SearchContext {
 
     /// The runtime's name in tables.
     pub fn name(&self, runtime: usize) -> String {
-        self.plan.runtimes[runtime].name.clone() + self.traits[runtime].mark()
+        self.plan.stack.runtimes[runtime].name.clone() + self.traits[runtime].mark()
     }
 
     /// Checks that the runtime takes the settings of `choice`, for this app.
@@ -115,21 +115,22 @@ impl SearchContext {
     /// # Errors
     /// [`Refusal::Plan`], [`Refusal::Runtime`].
     pub fn check(&self, choice: &RuntimeChoice) -> Result<(), Refusal> {
-        let plan = Plan { runtimes: vec![choice.clone()], ..self.plan.clone() };
+        let stack = StackPlan { runtimes: vec![choice.clone()], ..self.plan.stack.clone() };
         let (provider, apps) = (&self.provider, std::slice::from_ref(&self.app));
-        refusal::traits(&plan, provider, provider.catalogue(), apps).map(|_| ())
+        refusal::traits(&stack, provider, provider.catalogue(), apps).map(|_| ())
     }
 
     /// The content of `run.json` before the first trial.
     pub fn run_record(&self) -> RunRecord {
         let plan = &self.plan;
+        let written = plan.stack.written();
         RunRecord {
             format: FORMAT,
             id: run_id(&jiff::Zoned::now()),
             stampede: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: now(),
-            plan_text: mask_secrets(&plan.text),
-            flags: plan.flags.iter().map(|flag| mask_secrets(flag)).collect(),
+            plan_text: mask_secrets(&written.text),
+            flags: written.flags.iter().map(|flag| mask_secrets(flag)).collect(),
             seed: plan.seed,
             rounds: 1,
             auto: None,
@@ -157,9 +158,9 @@ impl SearchContext {
         }
     }
 
-    /// The plan's load with another model.
+    /// The load of a trial.
     pub fn load(&self, name: String, model: Model) -> LoadChoice {
-        LoadChoice { name, model, ..self.plan.loads[0].clone() }
+        self.plan.load.with(name, model)
     }
 
     /// Measures one trial in the run's directory, on a runtime that is started for it and ends with
@@ -247,7 +248,7 @@ impl SearchContext {
         TrialRecord {
             started_at: now(),
             budget_cpus: self.budget_cpus(),
-            budget_unequal: matches!(self.plan.budget, Budget::ByRole { .. })
+            budget_unequal: matches!(self.plan.stack.budget, Budget::ByRole { .. })
                 || choice.is_external(),
             ..TrialRecord::empty(number, round, case)
         }
