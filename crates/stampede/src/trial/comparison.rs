@@ -28,7 +28,7 @@ use super::{TrialContext, budget, executor, sent};
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {
     pub(super) plan: Plan,
-    seams: Seams,
+    pub(super) seams: Seams,
     pub(super) apps: Vec<App>,
     pub(super) cases: Vec<Case>,
     pub(super) places: CpuPlacements,
@@ -43,12 +43,18 @@ pub struct Seams {
     pub provider: Box<dyn Provider>,
     /// Sends the loads.
     pub generator: Box<dyn Generator>,
+    /// Whether threads of this process send. It is then pinned to the CPUs of the load.
+    pub sends_here: bool,
 }
 
 impl Seams {
     /// Processes of this machine and servers that already run; threads of this process.
     pub fn real(catalogue: Catalogue) -> Seams {
-        Seams { provider: Box::new(Providers::new(catalogue)), generator: Box::new(InProcess) }
+        Seams {
+            provider: Box::new(Providers::new(catalogue)),
+            generator: Box::new(InProcess),
+            sends_here: true,
+        }
     }
 }
 

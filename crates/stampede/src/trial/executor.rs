@@ -61,7 +61,9 @@ impl Comparison {
         for notice in &self.record.notices {
             listener.event(&Event::Notice(&notice.to_string()));
         }
-        if let Err(error) = stampede_keeper::place_self(&self.places.split.load) {
+        if self.seams.sends_here
+            && let Err(error) = stampede_keeper::place_self(&self.places.split.load)
+        {
             listener.event(&Event::Notice(&chain(&error)));
         }
         let mut executor = RunExecutor {

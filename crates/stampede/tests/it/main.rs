@@ -53,6 +53,7 @@ mod runtime_docs;
 mod runtime_messages;
 mod runtime_real;
 mod runtime_settings;
+mod seams;
 mod serve;
 mod store;
 mod summary;

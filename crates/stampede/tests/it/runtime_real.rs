@@ -210,7 +210,6 @@ fn workers(count: i64) -> [(&'static str, Scalar); 1] {
 }
 
 #[test]
-#[ignore = "long: 10 s"]
 fn all_runtimes_serve_the_same_and_have_the_requested_settings() {
     let catalogue = catalogue();
     let mut shown: Vec<ObservedRuntime> = Vec::new();

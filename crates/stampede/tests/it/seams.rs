@@ -1,0 +1,226 @@
+//! A provider and a generator of this test take the place of the real ones in a whole comparison:
+//! no process, no socket, no clock. Every provider and every generator must pass the acceptance
+//! below.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use stampede::trial::comparison::{Comparison, Seams};
+use stampede_load::{Generator, Listener, Load, LoadError, LoadResult};
+use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::event::{Event, EventListener};
+use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::load::Address;
+use stampede_model::process_group::ProcessGroup;
+use stampede_model::record::{ObservedState, RuntimeRecord};
+use stampede_model::stop::Stop;
+use stampede_model::time::Nanos;
+use stampede_monitor::machine;
+use stampede_plan::Overrides;
+use stampede_plan::model::{RequestSpec, RuntimeChoice};
+use stampede_results::store::{self, RunDirectory};
+use stampede_results::summary::model::{self, Standing};
+use stampede_results::summary::{RunData, summarize};
+use stampede_stats::Times;
+use stampede_stack::{
+    Answer, App, Catalogue, Endpoint, PageRequest, PageResult, Provider, RuntimeError,
+    RuntimeTraits, SearchPaths, Site, Stack, StackLoss, StackRequest, StackSpec,
+};
+
+/// Starts stacks that exist only in this test. Each has a port that says which runtime it is.
+struct StubProvider;
+
+struct StubStack {
+    name: String,
+    page: PageRequest,
+}
+
+impl Provider for StubProvider {
+    fn starts(&self, _runtime: &RuntimeChoice) -> bool {
+        true
+    }
+
+    fn traits(&self, _runtime: &RuntimeChoice, _app: &App) -> Result<RuntimeTraits, RuntimeError> {
+        Ok(RuntimeTraits::UNKNOWN)
+    }
+
+    fn resolve(&self, request: &StackRequest<'_>) -> Result<StackSpec, RuntimeError> {
+        Ok(StackSpec::of(request))
+    }
+
+    fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {
+        Ok(Box::new(StubStack { name: spec.runtime.name.clone(), page: spec.page.clone() }))
+    }
+}
+
+/// Ports of the stacks: the slower one, and all others.
+const SLOWER: u16 = 2;
+const OTHERS: u16 = 1;
+
+impl Stack for StubStack {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let port = if self.name == "slower" { SLOWER } else { OTHERS };
+        let address = Address::Tcp(SocketAddr::from(([127, 0, 0, 1], port)));
+        Endpoint { address, host: None, base: String::new() }
+    }
+
+    fn record(&self) -> RuntimeRecord {
+        RuntimeRecord { title: self.name.clone(), ..RuntimeRecord::default() }
+    }
+
+    fn isolation(&self) -> IsolationRecord {
+        IsolationRecord::default()
+    }
+
+    fn group(&self) -> ProcessGroup {
+        ProcessGroup { roles: Vec::new() }
+    }
+
+    fn page(&self) -> PageRequest {
+        self.page.clone()
+    }
+
+    fn page_result(&self) -> Option<&PageResult> {
+        None
+    }
+
+    fn verify(&self, _requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
+        Ok(ObservedState { answer: "fine".to_owned(), ..ObservedState::default() })
+    }
+
+    fn comparable_answer(&self) -> Result<String, RuntimeError> {
+        Ok("fine".to_owned())
+    }
+
+    fn gone(&self) -> Option<StackLoss> {
+        None
+    }
+
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    fn is_started(&self) -> bool {
+        true
+    }
+}
+
+impl Site for StubStack {
+    fn request_path(
+        &self,
+        _path: &str,
+        _headers: &[(String, String)],
+        _within: Duration,
+    ) -> Result<Answer, ureq::Error> {
+        Ok(Answer { status: 200, headers: Vec::new(), body: "fine".to_owned() })
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Sends nothing. Its answers take 10 ms, and 5 % longer from the slower stack; both vary by 1 %
+/// from trial to trial.
+struct StubGenerator {
+    random: Mutex<fastrand::Rng>,
+    slower_by: f64,
+}
+
+const ANSWERS: u64 = 1000;
+const ANSWER_NS: f64 = 10e6;
+
+impl Generator for StubGenerator {
+    fn run(
+        &self,
+        load: &Load,
+        _stop: &Stop,
+        _listener: &mut dyn Listener,
+    ) -> Result<LoadResult, LoadError> {
+        let is_slower = matches!(&load.address, Address::Tcp(address) if address.port() == SLOWER);
+        let noise = self.random.lock().expect("no panic").f64() * 0.02 - 0.01;
+        let factor = (1.0 + noise) * if is_slower { 1.0 + self.slower_by } else { 1.0 };
+        let answer = (ANSWER_NS * factor) as u64;
+        let mut times = TimeSet {
+            response_time: Times::new(),
+            service_time: Times::new(),
+            connection_wait: Times::new(),
+            schedule_lag: Times::new(),
+        };
+        (0..ANSWERS).for_each(|_| times.service_time.record(answer));
+        let lasted = Nanos(answer * ANSWERS);
+        Ok(LoadResult {
+            counts: Counts {
+                planned: ANSWERS,
+                started: ANSWERS,
+                ok: ANSWERS,
+                ..Counts::default()
+            },
+            service_time_all: times.service_time.clone(),
+            times,
+            scheduled: lasted,
+            lasted,
+            ok_inside: ANSWERS,
+            in_flight_integral: u128::from(lasted.0),
+            in_flight_max: 1,
+            ..LoadResult::empty()
+        })
+    }
+}
+
+struct Quiet;
+
+impl EventListener for Quiet {
+    fn event(&mut self, _event: &Event<'_>) {}
+}
+
+/// Compares `one` with `same`, and with `slower`. Returns how each stands beside `one`.
+fn standings(slower_by: f64) -> BTreeMap<String, Standing> {
+    let flags = Overrides {
+        app: Some("hello".to_owned()),
+        runtimes: Some("one,same,slower".to_owned()),
+        concurrency: Some("1".to_owned()),
+        for_: Some("10s".to_owned()),
+        rounds: Some("9".to_owned()),
+        warm_up: Some("0s".to_owned()),
+        ..Overrides::default()
+    };
+    let plan = stampede_plan::from_flags(&flags).expect("a plan");
+    let catalogue = Catalogue::load(SearchPaths::default());
+    let random = Mutex::new(fastrand::Rng::with_seed(7));
+    let seams = Seams {
+        provider: Box::new(StubProvider),
+        generator: Box::new(StubGenerator { random, slower_by }),
+        sends_here: false,
+    };
+    let comparison = Comparison::with(plan, &catalogue, seams, &machine::facts()).expect("fits");
+    let place = tempfile::tempdir().expect("a directory");
+    let path = place.path().join("run");
+    let mut directory = RunDirectory::create(Some(&path), comparison.record()).expect("a run");
+    comparison.run(&mut directory, &mut Quiet).expect("written");
+    let stored = store::read_run(&path).expect("a run");
+    let summary = summarize(&RunData::read(&stored).expect("its data"));
+    let group = &summary.groups[0];
+    let standing = |one: &model::Comparison| {
+        (one.runtime.clone(), one.standing(group.primary))
+    };
+    group.comparisons.iter().map(standing).collect()
+}
+
+#[test]
+fn one_stack_under_two_names_is_no_difference_and_five_per_cent_are_found() {
+    let found = standings(0.05);
+    assert_eq!(found["slower"], Standing::Worse, "{found:?}");
+    assert!(
+        [Standing::Equivalent, Standing::Inconclusive].contains(&found["same"]),
+        "{found:?}"
+    );
+    let none = standings(0.0);
+    assert_ne!(none["slower"], Standing::Worse, "{none:?}");
+}
