@@ -9,11 +9,9 @@ use std::time::{Duration, Instant};
 
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    Answer, App, Caches, Mode, PageRequest, Placement, Provider as _, Providers, Readiness,
-    RuntimeError, Stack, StackRequest, WATCHED, WatchMode, client_config, plain_agent, read_answer,
+    Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _, Providers,
+    Readiness, RuntimeError, SingleClient, Stack, StackRequest, WATCHED, WatchMode,
 };
-use ureq::Agent;
-use ureq::http::Request;
 
 use super::headers;
 use super::model::{CheckRequest, Step};
@@ -87,14 +85,14 @@ pub trait PassRunner {
 pub struct HarnessSession {
     running: Box<dyn Stack>,
     users: Vec<User>,
-    client: Agent,
+    client: SingleClient,
     sent: u64,
     /// Version of its PHP, such as `8.2.36`; `None` if unknown.
     php: Option<String>,
 }
 
 /// The client's error when a request gets no answer. It is shared, because results are cloned.
-pub type NoAnswer = Arc<ureq::Error>;
+pub type NoAnswer = Arc<ClientError>;
 
 /// The result of a request.
 #[derive(Clone, Debug)]
@@ -182,7 +180,7 @@ impl Harness {
         let running = self.provider.start(&self.provider.resolve(&request)?)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
-        let client = plain_agent(client_config(self.timeout));
+        let client = SingleClient::new(running.endpoint().address, self.timeout);
         let php = running.record().versions.values().find_map(|text| php_version(text));
         Ok(HarnessSession { running, users, client, sent: 0, php })
     }
@@ -297,18 +295,11 @@ impl HarnessSession {
         &self,
         number: u64,
         check_request: &CheckRequest,
-    ) -> Result<Answer, ureq::Error> {
-        let mut request = Request::builder()
-            .method(check_request.method.as_str())
-            .uri(format!("{}{}", self.running.endpoint().url(), check_request.target))
-            .header("Host", "localhost")
-            .header("Connection", "close")
-            .header(NUMBER_HEADER, number.to_string());
-        for (name, value) in &check_request.headers {
-            request = request.header(name, value);
-        }
-        let body = check_request.body.as_bytes().to_vec();
-        let mut answer = read_answer(self.client.run(request.body(body)?)?)?;
+    ) -> Result<Answer, ClientError> {
+        let CheckRequest { method, target, headers, body } = check_request;
+        let own = (NUMBER_HEADER.to_owned(), number.to_string());
+        let headers: Vec<_> = std::iter::once(own).chain(headers.iter().cloned()).collect();
+        let mut answer = self.client.send(method, target, &headers, body.as_bytes())?;
         // An app may show PHP's version, which is no memory of the worker.
         if let Some(version) = &self.php {
             answer.body = without_version(&answer.body, version);

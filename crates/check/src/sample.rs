@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use stampede_php::CodeScan;
+use stampede_stack::ClientError;
 
 use super::harness::NoAnswer;
 use super::kinds::FindingKind;
@@ -59,7 +60,7 @@ pub fn checked(runtime: &str) -> RuntimeResult {
 
 /// Returns the client's error when a worker ends during its request.
 pub fn reset() -> NoAnswer {
-    NoAnswer::from(ureq::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
+    NoAnswer::from(ClientError::Io(std::io::ErrorKind::ConnectionReset.into()))
 }
 
 /// Returns a finding of a different answer.

@@ -6,6 +6,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use http::Uri;
+use http::uri::InvalidUri;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use stampede_load::protocol::fastcgi::{self, Script};
@@ -15,8 +17,6 @@ use stampede_load::traffic::{Request, TrafficError};
 use stampede_mask::mask_secrets;
 use stampede_model::address::ChosenAddress;
 use stampede_model::load::{Address, Habits};
-use ureq::http::Uri;
-use ureq::http::uri::InvalidUri;
 
 use crate::addresses::{self, AddressChoice, is_here};
 use crate::model::{Client, KeepAlive};

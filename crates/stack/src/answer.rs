@@ -1,20 +1,16 @@
 //! Reads an app's answer, masks its changing parts, and compares it with the correct answer.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use stampede_mask::mask_foreign;
-use ureq::http::Response;
-use ureq::{Agent, Body};
 
 use super::app::App;
 use super::app_manifest::Mask;
 use super::error::RuntimeError;
-use super::plain::agent;
 
 /// One HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +40,6 @@ const PHP_VERSION: &str = "{{ php_version }}";
 const MASKED: &str = "*";
 /// The most differing lines that are shown; more would hide the message.
 const DIFF_LINES_MAX: usize = 8;
-/// The largest body in bytes: a larger answer is not an app's page.
-const BODY_BYTES_MAX: u64 = 64 << 20;
 
 impl Masks {
     /// Reads the patterns of `file`.
@@ -219,62 +213,6 @@ pub fn diff(expected: &str, seen: &str) -> String {
         let _ = write!(text, "\n  … {more} more");
     }
     text
-}
-
-/// A client for single requests, never used for load. It sends the same headers as the load, since
-/// the app may show them in its answer.
-pub fn client(timeout: Duration) -> Agent {
-    agent(client_config(timeout))
-}
-
-/// The configuration of a client for single requests.
-pub fn client_config(timeout: Duration) -> ureq::config::Config {
-    Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .user_agent("")
-        .accept_encoding("")
-        .proxy(None)
-        .timeout_global(Some(timeout))
-        .build()
-}
-
-/// Sends one GET request. The connection closes after the answer, for runtimes whose workers are
-/// held by connections.
-pub fn get(client: &Agent, url: &str) -> Result<Answer, ureq::Error> {
-    get_with(client, url, &[])
-}
-
-/// Sends one GET request with the given headers, as a load would send them.
-pub fn get_with(
-    client: &Agent,
-    url: &str,
-    headers: &[(String, String)],
-) -> Result<Answer, ureq::Error> {
-    let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
-    let mut request = client.get(url).header("Connection", "close");
-    for (name, value) in [("Host", "localhost"), ("Accept", "*/*")] {
-        if !has(name) {
-            request = request.header(name, value);
-        }
-    }
-    for (name, value) in headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("Connection"))
-    {
-        request = request.header(name, value);
-    }
-    read(request.call()?)
-}
-
-/// Reads an answer with its whole body.
-pub fn read(mut answer: Response<Body>) -> Result<Answer, ureq::Error> {
-    let headers = answer.headers().iter().map(|(name, value)| {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        (name.as_str().to_ascii_lowercase(), value)
-    });
-    let headers = headers.collect();
-    let bytes = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec()?;
-    let body = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Answer { status: answer.status().as_u16(), headers, body })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use url::Url;
 use super::answer::Answer;
 use super::app::App;
 use super::app_manifest::Expect;
+use super::client::ClientError;
 
 /// A place to which single requests are sent, one at a time: a runtime that stampede started, or an
 /// external one.
@@ -30,7 +31,7 @@ pub trait Site {
         path: &str,
         headers: &[(String, String)],
         within: Duration,
-    ) -> Result<Answer, ureq::Error>;
+    ) -> Result<Answer, ClientError>;
 
     /// The site's own value of `Host`, then other names of the same site.
     fn hosts(&self) -> Vec<String>;
@@ -133,7 +134,7 @@ pub fn request_page(
     page: &PageRequest,
     default_path: &str,
     within: Duration,
-) -> Result<PageResult, ureq::Error> {
+) -> Result<PageResult, ClientError> {
     let path = page.path.as_deref().unwrap_or(default_path);
     let mut page_result = PageResult {
         path: path.to_owned(),
@@ -224,8 +225,8 @@ mod tests {
             _: &str,
             _: &[(String, String)],
             _: Duration,
-        ) -> Result<Answer, ureq::Error> {
-            Err(ureq::Error::ConnectionFailed)
+        ) -> Result<Answer, ClientError> {
+            Err(ClientError::TimedOut)
         }
 
         fn hosts(&self) -> Vec<String> {

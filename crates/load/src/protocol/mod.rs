@@ -11,7 +11,7 @@ use stampede_model::time::Nanos;
 
 use crate::check::Failed;
 use crate::traffic::Request;
-pub use fields::{Quirk, plain_head};
+pub use fields::Quirk;
 
 /// The driver's number of a request. It means nothing to the protocol, which returns it with the
 /// answer.

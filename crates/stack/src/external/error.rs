@@ -8,6 +8,8 @@ use serde::Serialize;
 use stampede_plan::Help;
 use stampede_plan::target::TargetError;
 
+use crate::ClientError;
+
 /// Why an external runtime cannot be measured. Each variant is about one key of the plan.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,7 +85,7 @@ pub enum ExternalError {
     NoAnswer(
         #[serde(skip)]
         #[source]
-        ureq::Error,
+        ClientError,
     ),
     /// The app's answer is wrong.
     #[error("the page: {wrong}")]

@@ -6,7 +6,6 @@
 //! watch → Watched: a cgroup, or processes ─▶ the monitor
 //! ```
 
-mod ask;
 mod error;
 mod group;
 mod stack;
@@ -31,8 +30,8 @@ use stampede_plan::model::{RequestSpec, Watch};
 use stampede_plan::target::Target;
 
 use crate::{
-    Accepts, Answer, AnswerContext, App, PageRequest, PageResult, Pages, Site, get_with,
-    holds_port, request_page, sha256,
+    Accepts, Answer, AnswerContext, App, ClientError, PageRequest, PageResult, Pages, SingleClient,
+    Site, client, holds_port, request_page, sha256,
 };
 use watch::WatchedProcesses;
 
@@ -61,7 +60,7 @@ impl External {
     pub fn find(name: &str, url: &str, watch: Option<&Watch>) -> Result<External, ExternalError> {
         let mut target = Target::parse(url)?;
         let taken = target.choose(|_| true);
-        ask::connect(&target.address, CONNECTS_WITHIN)
+        client::connect(&target.address, CONNECTS_WITHIN)
             .map_err(|source| unreachable_error(&target, source))?;
         let watched = watch.map(WatchedProcesses::find).transpose()?;
         Ok(External {
@@ -243,13 +242,12 @@ impl Site for External {
         path: &str,
         headers: &[(String, String)],
         within: Duration,
-    ) -> Result<Answer, ureq::Error> {
-        // The host of this URL does not matter: the client always connects to the target's address.
-        let url = format!("http://localhost{}{path}", self.base());
+    ) -> Result<Answer, ClientError> {
+        let path = format!("{}{path}", self.base());
         let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
         let headers: Vec<_> = own.into_iter().chain(headers.iter().cloned()).collect();
-        get_with(&ask::client(&self.target.address, within), &url, &headers)
+        SingleClient::new(self.target.address.clone(), within).get(&path, &headers)
     }
 
     fn hosts(&self) -> Vec<String> {

@@ -10,6 +10,7 @@ use stampede_plan::model::{RequestSpec, RuntimeChoice, RuntimeSource};
 use super::External;
 use crate::answer::Answer;
 use crate::app::App;
+use crate::client::ClientError;
 use crate::error::RuntimeError;
 use crate::page::{PageRequest, PageResult, Site};
 use crate::provider::{Endpoint, Provider, Stack, StackLoss, StackRequest};
@@ -119,7 +120,7 @@ impl Site for ExternalStack {
         path: &str,
         headers: &[(String, String)],
         within: Duration,
-    ) -> Result<Answer, ureq::Error> {
+    ) -> Result<Answer, ClientError> {
         self.external.request_path(path, headers, within)
     }
 

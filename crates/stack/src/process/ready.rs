@@ -14,6 +14,7 @@ use stampede_model::time::Nanos;
 
 use super::materialise::PreparedStack;
 use super::stack::ProcessStack;
+use crate::client::ClientError;
 use crate::error::RuntimeError;
 use crate::page::{PageResult, request_page};
 use crate::provider::{Logs as _, Stack as _};
@@ -157,8 +158,8 @@ impl ProcessStack {
                     // log.
                     std::thread::sleep(RETRY_WRONG);
                 }
-                Err(ureq::Error::ConnectionFailed | ureq::Error::Io(_)) => {}
-                Err(ureq::Error::Timeout(_)) => {
+                Err(ClientError::Io(_)) => {}
+                Err(ClientError::TimedOut) => {
                     (last, is_taken) = ("no answer".to_owned(), true);
                     ask_within = ask_within.saturating_mul(2).min(within);
                 }
@@ -174,7 +175,7 @@ impl ProcessStack {
     }
 
     /// Asks for the page and follows its redirects.
-    fn request_page(&self, within: Duration) -> Result<PageResult, ureq::Error> {
+    fn request_page(&self, within: Duration) -> Result<PageResult, ClientError> {
         let ready = &self.stack.runtime.manifest.ready.path;
         request_page(self, &self.stack.app, &self.stack.page, ready, within)
     }

@@ -20,7 +20,8 @@ use super::materialise::{PreparedStack, StackSetup};
 use super::php_errors::PhpErrors;
 use super::port::{self, HOST};
 use super::verify;
-use crate::answer::{Answer, client, get_with};
+use crate::answer::Answer;
+use crate::client::{ClientError, SingleClient};
 use crate::database::{CountError, ErrorContext, QueryCounter};
 use crate::error::RuntimeError;
 use crate::evidence::FpmStatusPage;
@@ -210,7 +211,7 @@ impl ProcessStack {
     ///
     /// # Errors
     /// The client's error.
-    pub fn ask(&self, within: Duration) -> Result<Answer, ureq::Error> {
+    pub fn ask(&self, within: Duration) -> Result<Answer, ClientError> {
         self.request_path(&self.page_path(), &self.stack.page.headers, within)
     }
 
@@ -440,8 +441,8 @@ impl Site for ProcessStack {
         path: &str,
         headers: &[(String, String)],
         within: Duration,
-    ) -> Result<Answer, ureq::Error> {
-        get_with(&client(within), &format!("{}{path}", self.url()), headers)
+    ) -> Result<Answer, ClientError> {
+        SingleClient::new(Address::Tcp(self.addr()), within).get(path, headers)
     }
 
     fn hosts(&self) -> Vec<String> {

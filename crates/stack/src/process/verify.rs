@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use stampede_mask::mask_foreign;
 use stampede_model::fact::{Fact, Observation};
+use stampede_model::load::Address;
 use stampede_model::record::{ObservedState, OpcacheState};
 use stampede_model::redirect::is_redirect;
 use stampede_plan::model::RequestSpec;
-use ureq::Agent;
 
 use super::port;
 use super::stack::ProcessStack;
-use crate::answer::{Answer, client, get, missing_version_text, sha256};
+use crate::answer::{Answer, missing_version_text, sha256};
+use crate::client::SingleClient;
 use crate::error::RuntimeError;
 use crate::fastcgi;
 use crate::page::{Accepts, Site};
@@ -77,7 +78,7 @@ struct ProbeAnswer {
 /// # Errors
 /// The answer is wrong, or does not come.
 pub(super) fn comparable_answer(running: &ProcessStack) -> Result<String, RuntimeError> {
-    let client = ProbeClient { running, client: client(ASK_WITHIN) };
+    let client = ProbeClient::new(running);
     let shown = AnswerContext::of(running).shown(&client.page()?);
     Ok(running.without_secrets(shown))
 }
@@ -103,7 +104,7 @@ pub(super) fn verify(
     requests: &[&RequestSpec],
 ) -> Result<ObservedState, RuntimeError> {
     let app = &running.stack.app;
-    let client = ProbeClient { running, client: client(ASK_WITHIN) };
+    let client = ProbeClient::new(running);
     let context = AnswerContext::of(running);
     let begun = Instant::now();
     let answer = client.page()?;
@@ -182,10 +183,15 @@ struct SlowRequests {
 
 struct ProbeClient<'a> {
     running: &'a ProcessStack,
-    client: Agent,
+    client: SingleClient,
 }
 
-impl ProbeClient<'_> {
+impl<'a> ProbeClient<'a> {
+    fn new(running: &'a ProcessStack) -> ProbeClient<'a> {
+        let client = SingleClient::new(Address::Tcp(running.addr()), ASK_WITHIN);
+        ProbeClient { running, client }
+    }
+
     fn fail(&self, problem: Unverified) -> RuntimeError {
         RuntimeError::Unverified { runtime: self.running.name().into(), problem }
     }
@@ -218,9 +224,9 @@ impl ProbeClient<'_> {
 
     fn probe(&self, query: &str) -> Result<ProbeAnswer, RuntimeError> {
         self.running.check_interrupt()?;
-        let url = format!("{}/{}?{query}", self.running.url(), self.running.stack.probe);
-        let answer =
-            get(&self.client, &url).map_err(|error| self.silent(VerifyRequest::Probe, &error))?;
+        let path = format!("/{}?{query}", self.running.stack.probe);
+        let answer = self.client.get(&path, &[]);
+        let answer = answer.map_err(|error| self.silent(VerifyRequest::Probe, &error))?;
         serde_json::from_str(&answer.body).map_err(|error| {
             let body: String = mask_foreign(&answer.body).chars().take(200).collect();
             self.fail(Unverified::Unreadable {

@@ -25,7 +25,7 @@ use stampede_results::summary::model::{self, Standing};
 use stampede_results::summary::{RunData, summarize};
 use stampede_stats::Times;
 use stampede_stack::{
-    Answer, App, Catalogue, Endpoint, PageRequest, PageResult, Provider, RuntimeError,
+    Answer, App, Catalogue, ClientError, Endpoint, PageRequest, PageResult, Provider, RuntimeError,
     RuntimeTraits, SearchPaths, Site, Stack, StackLoss, StackRequest, StackSpec,
 };
 
@@ -117,7 +117,7 @@ impl Site for StubStack {
         _path: &str,
         _headers: &[(String, String)],
         _within: Duration,
-    ) -> Result<Answer, ureq::Error> {
+    ) -> Result<Answer, ClientError> {
         Ok(Answer { status: 200, headers: Vec::new(), body: "fine".to_owned() })
     }
 

@@ -56,7 +56,22 @@ pub(crate) enum ConnectionHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadFraming;
 
+/// No answer to a request of ours may have this status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BadStatus;
+
 impl Head {
+    /// Whether another head follows: the status is 1xx (RFC 9110 section 15.2).
+    pub(super) fn is_interim(&self) -> Result<bool, BadStatus> {
+        match self.status {
+            // We never ask for an upgrade, so no server may switch protocols.
+            101 => Err(BadStatus),
+            100..=199 => Ok(true),
+            200.. => Ok(false),
+            _ => Err(BadStatus),
+        }
+    }
+
     /// How the body is delimited, by the rules of RFC 9112 section 6.3 in their order.
     pub(super) fn body(&self, shape: AnswerShape) -> Result<Body, BadFraming> {
         if shape == AnswerShape::NoBody || matches!(self.status, 204 | 304) {

@@ -14,6 +14,7 @@ mod head;
 mod tests;
 #[cfg(test)]
 mod torn;
+mod whole;
 
 use stampede_model::load::{ConnectionHabit, Habits};
 use stampede_model::time::Nanos;
@@ -26,6 +27,7 @@ use crate::traffic::{AnswerShape, Request};
 use body::Body;
 use head::Head;
 pub(crate) use head::{ConnectionHeader, elements};
+pub use whole::{AnswerReader, WholeAnswer, WholeError};
 
 /// One connection that speaks HTTP/1.x.
 #[derive(Debug)]
@@ -139,15 +141,13 @@ impl Http1 {
 
     /// Decides what follows a complete head. Returns the end of the answer if it ends here.
     fn after_head(&mut self, head: &Head) -> Option<AnswerEnd> {
-        match head.status {
-            // We never ask for an upgrade, so no server may switch protocols.
-            101 => return Some(AnswerEnd::Malformed),
-            100..=199 => {
+        match head.is_interim() {
+            Err(_) => return Some(AnswerEnd::Malformed),
+            Ok(true) => {
                 self.interim += 1;
                 return (self.interim > INTERIM_MAX).then_some(AnswerEnd::Malformed);
             }
-            200.. => {}
-            _ => return Some(AnswerEnd::Malformed),
+            Ok(false) => {}
         }
         let Ok(body) = head.body(self.shape) else {
             return Some(AnswerEnd::Malformed);
