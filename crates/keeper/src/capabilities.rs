@@ -1,9 +1,10 @@
 //! Finds out what this machine allows, by trying it. The command `doctor` shows the result.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use stampede_linux::mounts::Mounts;
+use stampede_linux::run::TimedCommand;
 use stampede_model::time::Nanos;
 
 use super::cgroup::{self, Freezer};
@@ -60,6 +61,9 @@ pub enum PidNamespace {
     No,
 }
 
+/// The deadline of a try; it takes milliseconds.
+const TRIED_WITHIN: Duration = Duration::from_secs(10);
+
 /// Controllers that a stack uses.
 const USED: [&str; 3] = ["cpuset", "memory", "cpuacct"];
 
@@ -96,13 +100,8 @@ pub(super) fn main() -> ! {
 }
 
 fn try_namespace(program: &Path) -> PidNamespace {
-    let tried = Command::new(program)
-        .arg(ROLE)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match tried.is_ok_and(|status| status.success()) {
+    let tried = TimedCommand::new(program, TRIED_WITHIN).args([ROLE]).keep(0).run();
+    match tried.is_ok() {
         true if rustix::process::geteuid().is_root() => PidNamespace::Root,
         true => PidNamespace::User,
         false => PidNamespace::No,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 use serde_saphyr::Spanned;
 use stampede_keeper::spec::ProcessSpec;
 use stampede_linux::interrupt;
+use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_plan::model::RuntimeChoice;
@@ -58,8 +59,6 @@ const ASKED_WITHIN: Duration = Duration::from_secs(10);
 const UP_WITHIN: Duration = Duration::from_secs(60);
 /// The pause between two checks whether the database is up. Each check starts a process.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
-/// The pause between two checks whether the counting program has ended.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// The content of `database-<name>.yaml`: what is added to a runtime.
 #[derive(Clone, Debug, Deserialize)]
@@ -400,11 +399,7 @@ impl DatabaseContext<'_> {
 pub enum CountError {
     /// The counting program cannot be run.
     #[error(transparent)]
-    NotRun(
-        #[serde(skip)]
-        #[from]
-        io::Error,
-    ),
+    NotRun(#[serde(skip)] io::Error),
     /// The counting program does not end in time.
     #[error("it does not answer within {} s", within.as_secs())]
     Silent {
@@ -445,30 +440,19 @@ impl QueryCounter {
     /// # Errors
     /// The program cannot be run, does not end in time, or prints no number.
     pub fn queries(&self) -> Result<u64, CountError> {
-        let mut child = Command::new(&self.program)
-            .args(&self.args)
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let begun = Instant::now();
-        while child.try_wait()?.is_none() {
-            if begun.elapsed() > ASKED_WITHIN {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(CountError::Silent { within: ASKED_WITHIN });
-            }
-            std::thread::sleep(LOOK);
-        }
-        let output = child.wait_with_output()?;
+        let command = TimedCommand::new(&self.program, ASKED_WITHIN).args(&self.args).env_clear();
+        let (status, output) = match command.run() {
+            Ok(output) => (ExitStatus::default(), output),
+            Err(RunError::Failed { status, output, .. }) => (status, output),
+            Err(RunError::TimedOut { within, .. }) => return Err(CountError::Silent { within }),
+            Err(RunError::NotStarted { source, .. }) => return Err(CountError::NotRun(source)),
+        };
         let text = String::from_utf8_lossy(&output.stdout);
-        match (output.status.success(), sum_of_last_words(&text)) {
+        match (status.success(), sum_of_last_words(&text)) {
             (true, Some(queries)) => Ok(queries),
             _ => {
                 let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
-                let (status, words) = (output.status, mask_foreign(all.trim()));
-                Err(CountError::NoNumber { status, words })
+                Err(CountError::NoNumber { status, words: mask_foreign(all.trim()) })
             }
         }
     }

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
+use stampede_linux::run::{RunError, TimedCommand};
 use stampede_model::record::CustomBuild;
 
 use super::catalogue::RuntimeDirectory;
@@ -405,25 +404,11 @@ fn library_version(autoload: &Path, package: &str) -> Option<String> {
 
 /// The first line with text that a program prints, given `input` on standard input.
 fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
-    let mut child = Command::new(path)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .ok()?;
-    // A write error means that the program has ended. Standard input is closed here.
-    let _ = child.stdin.take()?.write_all(input.as_bytes());
-    let begun = Instant::now();
-    while child.try_wait().ok()?.is_none() {
-        if begun.elapsed() > VERSION_WITHIN {
-            child.kill().ok()?;
-            child.wait().ok()?;
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let output = child.wait_with_output().ok()?;
+    let command = TimedCommand::new(path, VERSION_WITHIN).args(args).input(input.as_bytes());
+    let output = match command.run() {
+        Ok(output) | Err(RunError::Failed { output, .. }) => output,
+        Err(RunError::NotStarted { .. } | RunError::TimedOut { .. }) => return None,
+    };
     // nginx prints its version to standard error.
     let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let text = String::from_utf8_lossy(&text).into_owned();

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitStatus;
+use std::time::Duration;
 
+use stampede_linux::run::{ProgramOutput, RunError, TimedCommand};
 use stampede_model::fact::external::External;
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_plan::model::Watch;
@@ -145,18 +146,14 @@ fn unit_state(name: &str, scope: &[&str]) -> Result<Properties, ExternalError> {
         args.extend(["-p", property]);
     }
     args.extend(["--", name]);
-    let output = match run_program("systemctl", &args) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(ExternalError::NoProgram { programs: "`systemctl`", what: "a unit" });
+    match run_program("systemctl", &args)? {
+        Said::Nothing => Err(ExternalError::NoProgram { programs: "`systemctl`", what: "a unit" }),
+        Said::Refusal(said) => {
+            let thing = Watch::Unit(name.to_owned()).to_string();
+            Err(ExternalError::Unknown { thing, said })
         }
-        Err(source) => return Err(ExternalError::Asking { program: "systemctl", source }),
-        Ok(output) => output,
-    };
-    if !output.status.success() {
-        let thing = Watch::Unit(name.to_owned()).to_string();
-        return Err(ExternalError::Unknown { thing, said: last_error_line("systemctl", &output) });
+        Said::Text(text) => Ok(Properties(text)),
     }
-    Ok(Properties(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// The output format of `inspect`. Docker and Podman share the names of these fields.
@@ -168,16 +165,14 @@ fn of_container(name: &str) -> Result<WatchedProcesses, ExternalError> {
     let thing = || watch.to_string();
     let mut answers = Vec::new();
     for program in ["docker", "podman"] {
-        let output = match run_program(program, &args) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(source) => return Err(ExternalError::Asking { program, source }),
-            Ok(output) => output,
+        let text = match run_program(program, &args)? {
+            Said::Nothing => continue,
+            Said::Refusal(said) => {
+                answers.push(said);
+                continue;
+            }
+            Said::Text(text) => text,
         };
-        if !output.status.success() {
-            answers.push(last_error_line(program, &output));
-            continue;
-        }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let fields: Vec<&str> = text.split_whitespace().collect();
         return match fields[..] {
             ["true", pid, id] => {
@@ -252,34 +247,38 @@ fn is_init(pid: u32) -> bool {
     pids.len() > 1 && pids.last() == Some(&"1")
 }
 
-/// The last line that a program printed on standard error, for a message.
-fn last_error_line(program: &str, output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let line = line.map_or_else(|| output.status.to_string(), str::to_owned);
-    format!("`{program}` says `{line}`")
+/// The answer of a program that was asked.
+enum Said {
+    /// It is not installed.
+    Nothing,
+    /// It failed; its last line on standard error, for a message.
+    Refusal(String),
+    /// What it printed.
+    Text(String),
 }
 
-/// Runs a program and returns its output. A program that takes too long is killed.
-fn run_program(program: &str, args: &[&str]) -> io::Result<Output> {
-    let mut child = Command::new(program)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let begun = Instant::now();
-    // The output of these commands is far smaller than a pipe's buffer, so it can be read at the
-    // end.
-    while child.try_wait()?.is_none() {
-        if begun.elapsed() > ANSWERS_WITHIN {
-            child.kill()?;
-            child.wait()?;
-            return Err(io::ErrorKind::TimedOut.into());
+/// Runs a program for its answer.
+fn run_program(program: &'static str, args: &[&str]) -> Result<Said, ExternalError> {
+    match TimedCommand::new(program, ANSWERS_WITHIN).args(args).run() {
+        Ok(output) => Ok(Said::Text(String::from_utf8_lossy(&output.stdout).into_owned())),
+        Err(RunError::Failed { status, output, .. }) => {
+            Ok(Said::Refusal(last_error_line(program, status, &output)))
         }
-        std::thread::sleep(Duration::from_millis(5));
+        Err(RunError::NotStarted { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(Said::Nothing)
+        }
+        Err(RunError::NotStarted { source, .. }) => Err(ExternalError::Asking { program, source }),
+        Err(RunError::TimedOut { .. }) => {
+            Err(ExternalError::Asking { program, source: io::ErrorKind::TimedOut.into() })
+        }
     }
-    child.wait_with_output()
+}
+
+fn last_error_line(program: &str, status: ExitStatus, output: &ProgramOutput) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let line = line.map_or_else(|| status.to_string(), str::to_owned);
+    format!("`{program}` says `{line}`")
 }
 
 /// The timeout of `docker inspect` and `systemctl show`, which take milliseconds.
@@ -287,6 +286,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::time::Instant;
+
     use super::*;
 
     #[test]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use stampede_linux::interrupt;
+use stampede_linux::run::TimedCommand;
 use stampede_stack::{
     self, Catalogue, RuntimeDirectory, RuntimeListing, RuntimeState, SearchPaths,
 };
@@ -257,13 +258,14 @@ fn wait_for_script(child: Child) -> io::Result<Output> {
     output
 }
 
+/// The deadline of `sudo -V`, which takes milliseconds.
+const SUDO_WITHIN: Duration = Duration::from_secs(10);
+
 /// Short enough for a person's patience, and no load on a machine that installs packages.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 fn has_sudo() -> bool {
-    let mut sudo = Command::new("sudo");
-    let status = sudo.arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
+    TimedCommand::new("sudo", SUDO_WITHIN).args(["-V"]).keep(0).run().is_ok()
 }
 
 /// Writes the script to a file. A pipe would not do, because the script runs itself again as root.

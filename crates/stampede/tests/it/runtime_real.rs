@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use stampede_keeper::KeeperOptions;
 use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec};
+use stampede_linux::run::{RunError, TimedCommand};
 use stampede_model::fact::Mismatch;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::observed::{ObservedRuntime, compare_observed};
@@ -433,19 +434,27 @@ fn an_ordinary_user_can_do_the_same() {
     for path in [directory.path(), &program, &keeper] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("mode");
     }
-    let output = Command::new(&program)
+    let run = TimedCommand::new(&program, NOBODY_WITHIN)
         .args(["all_runtimes_serve", "under_the_keeper", "--nocapture", "--test-threads", "1"])
         .env("TEST_KEEPER_PROGRAM", &keeper)
-        .current_dir("/")
         .env("HOME", "/nonexistent")
-        .uid(65534)
-        .gid(65534)
-        .output()
-        .expect("runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}");
-    eprintln!("as an ordinary user:\n{text}");
+        .dir(Path::new("/"))
+        .user(NOBODY, NOBODY)
+        .run();
+    let output = match run {
+        Ok(output) => output,
+        Err(RunError::Failed { output, status, .. }) => {
+            panic!("{status}: {}", String::from_utf8_lossy(&output.stderr))
+        }
+        Err(error) => panic!("{error:?}"),
+    };
+    eprintln!("as an ordinary user:\n{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// The user that owns nothing, and its group.
+const NOBODY: u32 = 65_534;
+/// The deadline of all runtimes as that user; each takes some seconds.
+const NOBODY_WITHIN: Duration = Duration::from_secs(1_800);
 
 /// Tests the probe on a runtime that keeps state: two requests in one process.
 #[test]
