@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use rustix::process::Pid;
 use rustix::thread::CpuSet;
+use stampede_linux::cpu_list;
+use stampede_linux::proc::Proc;
 
 use super::error::KeeperError;
 
@@ -50,10 +52,9 @@ pub fn place_self(cpus: &[usize]) -> Result<(), KeeperError> {
     let set = cpu_set(cpus);
     rustix::thread::sched_setaffinity(None, &set)
         .map_err(|error| KeeperError::Affinity(error.into()))?;
-    for entry in fs::read_dir("/proc/self/task").map_err(KeeperError::Affinity)?.flatten() {
-        let thread = entry.file_name().to_str().and_then(|name| name.parse().ok());
+    for thread in Proc::default().own_threads().map_err(KeeperError::Affinity)? {
         // A thread may end during this walk.
-        if let Some(thread) = thread.and_then(Pid::from_raw) {
+        if let Some(thread) = i32::try_from(thread).ok().and_then(Pid::from_raw) {
             let _ = rustix::thread::sched_setaffinity(Some(thread), &set);
         }
     }
@@ -89,7 +90,8 @@ fn cores(allowed: &[usize], directory: &Path) -> Vec<Vec<usize>> {
             continue;
         }
         let path = directory.join(format!("cpu{cpu}/topology/thread_siblings_list"));
-        let siblings = fs::read_to_string(path).map(|text| parse_list(&text)).unwrap_or_default();
+        let siblings =
+            fs::read_to_string(path).map(|text| cpu_list::parse(&text)).unwrap_or_default();
         let mut core: Vec<usize> =
             siblings.into_iter().filter(|one| allowed.contains(one)).collect();
         if !core.contains(&cpu) {
@@ -127,23 +129,6 @@ fn split(allowed: &[usize], cores: &[Vec<usize>], wanted: u32) -> CpuSplit {
         (true, true) => (allowed.to_vec(), Sharing::Cpus),
     };
     CpuSplit { stack: stack.into_iter().collect(), load, shared }
-}
-
-/// Parses the kernel's notation `0-2,5`. A part that is not a number is left out.
-pub(super) fn parse_list(text: &str) -> Vec<usize> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse::<usize>()) {
-            cpus.extend(first..=last.min(CpuSet::MAX_CPU));
-        }
-    }
-    cpus
-}
-
-/// Writes `0,1,2,5`, which the kernel reads as it reads ranges.
-pub(super) fn format_list(cpus: &[usize]) -> String {
-    cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -210,12 +195,6 @@ mod tests {
         assert_eq!(cores(&[1, 3, 7], directory.path()), [vec![1], vec![3, 7]]);
     }
 
-    #[test]
-    fn lists_are_read_as_the_kernel_writes_them() {
-        assert_eq!(parse_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(parse_list("\n"), Vec::<usize>::new());
-    }
-
     proptest! {
         #[test]
         fn every_split_is_inside_the_allowed_cpus(count in 1_usize..64, threads in 1_usize..3, wanted in 0_u32..70) {
@@ -229,12 +208,6 @@ mod tests {
             if wanted > 0 {
                 prop_assert_eq!(split.stack.len(), (wanted as usize).min(count));
             }
-        }
-
-        #[test]
-        fn lists_survive_a_round_trip(cpus in proptest::collection::btree_set(0_usize..1024, 1..40)) {
-            let cpus: Vec<usize> = cpus.into_iter().collect();
-            prop_assert_eq!(parse_list(&format_list(&cpus)), cpus);
         }
     }
 }

@@ -212,7 +212,7 @@ impl Journal {
     pub(super) fn remove_orphaned_drafts(&self) {
         self.remove_drafts(|draft| {
             let writer = draft.rsplit('.').next().and_then(|pid| pid.parse().ok());
-            writer.is_none_or(|pid| process::stat(pid).is_none_or(|stat| stat.is_dead()))
+            writer.is_none_or(|pid| !process::is_alive(pid))
         });
     }
 

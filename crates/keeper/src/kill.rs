@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use stampede_linux::cgroup;
 use stampede_linux::process::{self, Identity};
 
 use crate::MARKER;
@@ -112,13 +113,8 @@ fn freeze(directory: &Path) -> PathBuf {
 
 /// Returns the processes of a cgroup and of the groups below it, without zombies.
 pub(super) fn members(directory: &Path) -> Vec<u32> {
-    let mut found: Vec<u32> = fs::read_to_string(directory.join("cgroup.procs"))
-        .unwrap_or_default()
-        .lines()
-        // 0 stands for a process outside our PID namespace, which is not ours to kill.
-        .filter_map(|line| line.parse().ok().filter(|&pid| pid != 0))
-        .filter(|&pid| process::stat(pid).is_some_and(|stat| !stat.is_dead()))
-        .collect();
+    let mut found = cgroup::pids(directory).unwrap_or_default();
+    found.retain(|&pid| process::is_alive(pid));
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             found.extend(members(&entry.path()));

@@ -1,9 +1,12 @@
-//! What stampede asks of Linux: processes, programs with a deadline, cgroup hierarchies, signals, and
+//! What stampede asks of Linux: what `/proc` and cgroups show, programs with a deadline, signals, and
 //! names that nobody can guess.
 
+pub mod cgroup;
 pub mod clock;
+pub mod cpu_list;
 pub mod fresh;
 pub mod interrupt;
 pub mod mounts;
+pub mod proc;
 pub mod process;
 pub mod run;

@@ -1,8 +1,9 @@
 //! Finds the mounted cgroup hierarchies, and the group of a process in each.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use crate::proc::Proc;
 
 /// A version of the cgroup interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,8 @@ const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
 impl Mounts {
     /// Reads the hierarchies of this process.
     pub fn read() -> Mounts {
-        let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        Mounts::parse(&mountinfo, &own)
+        let proc = Proc::default();
+        Mounts::parse(&proc.text("self/mountinfo"), &proc.text("self/cgroup"))
     }
 
     /// Parses the hierarchies of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is that
@@ -85,6 +85,60 @@ impl Mounts {
         mounts
     }
 }
+
+/// The mount points of all hierarchies, whatever we use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountPoints {
+    /// Mount point of the v2 tree; `None` if it is not mounted.
+    pub v2: Option<String>,
+    /// v1 controllers with their mount points. Named hierarchies (`name=systemd`) are left out,
+    /// because they control nothing.
+    pub v1: BTreeMap<String, String>,
+}
+
+impl MountPoints {
+    /// Parses `/proc/mounts` (fstab(5)).
+    pub fn parse(text: &str) -> MountPoints {
+        let mut points = MountPoints::default();
+        for line in text.lines() {
+            let mut fields = line.split(' ').skip(1);
+            let (Some(place), Some(kind), Some(options)) =
+                (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            let place = unescape(place);
+            match kind {
+                "cgroup2" => points.v2 = Some(place),
+                "cgroup" => {
+                    for controller in options.split(',').filter(|name| ALL_V1.contains(name)) {
+                        points.v1.insert(controller.to_owned(), place.clone());
+                    }
+                }
+                _ => {}
+            }
+        }
+        points
+    }
+}
+
+/// Controllers of cgroup v1 (the kernel's `Documentation/admin-guide/cgroup-v1`).
+const ALL_V1: [&str; 14] = [
+    "blkio",
+    "cpu",
+    "cpuacct",
+    "cpuset",
+    "devices",
+    "freezer",
+    "hugetlb",
+    "memory",
+    "misc",
+    "net_cls",
+    "net_prio",
+    "perf_event",
+    "pids",
+    "rdma",
+];
 
 /// A line of mountinfo (proc_pid_mountinfo(5)).
 struct Line<'a> {
@@ -127,7 +181,7 @@ fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     })
 }
 
-/// mountinfo has blanks, tabs, newlines and backslashes in octal.
+/// Both files have blanks, tabs, newlines and backslashes in octal.
 fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
@@ -150,6 +204,19 @@ mod tests {
         assert_eq!(mounts.v2.unwrap().own, Path::new("/sys/fs/cgroup/unified/c"));
         let owns: Vec<_> = mounts.v1.iter().map(|mount| mount.own.to_str().unwrap()).collect();
         assert_eq!(owns, ["/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/memory/a/b"]);
+    }
+
+    #[test]
+    fn all_mount_points_of_a_machine_with_both_versions_are_found() {
+        let text = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
+                    cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0\n\
+                    cgroup /sys/fs/cgroup/systemd cgroup rw,relatime,name=systemd 0 0\n\
+                    cgroup2 /sys/fs/cgroup/uni\\040fied cgroup2 rw,relatime 0 0\n";
+        let points = MountPoints::parse(text);
+        assert_eq!(points.v2.as_deref(), Some("/sys/fs/cgroup/uni fied"));
+        let names: Vec<&str> = points.v1.keys().map(String::as_str).collect();
+        assert_eq!(names, ["cpu", "cpuacct"]);
+        assert_eq!(points.v1["cpu"], "/sys/fs/cgroup/cpu,cpuacct");
     }
 
     #[test]

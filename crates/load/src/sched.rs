@@ -2,8 +2,10 @@
 //! table.
 
 use std::num::NonZeroU64;
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
+
+use stampede_linux::proc::Proc;
 
 /// Makes timers exact and the time slice short, for the calling thread alone, which keeps its nice
 /// value.
@@ -41,9 +43,10 @@ impl SessionPriority {
     /// Raises the priority. `None`: our session has it already, we may not set it, or there are no
     /// groups.
     pub(crate) fn raise() -> Option<SessionPriority> {
-        let before = nice_in(&fs::read_to_string(AUTOGROUP).ok()?)?;
+        let proc = Proc::default();
+        let before = proc.session_nice()?;
         let is_behind = before > HIGHEST_PRIORITY;
-        (is_behind && fs::write(AUTOGROUP, HIGHEST_PRIORITY.to_string()).is_ok())
+        (is_behind && proc.set_session_nice(HIGHEST_PRIORITY).is_ok())
             .then_some(SessionPriority { before })
     }
 }
@@ -52,17 +55,12 @@ impl Drop for SessionPriority {
     fn drop(&mut self) {
         // Without privileges it may be set at most ten times a second.
         for _ in 0..3 {
-            if fs::write(AUTOGROUP, self.before.to_string()).is_ok() {
+            if Proc::default().set_session_nice(self.before).is_ok() {
                 return;
             }
             thread::sleep(Duration::from_millis(100));
         }
     }
-}
-
-/// The nice value in a text like `/autogroup-25 nice 0`.
-fn nice_in(text: &str) -> Option<i32> {
-    text.trim().rsplit_once(" nice ")?.1.parse().ok()
 }
 
 /// Whether the thread has the default scheduling class. If somebody chose another one (`chrt`), we
@@ -117,7 +115,6 @@ struct Attributes {
     period: u64,
 }
 
-const AUTOGROUP: &str = "/proc/self/autogroup";
 /// The highest priority that a nice value can give.
 const HIGHEST_PRIORITY: i32 = -20;
 /// The shortest slice that the kernel accepts: 0.1 ms. Older kernels ignore it.
@@ -129,9 +126,7 @@ mod tests {
 
     #[test]
     fn the_session_priority_is_restored() {
-        assert_eq!(nice_in("/autogroup-25 nice -20\n"), Some(-20));
-        assert_eq!(nice_in(""), None);
-        let nice = || fs::read_to_string(AUTOGROUP).ok().and_then(|text| nice_in(&text));
+        let nice = || Proc::default().session_nice();
         let before = nice();
         if let Some(first) = SessionPriority::raise() {
             assert_eq!((nice(), Some(first.before)), (Some(HIGHEST_PRIORITY), before));

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use stampede_linux::proc::Proc;
+
 use super::source::Sources;
 
 /// A directory with processes, the machine's counters, and the cgroup directories that a test adds.
@@ -30,7 +32,7 @@ impl FakeProc {
 
     /// Sources with 100 ticks per second: one tick is 10 ms.
     pub fn sources(&self) -> Sources {
-        Sources { proc: self.path().to_owned(), ticks_per_second: 100 }
+        Sources { proc: Proc::at(self.path()), ticks_per_second: 100 }
     }
 
     /// The directory itself.

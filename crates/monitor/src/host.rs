@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use stampede_linux::proc::{HostTicks, net_value, pressure_some};
 use stampede_model::sample::HostSample;
 
-use super::parse::{self, HostTicks};
 use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// Reads the machine's counters. A counter that the kernel lacks stays zero or empty.
@@ -28,7 +28,7 @@ struct Counters {
 impl Host {
     /// Opens the available files. Differences are counted from now.
     pub fn open(sources: &Sources, text: &mut ReadBuffer) -> Host {
-        let open = |name: &str| OpenFile::open(&sources.proc.join(name)).ok();
+        let open = |name: &str| OpenFile::open(&sources.proc.path(name)).ok();
         let pressure = RESOURCES
             .into_iter()
             .filter_map(|name| Some((name, open(&format!("pressure/{name}"))?)))
@@ -69,13 +69,13 @@ impl Host {
     }
 
     fn counters(&self, text: &mut ReadBuffer) -> Counters {
-        let ticks = self.stat.as_ref().and_then(|file| parse::host_ticks(text.reread(file)?));
+        let ticks = self.stat.as_ref().and_then(|file| HostTicks::parse(text.reread(file)?));
         let net = self.net.as_ref().and_then(|file| text.reread(file)).unwrap_or("");
-        let value = |name| parse::net_value(net, "TcpExt", name).unwrap_or(0);
+        let value = |name| net_value(net, "TcpExt", name).unwrap_or(0);
         let (overflows, drops) = (value("ListenOverflows"), value("ListenDrops"));
         let delayed_acks = value("DelayedACKs");
         let mut some = |(name, file): &(&'static str, OpenFile)| {
-            Some((*name, parse::pressure_some(text.reread(file)?)?))
+            Some((*name, pressure_some(text.reread(file)?)?))
         };
         let pressure_us = self.pressure.iter().filter_map(&mut some).collect();
         Counters { ticks: ticks.unwrap_or_default(), overflows, drops, delayed_acks, pressure_us }

@@ -2,7 +2,7 @@
 //! CPU.
 //!
 //! ```text
-//! parse (text → numbers) ← role, host (files kept open, differences) ← reader ← thread
+//! linux (text → numbers) ← role, host (files kept open, differences) ← reader ← thread
 //! ```
 //! CPU time comes from the cgroup's counters if there are any, else from `/proc` of the processes.
 //! Memory comes from `memory.stat`. Otherwise it is proportional memory (PSS), read at most every 5
@@ -18,7 +18,6 @@ mod host;
 mod limit;
 mod listeners;
 pub mod machine;
-pub mod parse;
 mod process;
 mod quota;
 pub mod reader;

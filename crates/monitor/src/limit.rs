@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use stampede_linux::cgroup;
+use stampede_linux::proc::pressure_some;
 use stampede_model::process_group::{Accounting, ProcessGroup};
 
-use super::parse;
 use super::source::{OpenFile, ReadBuffer};
 
 /// Reads the groups that have a limit: those of the roles, and their common parent.
@@ -82,7 +83,7 @@ impl LimitedGroup {
     /// Opens a group; `None` if it has no limit. v2 then says `max`, v1 a number larger than any
     /// memory.
     fn open(directory: &Path, files: &LimitFiles, text: &mut ReadBuffer) -> Option<LimitedGroup> {
-        let limit = text.of(&directory.join(files.limit)).and_then(parse::single)?;
+        let limit = text.of(&directory.join(files.limit)).and_then(cgroup::single)?;
         let open = |name: &str| OpenFile::open(&directory.join(name)).ok();
         let uncounted = || {
             let most = open("memory.max_usage_in_bytes")?;
@@ -99,7 +100,7 @@ impl LimitedGroup {
     }
 
     fn stalled_ns(&mut self, text: &mut ReadBuffer) -> Option<u64> {
-        let now = parse::pressure_some(text.reread(self.pressure.as_ref()?)?)?;
+        let now = pressure_some(text.reread(self.pressure.as_ref()?)?)?;
         let since = now.saturating_sub(self.stalled_us_before);
         self.stalled_us_before = self.stalled_us_before.max(now);
         Some(since * 1_000)
@@ -108,7 +109,7 @@ impl LimitedGroup {
     fn hits(&mut self, text: &mut ReadBuffer) -> u64 {
         let mut of_one = |file: &OpenFile| {
             let text = text.reread(file)?;
-            parse::keyed(text, "max").or_else(|| parse::single(text))
+            cgroup::keyed(text, "max").or_else(|| cgroup::single(text))
         };
         let now: u64 = self.counters.iter().filter_map(&mut of_one).sum();
         if now == 0 {
@@ -124,7 +125,7 @@ impl LimitedGroup {
 impl UncountedLimit {
     /// Whether the memory reached its limit at some time, and is still within 1/16 of it.
     fn is_met(&self, text: &mut ReadBuffer) -> bool {
-        let mut used = |file| text.reread(file).and_then(parse::single).unwrap_or(0);
+        let mut used = |file| text.reread(file).and_then(cgroup::single).unwrap_or(0);
         let (most, now) = (used(&self.most), used(&self.now));
         most + BATCH > self.limit && now >= self.limit - self.limit / 16
     }

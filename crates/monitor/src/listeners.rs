@@ -5,14 +5,13 @@
 //! (sock_diag(7), which `ss -ltm` prints) reports each socket, and unix sockets too.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
+use stampede_linux::proc::socket_inode;
 use stampede_model::sample::ListenerSample;
 
 use super::source::Sources;
@@ -32,10 +31,8 @@ pub struct Listeners {
 impl Listeners {
     /// Finds the sockets that these processes have open now. Differences are counted from now.
     pub fn open<'a>(sources: &Sources, pids: impl Iterator<Item = &'a u32>) -> Listeners {
-        let own: BTreeSet<u32> = pids
-            .take(PROCESSES_MAX)
-            .flat_map(|pid| sockets(&sources.of_process(*pid, "fd")))
-            .collect();
+        let own: BTreeSet<u32> =
+            pids.take(PROCESSES_MAX).flat_map(|pid| sockets(sources, *pid)).collect();
         let netlink = if own.is_empty() { None } else { ask().ok() };
         let mut listeners = Listeners {
             own,
@@ -105,14 +102,11 @@ fn ask() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)
 }
 
-/// Returns the inodes of the sockets among the descriptors in a directory.
-fn sockets(directory: &Path) -> Vec<u32> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(DESCRIPTORS_MAX);
-    let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
-    let inode = |link: &Path| {
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok()
-    };
-    links.filter_map(|link| inode(&link)).collect()
+/// Returns the inodes of a process's open sockets.
+fn sockets(sources: &Sources, pid: u32) -> impl Iterator<Item = u32> + use<> {
+    let links = sources.proc.descriptors(pid).into_iter().flatten().take(DESCRIPTORS_MAX);
+    // The socket diagnosis has 32 bits for an inode.
+    links.filter_map(|link| u32::try_from(socket_inode(&link)?).ok())
 }
 
 /// A listening socket of the machine.

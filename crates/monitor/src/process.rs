@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::parse::{self, ProcessStat};
+use stampede_linux::proc::{Stat, numbers_in, schedstat};
+
 use super::source::{ReadBuffer, Sources};
 
 /// A process tree over time.
@@ -86,7 +87,7 @@ impl Tree {
     /// Whether a known pid was given to a process outside the tree since the last reading.
     fn is_someone_else(&self, pid: u32, stat: &Member, now: &BTreeMap<u32, Member>) -> bool {
         let reused =
-            self.known.get(&pid).is_some_and(|known| known.started_ticks != stat.started_ticks);
+            self.known.get(&pid).is_some_and(|known| known.start_ticks != stat.start_ticks);
         reused && !now.contains_key(&stat.parent)
     }
 
@@ -94,7 +95,7 @@ impl Tree {
     fn settle(&mut self, now: &BTreeMap<u32, Member>) {
         let mut expected: BTreeMap<u32, u64> = BTreeMap::new();
         let lives = |pid: u32, stat: &Member| {
-            now.get(&pid).is_some_and(|living| living.started_ticks == stat.started_ticks)
+            now.get(&pid).is_some_and(|living| living.start_ticks == stat.start_ticks)
         };
         for (pid, ended) in self.known.iter().filter(|(pid, stat)| !lives(**pid, stat)) {
             let spent = ended.own_ns + ended.reaped_ns;
@@ -141,7 +142,7 @@ struct Member {
     /// User and system time of the children that it has waited for, and of their children.
     reaped_ns: u64,
     threads: u32,
-    started_ticks: u64,
+    start_ticks: u64,
 }
 
 impl Member {
@@ -156,14 +157,14 @@ impl Member {
             own_ns: ticks_ns.max(scheduled_ns(sources, pid, stat.threads, text)),
             reaped_ns: sources.ticks_as_ns(stat.reaped_ticks),
             threads: stat.threads,
-            started_ticks: stat.started_ticks,
+            start_ticks: stat.start_ticks,
         })
     }
 }
 
 /// Returns the CPU time of a process's living threads; 0 on kernels without `CONFIG_SCHED_INFO`.
 fn scheduled_ns(sources: &Sources, pid: u32, threads: u32, text: &mut ReadBuffer) -> u64 {
-    let mut of = |path: &Path| text.of(path).and_then(parse::schedstat).unwrap_or(0);
+    let mut of = |path: &Path| text.of(path).and_then(schedstat).unwrap_or(0);
     match threads {
         1 => of(&sources.of_process(pid, "schedstat")),
         _ => {
@@ -184,8 +185,8 @@ enum Discovery {
     Scan,
 }
 
-fn read_stat(sources: &Sources, pid: u32, text: &mut ReadBuffer) -> Option<ProcessStat> {
-    parse::process_stat(text.of(&sources.of_process(pid, "stat"))?)
+fn read_stat(sources: &Sources, pid: u32, text: &mut ReadBuffer) -> Option<Stat> {
+    Stat::parse(text.of(&sources.of_process(pid, "stat"))?)
 }
 
 fn children_path(sources: &Sources, pid: u32, thread: u32) -> std::path::PathBuf {
@@ -212,18 +213,12 @@ fn children_of(
 
 fn parents_of_all(sources: &Sources, text: &mut ReadBuffer) -> BTreeMap<u32, Vec<u32>> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for pid in numbers_in(&sources.proc) {
+    for pid in sources.proc.pids() {
         if let Some(stat) = read_stat(sources, pid, text) {
             children.entry(stat.parent).or_default().push(pid);
         }
     }
     children
-}
-
-/// Returns the names of a directory's entries that are numbers.
-pub fn numbers_in(directory: &std::path::Path) -> impl Iterator<Item = u32> + use<> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use stampede_linux::cgroup;
 use stampede_linux::mounts::Mounts;
 
-use super::parse;
 use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// Reads the counters of all groups with a quota that contain a process of the stack.
@@ -25,7 +25,7 @@ impl Quota {
         pids: impl Iterator<Item = u32>,
         text: &mut ReadBuffer,
     ) -> Quota {
-        let mounted = text.of(&sources.proc.join("self/mountinfo")).unwrap_or("").to_owned();
+        let mounted = text.of(&sources.proc.path("self/mountinfo")).unwrap_or("").to_owned();
         let mut files = BTreeSet::new();
         for pid in pids {
             let Some(own) = text.of(&sources.of_process(pid, "cgroup")) else { continue };
@@ -46,8 +46,8 @@ impl Quota {
     pub fn throttled_ns(&mut self, text: &mut ReadBuffer) -> u64 {
         let mut of_one = |file: &OpenFile| {
             let stat = text.reread(file)?;
-            let v2 = || Some(parse::keyed(stat, "throttled_usec")?.saturating_mul(1_000));
-            parse::keyed(stat, "throttled_time").or_else(v2)
+            let v2 = || Some(cgroup::keyed(stat, "throttled_usec")?.saturating_mul(1_000));
+            cgroup::keyed(stat, "throttled_time").or_else(v2)
         };
         let now: u64 = self.counters.iter().filter_map(&mut of_one).sum();
         let since = now.saturating_sub(self.before);

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_linux::cgroup;
+use stampede_linux::proc::{self, Stat, numbers_in};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_model::sample::RoleSample;
 
-use super::process::{Tree, numbers_in};
+use super::MonitorError;
+use super::process::Tree;
 use super::source::{OpenFile, ReadBuffer, Sources};
-use super::{MonitorError, parse};
 
 /// Whether a reading includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +146,7 @@ impl Role {
         let started = self.before.pids.as_ref().map_or(0, |before| pids.difference(before).count());
         let threads = self.threads(sources, &pids, text);
         let memory_bytes = self.memory(sources, &pids, memory, text);
-        let oom = self.oom.as_ref().and_then(|file| parse::keyed(text.reread(file)?, "oom_kill"));
+        let oom = self.oom.as_ref().and_then(|file| cgroup::keyed(text.reread(file)?, "oom_kill"));
         let oom_kills = oom.unwrap_or(self.before.oom_kills);
         let sample = RoleSample {
             cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
@@ -171,10 +173,10 @@ impl Role {
     fn cpu(&mut self, sources: &Sources, text: &mut ReadBuffer) -> u64 {
         match &mut self.cpu {
             Cpu::V2(stat) => {
-                let usage = text.reread(stat).and_then(|stat| parse::keyed(stat, "usage_usec"));
+                let usage = text.reread(stat).and_then(|stat| cgroup::keyed(stat, "usage_usec"));
                 usage.unwrap_or(0).saturating_mul(1_000)
             }
-            Cpu::V1(usage) => text.reread(usage).and_then(parse::single).unwrap_or(0),
+            Cpu::V1(usage) => text.reread(usage).and_then(cgroup::single).unwrap_or(0),
             Cpu::Processes(tree) => {
                 tree.refresh(sources, text);
                 tree.cpu_ns()
@@ -187,7 +189,7 @@ impl Role {
             (Members::Listed(procs), _) => {
                 let mut found = Vec::new();
                 for procs in procs {
-                    parse::pids(text.of(procs).unwrap_or(""), &mut found);
+                    cgroup::add_pids(text.of(procs).unwrap_or(""), &mut found);
                 }
                 found.into_iter().collect()
             }
@@ -212,11 +214,11 @@ impl Role {
                 break;
             }
             let status = text.of(&sources.of_process(*pid, "status"));
-            let Some((threads, switches)) = status.and_then(parse::switches) else { continue };
+            let Some((threads, switches)) = status.and_then(proc::switches) else { continue };
             let task = sources.of_process(*pid, "task");
             let mut add = |thread: u32, switches, text: &mut ReadBuffer| {
                 let stat = text.of(&task.join(thread.to_string()).join("stat"));
-                let ticks = stat.and_then(parse::process_stat).map(|stat| stat.own_ticks);
+                let ticks = stat.and_then(Stat::parse).map(|stat| stat.own_ticks);
                 now.insert(thread, Thread { pid: *pid, switches, ticks });
                 now.len()
             };
@@ -228,7 +230,7 @@ impl Role {
                         break;
                     }
                     let status = text.of(&task.join(thread.to_string()).join("status"));
-                    if let Some((_, switches)) = status.and_then(parse::switches) {
+                    if let Some((_, switches)) = status.and_then(proc::switches) {
                         room = THREADS_MAX - add(thread, switches, text);
                     }
                 }
@@ -267,16 +269,16 @@ impl Role {
         text: &mut ReadBuffer,
     ) -> Option<u64> {
         match (&self.memory, memory) {
-            (MemorySource::V2(stat), _) => parse::memory_v2(text.reread(stat)?),
+            (MemorySource::V2(stat), _) => cgroup::memory_v2(text.reread(stat)?),
             (MemorySource::V1(stat, kernel), _) => {
-                let user = parse::memory_v1(text.reread(stat)?)?;
+                let user = cgroup::memory_v1(text.reread(stat)?)?;
                 let kernel = kernel.as_ref().and_then(|kernel| text.reread(kernel));
-                Some(user + kernel.and_then(parse::single).unwrap_or(0))
+                Some(user + kernel.and_then(cgroup::single).unwrap_or(0))
             }
             (MemorySource::Processes, MemoryDetail::CgroupOnly) => None,
             (MemorySource::Processes, MemoryDetail::Read) => {
                 let mut of_one = |pid: &u32| {
-                    parse::proportional(text.of(&sources.of_process(*pid, "smaps_rollup"))?)
+                    proc::proportional_memory(text.of(&sources.of_process(*pid, "smaps_rollup"))?)
                 };
                 let read: Vec<u64> = pids.iter().filter_map(&mut of_one).collect();
                 (!read.is_empty()).then(|| read.iter().sum())
@@ -312,7 +314,7 @@ fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
 /// 0 if no counter exists.
 pub fn oom_kills(group: &ProcessGroup) -> u64 {
     let files = group.roles.iter().filter_map(|role| oom_file(&role.accounting));
-    let read = |file: PathBuf| parse::keyed(&std::fs::read_to_string(file).ok()?, "oom_kill");
+    let read = |file: PathBuf| cgroup::keyed(&std::fs::read_to_string(file).ok()?, "oom_kill");
     files.filter_map(read).sum()
 }
 

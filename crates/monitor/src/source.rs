@@ -5,11 +5,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use stampede_linux::proc::Proc;
+
 /// The place of the kernel's files; another directory in tests.
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// `/proc`.
-    pub proc: PathBuf,
+    pub proc: Proc,
     /// Clock ticks per second in these files.
     pub ticks_per_second: u64,
 }
@@ -23,14 +25,14 @@ impl Sources {
 
     /// The path of a file of one process.
     pub fn of_process(&self, pid: u32, file: &str) -> PathBuf {
-        self.proc.join(pid.to_string()).join(file)
+        self.proc.of_process(pid, file)
     }
 }
 
 impl Default for Sources {
     fn default() -> Sources {
         let ticks_per_second = rustix::param::clock_ticks_per_second();
-        Sources { proc: PathBuf::from("/proc"), ticks_per_second }
+        Sources { proc: Proc::default(), ticks_per_second }
     }
 }
 

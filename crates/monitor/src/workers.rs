@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use stampede_linux::proc::{SystemCall, numbers_in};
 use stampede_model::sample::WorkersSample;
 
-use super::process::numbers_in;
 use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// How to recognise the workers among the processes of a stack.
@@ -132,13 +132,13 @@ impl WorkerSampler {
     pub fn observe(&mut self, text: &mut ReadBuffer) {
         let (mut seen, mut busy, mut running) = (0, 0, 0);
         for file in &self.syscall_files {
-            let Some(at) = text.reread(file).and_then(parse_worker_state) else { continue };
+            let Some(at) = text.reread(file).and_then(SystemCall::parse) else { continue };
             let is_idle = |call| self.workers.idle_in.iter().any(|idle| idle.holds(call));
             seen += 1;
             match at {
-                WorkerState::Running => (busy, running) = (busy + 1, running + 1),
-                WorkerState::In(call) if is_idle(call) => {}
-                WorkerState::In(_) => busy += 1,
+                SystemCall::Running => (busy, running) = (busy + 1, running + 1),
+                SystemCall::In(call) if is_idle(call) => {}
+                SystemCall::In(_) => busy += 1,
             }
         }
         if seen > 0 {
@@ -152,22 +152,6 @@ impl WorkerSampler {
     pub fn take(&mut self) -> Option<WorkersSample> {
         let sample = std::mem::take(&mut self.sample);
         (!sample.busy.is_empty()).then_some(sample)
-    }
-}
-
-/// What a process does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorkerState {
-    Running,
-    /// It waits in a system call; -1: blocked in no call, as in a page fault.
-    In(libc::c_long),
-}
-
-/// Parses `running`, or the call's number and its arguments.
-fn parse_worker_state(text: &str) -> Option<WorkerState> {
-    match text.split_ascii_whitespace().next()? {
-        "running" => Some(WorkerState::Running),
-        call => call.parse().ok().map(WorkerState::In),
     }
 }
 

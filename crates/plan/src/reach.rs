@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
+use stampede_linux::proc::Proc;
+
 /// How far away an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
@@ -34,8 +36,8 @@ impl Reach {
 /// take over one another's address need this setting.
 fn may_bind_to_others(address: IpAddr) -> bool {
     let version = if address.is_ipv4() { "ipv4" } else { "ipv6" };
-    let setting = format!("/proc/sys/net/{version}/ip_nonlocal_bind");
-    std::fs::read_to_string(setting).is_ok_and(|value| value.trim() != "0")
+    let setting = Proc::default().setting(&format!("net/{version}/ip_nonlocal_bind"));
+    setting.is_some_and(|value| value != "0")
 }
 
 /// Loopback and RFC 1918. Link-local addresses do not count, because clouds have their metadata

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use stampede_linux::cpu_list;
 use stampede_linux::mounts::{Mount, Version};
 
 use super::{Freezer, remove};
-use crate::cpus::{format_list, parse_list};
 
 /// The v2 controllers that we enable. `cpu` is not one of them. CPU time is counted without it.
 /// With it, the roles would get equal shares instead of competing process by process, as they do in
@@ -210,7 +210,7 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
         }
         return Ok(false);
     } else {
-        fs::write(directory.join("cpuset.cpus"), format_list(cpus))
+        fs::write(directory.join("cpuset.cpus"), cpu_list::format(cpus))
     };
     if set.is_err() {
         // The CPUs are offline or outside our container. A v1 group must have some CPUs even so.
@@ -222,7 +222,7 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
     let effective = if is_v1 { "cpuset.effective_cpus" } else { "cpuset.cpus.effective" };
     let got = fs::read_to_string(directory.join(effective)).unwrap_or_default();
     let wanted: BTreeSet<usize> = cpus.iter().copied().collect();
-    Ok(parse_list(&got).into_iter().collect::<BTreeSet<_>>() == wanted)
+    Ok(cpu_list::parse(&got).into_iter().collect::<BTreeSet<_>>() == wanted)
 }
 
 fn copy_or_default(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::Result<()> {

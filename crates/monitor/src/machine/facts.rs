@@ -5,10 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use stampede_linux::cpu_list;
+use stampede_linux::mounts::MountPoints;
+use stampede_linux::proc::{self, HostTicks, Proc, value_of_key};
 use stampede_model::machine::MachineFacts;
 
 use super::parse;
-use crate::parse::host_ticks;
 
 /// Reads all facts. Takes 200 ms, because steal time must be measured over time.
 pub fn facts() -> MachineFacts {
@@ -18,23 +20,22 @@ pub fn facts() -> MachineFacts {
 /// Reads all facts below another root directory; runs `between_looks` between the two readings of
 /// steal time.
 pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
-    let root = Root(root);
-    let cpu_info = root.text("proc/cpuinfo");
-    let status = root.text("proc/self/status");
-    let memory = root.text("proc/meminfo");
+    let (files, root) = (Proc::at(root.join("proc")), Root(root));
+    let cpu_info = files.text("cpuinfo");
+    let status = files.text("self/status");
+    let memory = files.text("meminfo");
     let (open_files_soft, open_files_hard) =
-        parse::open_files(&root.text("proc/self/limits")).unwrap_or_default();
-    let (ports_first, ports_last) =
-        parse::port_range(&root.text("proc/sys/net/ipv4/ip_local_port_range")).unwrap_or_default();
-    let load = root.text("proc/loadavg");
-    let cpus_online = parse::cpu_list(&root.text(&format!("{CPUS}/online")));
+        proc::open_files(&files.text("self/limits")).unwrap_or_default();
+    let (ports_first, ports_last) = files.ports().unwrap_or_default();
+    let number = |name: &str| files.setting(name).and_then(|text| text.parse().ok());
+    let cpus_online = cpu_list::parse(&root.text(&format!("{CPUS}/online")));
     let cpus_allowed =
-        parse::cpu_list(parse::value_of_key(&status, "Cpus_allowed_list").unwrap_or_default());
+        cpu_list::parse(value_of_key(&status, "Cpus_allowed_list").unwrap_or_default());
     let cores = cores(&root, &cpus_online);
-    let mounts = parse::cgroup_mounts(&root.text("proc/mounts"));
+    let mounts = MountPoints::parse(&files.text("mounts"));
     let controllers = |place: &String| root.text(&format!("{place}/cgroup.controllers"));
     MachineFacts {
-        kernel: root.line("proc/sys/kernel/osrelease"),
+        kernel: files.setting("kernel/osrelease").unwrap_or_default(),
         os: parse::os_value(&root.text("etc/os-release"), "PRETTY_NAME").unwrap_or_default(),
         cpu_model: cpu_model(&cpu_info),
         cpus_logical: count(cpus_online.len()),
@@ -42,10 +43,10 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
         smt_siblings: cores.into_iter().filter(|core| core.len() > 1).collect(),
         cpus_online,
         cpus_allowed,
-        memory_bytes: parse::memory_bytes(&memory, "MemTotal").unwrap_or_default(),
-        memory_available_bytes: parse::memory_bytes(&memory, "MemAvailable").unwrap_or_default(),
+        memory_bytes: proc::memory_bytes(&memory, "MemTotal").unwrap_or_default(),
+        memory_available_bytes: proc::memory_bytes(&memory, "MemAvailable").unwrap_or_default(),
         virtual_machine: virtual_machine(&root, &cpu_info),
-        container: container(&root),
+        container: container(&root, &files),
         governors: governors(&root),
         turbo: turbo(&root),
         clock_source: root.line("sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -54,8 +55,8 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
         open_files_hard,
         ports_first,
         ports_last,
-        somaxconn: root.line("proc/sys/net/core/somaxconn").parse().unwrap_or_default(),
-        time_wait_reuse: root.line("proc/sys/net/ipv4/tcp_tw_reuse").parse().unwrap_or_default(),
+        somaxconn: number("net/core/somaxconn").unwrap_or_default(),
+        time_wait_reuse: number("net/ipv4/tcp_tw_reuse").unwrap_or_default(),
         transparent_huge_pages: {
             let text = root.text("sys/kernel/mm/transparent_hugepage/enabled");
             parse::bracketed_choice(&text).unwrap_or_default().to_owned()
@@ -63,8 +64,8 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
         cgroup_v2_controllers: words(&mounts.v2.as_ref().map(controllers).unwrap_or_default()),
         cgroup_v2: mounts.v2,
         cgroup_v1_controllers: mounts.v1.into_keys().collect(),
-        load_average_1min: load.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default(),
-        steal_share: steal_share(&root, between_looks),
+        load_average_1min: proc::load_average_1min(&files.text("loadavg")).unwrap_or_default(),
+        steal_share: steal_share(&files, between_looks),
     }
 }
 
@@ -97,8 +98,8 @@ impl Root<'_> {
 
 /// Returns the CPU model. arm64 has no model name, so its `CPU part` is used instead.
 fn cpu_model(cpu_info: &str) -> String {
-    let part = || parse::value_of_key(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
-    let model = parse::value_of_key(cpu_info, "model name").map(str::to_owned);
+    let part = || value_of_key(cpu_info, "CPU part").map(|part| format!("CPU part {part}"));
+    let model = value_of_key(cpu_info, "model name").map(str::to_owned);
     model.or_else(part).unwrap_or_default()
 }
 
@@ -108,7 +109,7 @@ fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
         .iter()
         .map(|cpu| {
             let path = format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list");
-            let siblings = parse::cpu_list(&root.text(&path));
+            let siblings = cpu_list::parse(&root.text(&path));
             if siblings.is_empty() { vec![*cpu] } else { siblings }
         })
         .collect();
@@ -118,7 +119,7 @@ fn cores(root: &Root<'_>, online: &[usize]) -> Vec<Vec<usize>> {
 /// Detects a virtual machine by the CPU's flag; the firmware's tables give its name where they are
 /// readable.
 fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
-    let flagged = parse::value_of_key(cpu_info, "flags")
+    let flagged = value_of_key(cpu_info, "flags")
         .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
     let named =
         [root.line("sys/class/dmi/id/sys_vendor"), root.line("sys/class/dmi/id/product_name")]
@@ -137,7 +138,7 @@ fn virtual_machine(root: &Root<'_>, cpu_info: &str) -> Option<String> {
     }
 }
 
-fn container(root: &Root<'_>) -> Option<String> {
+fn container(root: &Root<'_>, files: &Proc) -> Option<String> {
     if root.exists(".dockerenv") {
         return Some("docker".to_owned());
     }
@@ -148,7 +149,7 @@ fn container(root: &Root<'_>) -> Option<String> {
     if !told.is_empty() {
         return Some(told);
     }
-    let cgroup = root.text("proc/self/cgroup");
+    let cgroup = files.text("self/cgroup");
     let known = ["docker", "kubepods", "containerd", "libpod", "lxc"];
     known.into_iter().find(|name| cgroup.contains(name)).map(str::to_owned)
 }
@@ -182,12 +183,12 @@ fn mitigations(root: &Root<'_>) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn steal_share(root: &Root<'_>, between_looks: impl FnOnce()) -> f64 {
-    let look = || host_ticks(&root.text("proc/stat")).unwrap_or_default();
+fn steal_share(files: &Proc, between_looks: impl FnOnce()) -> f64 {
+    let look = || HostTicks::parse(&files.text("stat")).unwrap_or_default();
     let before = look();
     between_looks();
     let after = look();
-    let all = |ticks: crate::parse::HostTicks| ticks.busy + ticks.idle + ticks.steal;
+    let all = |ticks: HostTicks| ticks.busy + ticks.idle + ticks.steal;
     let (steal, all) =
         (after.steal.saturating_sub(before.steal), all(after).saturating_sub(all(before)));
     if all == 0 { 0.0 } else { steal as f64 / all as f64 }

@@ -1,10 +1,12 @@
 //! Finds the processes of an external runtime that are watched, by container, unit or pid.
 
-use std::fs;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use stampede_linux::cgroup;
+use stampede_linux::proc::Proc;
+use stampede_linux::process::Identity;
 use stampede_linux::run::{ProgramOutput, RunError, TimedCommand};
 use stampede_model::fact::external::External;
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
@@ -18,15 +20,8 @@ use super::group::{self, CgroupOwner};
 pub struct WatchedProcesses {
     watch: Watch,
     /// The main process; `None`: the unit has none.
-    main: Option<Process>,
+    main: Option<Identity>,
     role: RoleGroup,
-}
-
-/// A process with its start time, since its pid may be given to another process later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
-    pid: u32,
-    began: u64,
 }
 
 /// The only role: from outside, a web server and PHP cannot be told apart.
@@ -66,7 +61,8 @@ impl WatchedProcesses {
     /// The note about how memory is read from `/proc`; `None`: it is read from a cgroup, as for
     /// other runtimes.
     pub fn memory_note(&self) -> Option<External> {
-        let read = |pid: &u32| fs::read(format!("/proc/{pid}/smaps_rollup")).is_ok();
+        let proc = Proc::default();
+        let read = |pid: &u32| proc.shows_memory(*pid);
         match group::memory_name(&self.role.accounting) {
             "proc" if self.role.roots.iter().any(read) => Some(External::MemoryShared {}),
             "proc" => Some(External::MemoryUnreadable {}),
@@ -77,29 +73,21 @@ impl WatchedProcesses {
     /// The plan's `watch`, if the processes ended or were replaced; `None`: they are the same.
     pub fn gone(&self) -> Option<Watch> {
         let same = match self.main {
-            Some(main) => Process::now(main.pid) == Some(main),
+            Some(main) => main.alive(),
             None => WatchedProcesses::find(&self.watch).is_ok(),
         };
         (!same).then(|| self.watch.clone())
     }
 }
 
-impl Process {
-    /// The living process with this pid; `None`: there is none. A zombie has ended
-    /// (proc_pid_stat(5)).
-    fn now(pid: u32) -> Option<Process> {
-        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
-        let state = fields.next()?;
-        // The start time is field 22; the state is field 3.
-        let began = fields.nth(18)?.parse().ok()?;
-        (!matches!(state, "Z" | "X")).then_some(Process { pid, began })
-    }
+/// The living process with this pid; `None`: there is none. A zombie has ended.
+fn living(pid: u32) -> Option<Identity> {
+    Identity::of(pid).filter(Identity::alive)
 }
 
 fn of_pid(pid: u32) -> Result<WatchedProcesses, ExternalError> {
     let watch = Watch::Pid(pid);
-    let Some(main) = Process::now(pid) else {
+    let Some(main) = living(pid) else {
         return Err(ExternalError::NoProcess { pid });
     };
     let role = RoleGroup { role: ROLE.to_owned(), accounting: Accounting::Proc, roots: vec![pid] };
@@ -198,24 +186,21 @@ fn of_container(name: &str) -> Result<WatchedProcesses, ExternalError> {
 
 /// Builds what is watched: the cgroup that belongs to it alone, or the process and all below it.
 fn watched(watch: Watch, pid: u32, owner: &CgroupOwner) -> Result<WatchedProcesses, ExternalError> {
-    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let main = Process::now(pid);
+    let proc = Proc::default();
+    let main = living(pid);
     let cgroup = match (main, owner) {
-        (Some(main), _) => {
-            let path = format!("/proc/{}/cgroup", main.pid);
-            fs::read_to_string(path).unwrap_or_default()
-        }
+        (Some(main), _) => proc.cgroup(main.pid),
         // A unit without a main process still has a cgroup.
         (None, CgroupOwner::Unit(group)) if pid == 0 => format!("0::{group}\n"),
         (None, _) => return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid }),
     };
     if let (Some(main), CgroupOwner::Container(_)) = (main, owner) {
         // The daemon may run on another machine. Its pid then belongs to an unrelated process here.
-        if !group::is_named(&cgroup, owner) && !is_init(main.pid) {
+        if !group::is_named(&cgroup, owner) && !is_init(&proc, main.pid) {
             return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
         }
     }
-    let accounting = group::accounting(&mountinfo, &cgroup, owner);
+    let accounting = group::accounting(&proc.text("self/mountinfo"), &cgroup, owner);
     if main.is_none() && matches!(accounting, Accounting::Proc) {
         return Err(ExternalError::Elsewhere { thing: watch.to_string(), pid });
     }
@@ -233,18 +218,13 @@ fn members(accounting: &Accounting) -> Vec<u32> {
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
         Accounting::Proc => None,
     };
-    let text =
-        directory.and_then(|directory| fs::read_to_string(directory.join("cgroup.procs")).ok());
-    let text = text.unwrap_or_default();
-    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    directory.and_then(|directory| cgroup::pids(directory)).unwrap_or_default()
 }
 
-/// Whether the process is the first one of a PID namespace below ours (proc_pid_status(5)).
-fn is_init(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
-    let pids: Vec<&str> = line.split_ascii_whitespace().collect();
-    pids.len() > 1 && pids.last() == Some(&"1")
+/// Whether the process is the first one of a PID namespace below ours.
+fn is_init(proc: &Proc, pid: u32) -> bool {
+    let pids = proc.namespace_pids(pid);
+    pids.len() > 1 && pids.last() == Some(&1)
 }
 
 /// The answer of a program that was asked.

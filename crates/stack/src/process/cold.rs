@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
+use stampede_linux::process;
+
 use super::port;
 use super::stack::ProcessStack;
 use crate::copy::io_error;
@@ -73,7 +75,8 @@ impl ProcessStack {
             }
             // On a busy machine a booting process may wait for a CPU and spend no time. Such a
             // process is runnable, so the stack does not rest.
-            if self.processes().into_iter().any(|(_, pid)| port::is_busy(pid)) {
+            let is_busy = |pid| process::stat(pid).is_some_and(|stat| stat.is_busy());
+            if self.processes().into_iter().any(|(_, pid)| is_busy(pid)) {
                 looks.clear();
             }
             looks.push_back(self.ticks());
@@ -96,7 +99,8 @@ impl ProcessStack {
 
     /// The CPU time of the stack's living processes, in clock ticks.
     fn ticks(&self) -> u64 {
-        self.processes().into_iter().map(|(_, pid)| port::ticks(pid)).sum()
+        let ticks = |pid| process::stat(pid).map_or(0, |stat| stat.own_ticks);
+        self.processes().into_iter().map(|(_, pid)| ticks(pid)).sum()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Finds where a process of a stack listens for another one, and whether it listens yet.
 
 use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use minijinja::Value;
+use stampede_linux::proc::Proc;
 
 use super::port;
 use crate::error::RuntimeError;
@@ -61,8 +61,7 @@ impl ListenAddress {
     pub fn is_open(&self) -> bool {
         match self {
             ListenAddress::Port(port) => port::is_listening(*port),
-            ListenAddress::Socket(path) => fs::read_to_string("/proc/net/unix")
-                .is_ok_and(|table| table.lines().any(|line| listens(line, path))),
+            ListenAddress::Socket(path) => Proc::default().listens_at(path),
         }
     }
 }
@@ -75,18 +74,6 @@ impl fmt::Display for ListenAddress {
         }
     }
 }
-
-/// Whether a line of `/proc/net/unix` is a listening socket at `path`. Its columns are `Num
-/// RefCount Protocol Flags Type St Inode Path` (proc_pid_net(5)); the path may contain spaces.
-fn listens(line: &str, path: &Path) -> bool {
-    let flags =
-        line.split_whitespace().nth(3).and_then(|flags| u32::from_str_radix(flags, 16).ok());
-    let is_there = line.split_once('/').is_some_and(|(_, rest)| Path::new("/").join(rest) == path);
-    is_there && flags.is_some_and(|flags| flags & ACCEPTS != 0)
-}
-
-/// The flag of a listening socket: `__SO_ACCEPTCON` (`linux/net.h`).
-const ACCEPTS: u32 = 1 << 16;
 
 #[cfg(test)]
 mod tests {
@@ -115,17 +102,5 @@ mod tests {
         assert!(matches!(port, ListenAddress::Port(_)) && port.is_open());
         drop(listener);
         assert!(!port.is_open());
-    }
-
-    #[test]
-    fn only_sockets_that_accept_connections_count_as_listening() {
-        let path = Path::new("/tmp/a b/x.sock");
-        let line = |flags| {
-            format!("0000000000000000: 00000002 00000000 {flags} 0001 01 1234 /tmp/a b/x.sock")
-        };
-        assert!(listens(&line("00010000"), path));
-        assert!(!listens(&line("00000000"), path));
-        assert!(!listens(&line("00010000"), Path::new("/tmp/a b/x")));
-        assert!(!listens("Num RefCount Protocol Flags Type St Inode Path", path));
     }
 }

@@ -1,12 +1,14 @@
 //! Finds free ports before a start, and the processes that listen on a port after it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use stampede_linux::proc::{Proc, socket_inode};
+pub use stampede_linux::process::is_alive;
+use stampede_linux::{cgroup, process};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_monitor::matches_pattern;
 
@@ -60,8 +62,7 @@ fn can_bind(port: u16) -> io::Result<u16> {
 
 /// The first port of the range that the kernel gives to outgoing connections.
 fn ephemeral() -> u16 {
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-    range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(LOWEST)
+    Proc::default().ports().map_or(LOWEST, |(first, _)| first)
 }
 
 /// A new number at each call. The sequence begins elsewhere in each process, so that two processes
@@ -83,22 +84,24 @@ pub struct Listener {
 
 /// The processes that listen on `port`, sorted by pid. Only those whose descriptors may be read.
 pub fn listeners(port: u16) -> Vec<Listener> {
-    let inodes = listening_inodes(port);
+    let proc = Proc::default();
+    let inodes = proc.listening_inodes(port);
     if inodes.is_empty() {
         return Vec::new();
     }
-    let pids = pids_of(Path::new("/proc"));
-    pids.into_iter()
-        .filter(|pid| socket_ownership(*pid, &inodes) == SocketOwnership::Yes)
-        .map(|pid| Listener { pid, name: comm(pid) })
+    let pids = proc.pids().into_iter();
+    pids.filter(|pid| socket_ownership(&proc, *pid, &inodes) == SocketOwnership::Yes)
+        .map(|pid| Listener { pid, name: proc.name(pid) })
         .collect()
 }
 
 /// Whether a process of the group listens on `port`; `None`: this cannot be seen.
 pub fn is_ours(port: u16, group: &ProcessGroup) -> Option<bool> {
-    let inodes = listening_inodes(port);
+    let proc = Proc::default();
+    let inodes = proc.listening_inodes(port);
+    let pids = group.roles.iter().flat_map(pids);
     let held: Vec<SocketOwnership> =
-        group.roles.iter().flat_map(pids).map(|pid| socket_ownership(pid, &inodes)).collect();
+        pids.map(|pid| socket_ownership(&proc, pid, &inodes)).collect();
     match () {
         () if held.contains(&SocketOwnership::Yes) => Some(true),
         () if inodes.is_empty() || held.contains(&SocketOwnership::Hidden) => None,
@@ -108,132 +111,41 @@ pub fn is_ours(port: u16, group: &ProcessGroup) -> Option<bool> {
 
 /// Whether any process listens on `port`, without looking for the process.
 pub fn is_listening(port: u16) -> bool {
-    !listening_inodes(port).is_empty()
-}
-
-/// Whether a process has work: it runs, waits for a CPU, or waits for a disk.
-pub fn is_busy(pid: u32) -> bool {
-    stat(pid).is_some_and(|stat| matches!(stat.state, 'R' | 'D'))
-}
-
-/// The CPU time that a process has spent, in clock ticks; 0: the process is gone.
-pub fn ticks(pid: u32) -> u64 {
-    stat(pid).map_or(0, |stat| stat.ticks)
+    !Proc::default().listening_inodes(port).is_empty()
 }
 
 /// The living processes of a role, without zombies: those of its cgroup, or its roots with their
 /// descendants.
 pub fn pids(role: &RoleGroup) -> Vec<u32> {
-    let procs = match &role.accounting {
-        Accounting::CgroupV2(directory) => Some(directory.clone()),
-        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
+    let directory = match &role.accounting {
+        Accounting::CgroupV2(directory) => Some(directory),
+        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
         Accounting::Proc => None,
     };
-    let listed =
-        procs.and_then(|directory| fs::read_to_string(directory.join("cgroup.procs")).ok());
-    let pids: BTreeSet<u32> = match listed {
-        Some(text) => text.lines().filter_map(|line| line.parse().ok()).collect(),
-        None => descendants(&role.roots),
-    };
-    pids.into_iter().filter(|pid| is_alive(*pid)).collect()
+    match directory.and_then(|directory| cgroup::pids(directory)) {
+        Some(listed) => listed.into_iter().filter(|pid| is_alive(*pid)).collect(),
+        None => process::trees(&role.roots).into_iter().collect(),
+    }
 }
 
 /// When a process began, in clock ticks since boot; orders processes by age.
 pub fn began(pid: u32) -> u64 {
-    stat(pid).map_or(0, |stat| stat.began)
-}
-
-/// Whether a process exists and is no zombie.
-pub fn is_alive(pid: u32) -> bool {
-    stat(pid).is_some_and(|stat| stat.state != 'Z')
-}
-
-struct Stat {
-    state: char,
-    parent: u32,
-    began: u64,
-    ticks: u64,
-}
-
-/// Reads `/proc/PID/stat` (proc_pid_stat(5)). The name in parentheses may itself contain blanks and
-/// parentheses.
-fn stat(pid: u32) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    let parent = fields.next()?.parse().ok()?;
-    // Fields 14, 15 and 22; the state is field 3.
-    let user: u64 = fields.nth(9)?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    let began = fields.nth(6)?.parse().ok()?;
-    Some(Stat { state, parent, began, ticks: user + system })
-}
-
-fn descendants(roots: &[u32]) -> BTreeSet<u32> {
-    let parents: Vec<(u32, u32)> = pids_of(Path::new("/proc"))
-        .into_iter()
-        .filter_map(|pid| Some((pid, stat(pid)?.parent)))
-        .collect();
-    let mut found: BTreeSet<u32> = roots.iter().copied().collect();
-    loop {
-        let before = found.len();
-        found.extend(
-            parents
-                .iter()
-                .filter(|(_, up)| found.contains(up))
-                .map(|(pid, _)| *pid)
-                .collect::<Vec<_>>(),
-        );
-        if found.len() == before {
-            return found;
-        }
-    }
-}
-
-fn pids_of(proc: &Path) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(proc) else { return Vec::new() };
-    let mut pids: Vec<u32> =
-        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    pids.sort_unstable();
-    pids
+    process::stat(pid).map_or(0, |stat| stat.start_ticks)
 }
 
 /// Whether a process was started from `program`. Compares the process's name, which can always be
 /// read; the kernel keeps only 15 bytes of it.
 pub fn runs(pid: u32, program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().as_encoded_bytes();
-    comm(pid).as_bytes() == &name[..name.len().min(15)]
+    Proc::default().name(pid).as_bytes() == &name[..name.len().min(15)]
 }
 
 /// The number of different thread names of a process that match `name`; `*` stands for digits.
 /// Names are counted and not threads, since a new thread first has the name of the thread that
 /// started it.
 pub fn thread_names(pid: u32, name: &str) -> usize {
-    let tasks = format!("/proc/{pid}/task");
-    let tids = pids_of(Path::new(&tasks)).into_iter();
-    let names = tids.filter_map(|tid| fs::read_to_string(format!("{tasks}/{tid}/comm")).ok());
-    names.filter(|text| matches_pattern(text.trim_end(), name)).collect::<BTreeSet<String>>().len()
-}
-
-fn comm(pid: u32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_string()
-}
-
-/// The inodes of sockets in state LISTEN (0A) on the port, for IPv4 and IPv6.
-fn listening_inodes(port: u16) -> BTreeSet<u64> {
-    ["/proc/net/tcp", "/proc/net/tcp6"]
-        .iter()
-        .filter_map(|file| fs::read_to_string(file).ok())
-        .flat_map(|text| {
-            text.lines().skip(1).filter_map(|line| inode(line, port)).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-fn inode(line: &str, port: u16) -> Option<u64> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let local = u16::from_str_radix(fields.get(1)?.rsplit(':').next()?, 16).ok()?;
-    (local == port && *fields.get(3)? == "0A").then(|| fields.get(9)?.parse().ok())?
+    let names = Proc::default().thread_names(pid);
+    names.iter().filter(|own| matches_pattern(own, name)).count()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -243,16 +155,11 @@ enum SocketOwnership {
     Hidden,
 }
 
-fn socket_ownership(pid: u32, inodes: &BTreeSet<u64>) -> SocketOwnership {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-        return SocketOwnership::Hidden;
-    };
-    let held = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| {
-        let inode = link.to_str().and_then(|link| link.strip_prefix("socket:["));
-        let inode = inode.and_then(|inode| inode.trim_end_matches(']').parse().ok());
-        inode.is_some_and(|inode: u64| inodes.contains(&inode))
-    });
-    if held { SocketOwnership::Yes } else { SocketOwnership::No }
+fn socket_ownership(proc: &Proc, pid: u32, inodes: &BTreeSet<u64>) -> SocketOwnership {
+    let Some(mut links) = proc.descriptors(pid) else { return SocketOwnership::Hidden };
+    let is_held =
+        links.any(|link| socket_inode(&link).is_some_and(|inode| inodes.contains(&inode)));
+    if is_held { SocketOwnership::Yes } else { SocketOwnership::No }
 }
 
 #[cfg(test)]
@@ -319,14 +226,5 @@ mod tests {
             thread.expect("starts").join().expect("ends");
         }
         assert_eq!(counted, [2, 1, 0, 0]);
-    }
-
-    #[test]
-    fn the_inode_of_a_listening_socket_is_read_from_its_line() {
-        let line =
-            "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
-        assert_eq!(inode(line, 8080), Some(4711));
-        assert_eq!(inode(line, 8081), None);
-        assert_eq!(inode(&line.replace(" 0A ", " 01 "), 8080), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use stampede_linux::interrupt;
+use stampede_linux::proc::Proc;
 use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::fact;
 use stampede_model::time::Nanos;
@@ -185,10 +186,9 @@ fn answered(running: &dyn Stack) -> String {
     mask_secrets(&running.logs().without_secrets(text)) + "\n"
 }
 
-/// Returns a process's command line from the kernel. Some servers write their state there.
+/// Returns a process's command line from the kernel, with secrets masked.
 fn command(pid: u32) -> String {
-    let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    mask_secrets(String::from_utf8_lossy(&text).replace('\0', " ").trim_end())
+    mask_secrets(&Proc::default().command_line(pid))
 }
 
 fn as_json(running: &dyn Stack) -> String {

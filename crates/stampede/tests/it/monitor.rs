@@ -7,10 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use stampede_linux::cgroup::keyed;
+use stampede_linux::process;
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
-use stampede_monitor::{Monitor, parse};
+use stampede_monitor::Monitor;
 
 /// A child process that is killed and waited for on drop.
 struct ChildGuard(Child);
@@ -23,8 +25,7 @@ impl ChildGuard {
 
     /// User and system time as the kernel counts them, in ns.
     fn cpu_ns(&self) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it lives");
-        let ticks = parse::process_stat(&text).expect("proc(5)").own_ticks;
+        let ticks = process::stat(self.0.id()).expect("it lives").own_ticks;
         ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second()
     }
 }
@@ -157,7 +158,7 @@ fn a_real_cgroup_v2_role() {
     let by_cgroup = directory.0.join("memory.stat").exists();
     let usage = || -> u64 {
         let text = fs::read_to_string(directory.0.join("cpu.stat")).expect("a counter");
-        parse::keyed(&text, "usage_usec").expect("the kernel's cgroup-v2.rst") * 1_000
+        keyed(&text, "usage_usec").expect("the kernel's cgroup-v2.rst") * 1_000
     };
     let accounting = Accounting::CgroupV2(directory.0.clone());
     let rows = busy_in_a_cgroup(&[&directory], accounting, &usage);

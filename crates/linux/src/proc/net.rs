@@ -1,0 +1,81 @@
+//! Parses the kernel's tables of sockets (proc_pid_net(5)). All functions are pure.
+
+use std::path::Path;
+
+/// Returns the inodes of the sockets that listen on `port`, from `/proc/net/tcp` or `tcp6`.
+pub fn listening_inodes(table: &str, port: u16) -> impl Iterator<Item = u64> + '_ {
+    table.lines().skip(1).filter_map(move |line| listening_inode(line, port))
+}
+
+/// The columns are `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode`.
+fn listening_inode(line: &str, port: u16) -> Option<u64> {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let local = u16::from_str_radix(fields.next()?.rsplit(':').next()?, 16).ok()?;
+    let state = fields.nth(1)?;
+    (local == port && state == LISTEN).then(|| fields.nth(5)?.parse().ok())?
+}
+
+/// Returns whether a socket listens at `path`, from `/proc/net/unix`.
+pub fn listens_at(table: &str, path: &Path) -> bool {
+    table.lines().any(|line| is_listener(line, path))
+}
+
+/// The columns are `Num RefCount Protocol Flags Type St Inode Path`; the path may contain spaces.
+fn is_listener(line: &str, path: &Path) -> bool {
+    let flags = line.split_ascii_whitespace().nth(3);
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags, 16).ok());
+    let is_there = line.split_once('/').is_some_and(|(_, rest)| Path::new("/").join(rest) == path);
+    is_there && flags.is_some_and(|flags| flags & ACCEPTS != 0)
+}
+
+/// Returns the inode of a socket, from the link `socket:[4711]` of a descriptor; `None`: it is no
+/// socket.
+pub fn socket_inode(link: &Path) -> Option<u64> {
+    link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// The state `TCP_LISTEN` (`net/tcp_states.h`).
+const LISTEN: &str = "0A";
+
+/// The flag of a listening socket: `__SO_ACCEPTCON` (`linux/net.h`).
+const ACCEPTS: u32 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inode_of_a_listening_socket_is_read_from_its_line() {
+        let line =
+            "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1";
+        let found = |line: &str, port| {
+            let table = format!("  sl  local_address rem_address   st\n{line}\n");
+            listening_inodes(&table, port).collect::<Vec<u64>>()
+        };
+        assert_eq!(found(line, 8080), [4711]);
+        assert_eq!(found(line, 8081), []);
+        assert_eq!(found(&line.replace(" 0A ", " 01 "), 8080), []);
+    }
+
+    #[test]
+    fn only_sockets_that_accept_connections_count_as_listening() {
+        let path = Path::new("/tmp/a b/x.sock");
+        let table = |flags| {
+            format!(
+                "Num RefCount Protocol Flags Type St Inode Path\n\
+                 0000000000000000: 00000002 00000000 {flags} 0001 01 1234 /tmp/a b/x.sock\n"
+            )
+        };
+        assert!(listens_at(&table("00010000"), path));
+        assert!(!listens_at(&table("00000000"), path));
+        assert!(!listens_at(&table("00010000"), Path::new("/tmp/a b/x")));
+    }
+
+    #[test]
+    fn only_links_of_sockets_have_an_inode() {
+        assert_eq!(socket_inode(Path::new("socket:[4711]")), Some(4711));
+        for other in ["pipe:[4711]", "/tmp/socket:[1]", "socket:[x]", "anon_inode:[eventpoll]"] {
+            assert_eq!(socket_inode(Path::new(other)), None, "{other}");
+        }
+    }
+}
