@@ -363,7 +363,7 @@ fn constant_concurrency(node: &Node, traffic_ends: bool) -> Result<Model, PlanEr
     let parts = parts.and_then(|(concurrency, length)| {
         let concurrency =
             concurrency.trim().parse::<u32>().ok().filter(|concurrency| *concurrency > 0)?;
-        let length = stampede_model::schedule::parse_length(length.trim()).ok()?;
+        let length = stampede_model::quantity::parse_length(length.trim()).ok()?;
         Some((concurrency, length))
     });
     let Some((concurrency, length)) = parts else {

@@ -3,8 +3,8 @@
 
 use std::ops::RangeInclusive;
 
-use stampede_model::schedule::{LONGEST, LengthError, Problem, Segments, parse_length};
-use stampede_model::size::parse_size;
+use stampede_model::quantity::{LONGEST, LengthText, QuantityError, parse_length, parse_size};
+use stampede_model::schedule::{Problem, Segments};
 use stampede_model::time::Nanos;
 
 use super::error::{Help, Mistake, Place, PlanError, nearest, one_of};
@@ -188,7 +188,6 @@ pub(super) fn length(
     const EXAMPLES: &str = "a length of time, such as `540s`, `2m30s`, `500ms` or `1h`";
     let Some(text) = node.text() else { return Err(not_a(node, "a length of time", EXAMPLES)) };
     let expected = || {
-        use stampede_model::schedule::LengthText;
         let longest = match *range.end() == LONGEST {
             true => "7 days".to_owned(),
             false => LengthText(*range.end()).to_string(),
@@ -201,8 +200,8 @@ pub(super) fn length(
     };
     match parse_length(text) {
         Ok(length) if range.contains(&length) => Ok(length),
-        Err(LengthError::Malformed) => Err(not_a(node, "a length of time", EXAMPLES)),
-        Ok(_) | Err(LengthError::TooLong) => Err(out_of_range(node, what, &expected())),
+        Err(QuantityError::Malformed(_)) => Err(not_a(node, "a length of time", EXAMPLES)),
+        Ok(_) | Err(QuantityError::TooLarge(_)) => Err(out_of_range(node, what, &expected())),
     }
 }
 
@@ -236,14 +235,11 @@ pub(super) fn schedule(node: &Node) -> Result<Segments, PlanError> {
 pub(super) fn size(node: &Node, what: &'static str) -> Result<u64, PlanError> {
     const EXPECTED: &str =
         "a size from 16MiB to 1024TiB, such as `1GiB`, `512M` or `256MB`; 0 for no limit";
-    let Some(bytes) = node.text().and_then(parse_size) else {
-        return Err(not_a(node, "a size", EXPECTED));
-    };
-    let bounds = (1_u64 << 24) as f64..=(1_u64 << 50) as f64;
-    if bytes != 0.0 && !bounds.contains(&bytes) {
-        return Err(out_of_range(node, what, EXPECTED));
+    match node.text().map(parse_size) {
+        Some(Ok(bytes)) if bytes == 0 || (1 << 24..=1 << 50).contains(&bytes) => Ok(bytes),
+        Some(Ok(_) | Err(QuantityError::TooLarge(_))) => Err(out_of_range(node, what, EXPECTED)),
+        Some(Err(QuantityError::Malformed(_))) | None => Err(not_a(node, "a size", EXPECTED)),
     }
-    Ok(bytes as u64)
 }
 
 /// A setting's value, with the type that YAML gives it. Quotes make it a text.

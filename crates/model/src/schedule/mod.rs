@@ -3,7 +3,6 @@
 
 mod due;
 mod error;
-mod length;
 mod parse;
 mod rate;
 
@@ -12,12 +11,12 @@ use std::str::FromStr;
 
 pub use due::DueTimes;
 pub use error::{Problem, ScheduleError};
-pub use length::{LONGEST, LengthError, LengthText, parse_length};
 pub use rate::{MicroRate, RateError, parse_rate};
 
 use serde::{Deserialize, Serialize};
 
 use crate::load::Arrivals;
+use crate::quantity::{LONGEST, LengthText};
 use crate::time::Nanos;
 
 /// Yields the due times of requests. It reads no clock, so a schedule can be tested as a list.

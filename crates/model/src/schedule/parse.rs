@@ -1,9 +1,9 @@
 //! Parses segments from text, with the position of every mistake.
 
 use super::error::{Problem, ScheduleError};
-use super::length::{LONGEST, LengthError, parse_length};
 use super::rate::{MicroRate, RateError, parse_rate};
 use super::{Segment, Segments, due};
+use crate::quantity::{LONGEST, QuantityError, parse_length};
 use crate::time::Nanos;
 
 /// Known segments: name, form, number of values.
@@ -150,10 +150,10 @@ fn length(text: &str, span: TextSpan) -> Result<Nanos, ScheduleError> {
     let found = &text[span.begin..span.end];
     match parse_length(found) {
         Ok(length) if length > Nanos(0) => Ok(length),
-        Err(LengthError::Malformed) => {
+        Err(QuantityError::Malformed(_)) => {
             Err(span.wrong(Problem::NotALength { found: found.to_owned() }))
         }
-        Ok(_) | Err(LengthError::TooLong) => {
+        Ok(_) | Err(QuantityError::TooLarge(_)) => {
             Err(span.wrong(Problem::LengthOutOfRange { found: found.to_owned() }))
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use stampede_load::spec::Load;
 use stampede_model::counts::Second;
 use stampede_model::load::Model;
-use stampede_model::schedule::LengthText;
+use stampede_model::quantity::LengthText;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Ranked, rank};

@@ -20,7 +20,7 @@ pub use guard::Guard;
 pub use judge::{Judge, UnsupportedMask};
 pub use mask::Mask;
 
-use stampede_model::schedule::LengthText;
+use stampede_model::quantity::LengthText;
 use stampede_model::time::Nanos;
 
 /// One or more criteria: `time(1s,10s) http(5xx,10%,5s)`.

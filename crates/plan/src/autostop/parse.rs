@@ -1,6 +1,6 @@
 //! Parses criteria from text, with the position of every mistake.
 
-use stampede_model::schedule::parse_length;
+use stampede_model::quantity::parse_length;
 use stampede_model::time::Nanos;
 
 use super::error::{AutostopError, Problem};

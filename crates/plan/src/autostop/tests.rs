@@ -382,7 +382,7 @@ fn masks() -> impl Strategy<Value = Mask> {
 }
 
 fn lengths() -> impl Strategy<Value = Nanos> {
-    (1..=stampede_model::schedule::LONGEST.0).prop_map(Nanos)
+    (1..=stampede_model::quantity::LONGEST.0).prop_map(Nanos)
 }
 
 fn all_criteria() -> impl Strategy<Value = Criterion> {

@@ -15,9 +15,8 @@ use stampede_linux::interrupt;
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::fact;
+use stampede_model::quantity::{parse_length, parse_size};
 use stampede_model::record::RESULTS;
-use stampede_model::schedule::parse_length;
-use stampede_model::size::parse_size;
 use stampede_model::words;
 use stampede_monitor::machine;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource};
@@ -226,10 +225,10 @@ fn passes(asked: &[String]) -> Result<Vec<String>, CheckError> {
 }
 
 fn growth(args: &CheckArgs) -> Result<Option<grow::GrowthOptions>, CheckError> {
-    let Some(bytes) = parse_size(&args.worker_memory) else {
+    let Ok(memory_bytes) = parse_size(&args.worker_memory) else {
         return Err(CheckError::NotASize { value: args.worker_memory.clone() });
     };
-    let options = grow::GrowthOptions { requests: args.growth, memory_bytes: bytes as u64 };
+    let options = grow::GrowthOptions { requests: args.growth, memory_bytes };
     Ok((args.growth > 0).then_some(options))
 }
 

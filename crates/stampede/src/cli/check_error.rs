@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stampede_check::model::SkippedRequest;
 use stampede_check::requests::RequestError;
-use stampede_model::schedule::LengthError;
+use stampede_model::quantity::QuantityError;
 
 use super::fail::CommandError;
 
@@ -38,7 +38,7 @@ pub enum CheckError {
     #[error("--timeout")]
     Timeout {
         /// What is wrong with the length.
-        source: LengthError,
+        source: QuantityError,
     },
     /// `--env` has no name or no value. It may be a secret, so it is not shown.
     #[error("--env: use NAME=VALUE, for example APP_ENV=prod")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::{Quantity, QuantityError, in_units, split_number};
 use crate::time::Nanos;
 
 /// Longest length that is accepted. A load of more than a week is a mistake, and one bound keeps
@@ -20,46 +21,41 @@ const UNITS: [(&str, u64); 8] = [
     ("d", 86_400_000_000_000),
 ];
 
-/// Most decimals of a number; nine are enough for nanoseconds of a second.
-const DECIMALS_MAX: usize = 9;
-
-/// Why a text is no length of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LengthError {
-    /// Wrong syntax.
-    #[error("not a length of time")]
-    Malformed,
-    /// Longer than [`LONGEST`].
-    #[error("longer than 7 days")]
-    TooLong,
-}
-
 /// Parses a length: numbers with units (`d`, `h`, `m`, `s`, `ms`, `us`, `ns`), which are added up.
 /// A number alone means seconds, as in Yandex Tank. Zero is allowed.
 ///
 /// # Errors
 /// Wrong syntax, or longer than [`LONGEST`].
-pub fn parse_length(text: &str) -> Result<Nanos, LengthError> {
+pub fn parse_length(text: &str) -> Result<Nanos, QuantityError> {
+    match in_units(text.trim(), Nanos::SECOND.0) {
+        Some(ns) => bounded(ns),
+        None => parse_length_with_unit(text),
+    }
+}
+
+/// Parses a length likewise, but refuses a number alone, which may be meant in another unit.
+///
+/// # Errors
+/// As [`parse_length`].
+pub fn parse_length_with_unit(text: &str) -> Result<Nanos, QuantityError> {
+    let malformed = QuantityError::Malformed(Quantity::Length);
     let mut rest = text.trim();
     if rest.is_empty() {
-        return Err(LengthError::Malformed);
+        return Err(malformed);
     }
     let mut total: u128 = 0;
     while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, after) = rest.split_at(end);
-        let (unit_ns, after) = match unit(after) {
-            Some(found) => found,
-            None if after.is_empty() && number.len() == text.trim().len() => (1_000_000_000, ""),
-            None => return Err(LengthError::Malformed),
-        };
-        total += in_units(number, unit_ns).ok_or(LengthError::Malformed)?;
+        let (number, after) = split_number(rest);
+        let (unit_ns, after) = unit(after).ok_or(malformed)?;
+        total += in_units(number, unit_ns).ok_or(malformed)?;
         rest = after;
     }
-    match u64::try_from(total) {
-        Ok(ns) if ns <= LONGEST.0 => Ok(Nanos(ns)),
-        _ => Err(LengthError::TooLong),
-    }
+    bounded(total)
+}
+
+fn bounded(ns: u128) -> Result<Nanos, QuantityError> {
+    let length = u64::try_from(ns).ok().map(Nanos).filter(|length| *length <= LONGEST);
+    length.ok_or(QuantityError::TooLarge(Quantity::Length))
 }
 
 /// Prints a length so that [`parse_length`] reads it back exactly: in seconds, as published plans
@@ -85,27 +81,6 @@ impl fmt::Display for LengthText {
 /// The unit that `text` begins with, in ns, and what follows it.
 fn unit(text: &str) -> Option<(u64, &str)> {
     UNITS.iter().find_map(|&(name, ns)| text.strip_prefix(name).map(|rest| (ns, rest)))
-}
-
-/// `number` (digits with at most one point) times `unit_ns`; parts of a nanosecond are cut off.
-fn in_units(number: &str, unit_ns: u64) -> Option<u128> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() && fraction.is_empty() || !digits(whole) || !digits(fraction) {
-        return None;
-    }
-    if fraction.len() > DECIMALS_MAX {
-        return None;
-    }
-    // Saturates far above LONGEST, which is refused anyway.
-    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(1 << 64) };
-    let whole = whole.min(1 << 64) * u128::from(unit_ns);
-    if fraction.is_empty() {
-        return Some(whole);
-    }
-    let scale = 10_u128.pow(fraction.len() as u32);
-    let fraction: u128 = fraction.parse().ok()?;
-    Some(whole + fraction * u128::from(unit_ns) / scale)
 }
 
 #[cfg(test)]
@@ -136,14 +111,31 @@ mod tests {
     }
 
     #[test]
+    fn a_number_alone_is_refused_where_a_unit_is_needed() {
+        assert_eq!(parse_length_with_unit("2m30s"), Ok(Nanos::from_secs(150)));
+        for text in ["90", "0", ".5", ""] {
+            let malformed = Err(QuantityError::Malformed(Quantity::Length));
+            assert_eq!(parse_length_with_unit(text), malformed, "{text}");
+        }
+    }
+
+    #[test]
     fn invalid_lengths_are_refused() {
         for text in
             ["", " ", "s", "5x", "5 s", "-1s", "1.2.3s", ".", "2m30", "1e3", "0.0123456789s"]
         {
-            assert_eq!(parse_length(text), Err(LengthError::Malformed), "{text}");
+            assert_eq!(
+                parse_length(text),
+                Err(QuantityError::Malformed(Quantity::Length)),
+                "{text}"
+            );
         }
         for text in ["8d", "604800001ms", "99999999999999999999999999999999999999999999s"] {
-            assert_eq!(parse_length(text), Err(LengthError::TooLong), "{text}");
+            assert_eq!(
+                parse_length(text),
+                Err(QuantityError::TooLarge(Quantity::Length)),
+                "{text}"
+            );
         }
     }
 
