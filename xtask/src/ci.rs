@@ -24,6 +24,8 @@ const LINTS: &[&str] =
     &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
 const PROGRAM: &[&str] = &["build", "--package", "stampede", "--locked"];
 const UNIT_TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins"];
+/// Tools beside cargo, for the dependencies: unused ones, then advisories, licences and duplicates.
+const TOOLS: [&[&str]; 2] = [&["machete", "--skip-target-dir"], &["deny", "--locked", "check"]];
 /// Documentation tests are left out: there are none.
 const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
 /// The reason of tests that only [`Tier::All`] runs begins with this word.
@@ -50,6 +52,10 @@ pub fn run(
     if tier == Tier::Check {
         return cargo(root, UNIT_TESTS);
     }
+    let mut results = Results::default();
+    for tool in TOOLS {
+        if_installed(root, tool, &mut results)?;
+    }
     report_ui::check(root)?;
     php_library(root)?;
     cargo(root, PROGRAM)?;
@@ -57,7 +63,6 @@ pub fn run(
     let mut made = workers::build(root)?;
     made.extend(xdebug::find_or_fetch(root));
     let programs = build_tests(root)?;
-    let mut results = Results::default();
     for program in &programs {
         programs::run(program, &[], &made, &mut results)?;
     }
@@ -121,6 +126,22 @@ fn php_library(root: &Path) -> Result<(), ChoreError> {
         Err(source) => Err(ChoreError::NotStarted { command: "phpunit".to_owned(), source }),
         ran => succeeded("phpunit -c php", ran),
     }
+}
+
+/// Runs a tool of cargo. Without it, that is said at once and in the results.
+fn if_installed(root: &Path, tool: &[&str], results: &mut Results) -> Result<(), ChoreError> {
+    let asked = Command::new(cargo_program())
+        .args([tool[0], "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if succeeded("cargo", asked).is_ok() {
+        return cargo(root, tool);
+    }
+    let missing = format!("cargo {} is not installed", tool[0]);
+    eprintln!("did not run: {missing}");
+    results.did_not_run(missing);
+    Ok(())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), ChoreError> {

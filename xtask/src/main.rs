@@ -22,7 +22,7 @@ usage: cargo xtask <chore>
 
   tidy      check the house rules that no other tool checks (see STYLE.md)
   check     format, lints, tidy, unit tests
-  ci        the same, the report's page, PHP, and all tests but the longest
+  ci        the same, the dependencies, the report's page, PHP, and all tests but the longest
   all       the same, and every other test; `all 75m` starts no long test after 75 minutes
   report-ui build the report's page from report-ui/ into the source
   picture   standard input, a terminal's text, as SVG on standard output";

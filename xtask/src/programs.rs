@@ -31,6 +31,8 @@ pub struct Results {
     skipped: BTreeSet<String>,
     /// Tests that no run has started yet, by program, with the reason that their attribute gives.
     ignored: BTreeMap<String, Vec<(String, String)>>,
+    /// Steps beside the tests that did not run, each with the reason.
+    steps_not_run: Vec<String>,
     passed: usize,
 }
 
@@ -44,6 +46,11 @@ impl Results {
     pub fn long(&self, program: &Program, tier: &str) -> Vec<String> {
         let of_program = self.ignored.get(&program.name).into_iter().flatten();
         of_program.filter(|(_, why)| why.starts_with(tier)).map(|(test, _)| test.clone()).collect()
+    }
+
+    /// Notes that a step beside the tests did not run. `why`: `cargo deny is not installed`.
+    pub fn did_not_run(&mut self, why: String) {
+        self.steps_not_run.push(why);
     }
 
     /// The time of every test, the longest first.
@@ -63,7 +70,7 @@ impl Results {
         let not_run = self.ignored.iter().flat_map(|(program, tests)| {
             tests.iter().map(move |(test, why)| format!("{program} {test}: {why}"))
         });
-        section(&mut text, "did not run", not_run);
+        section(&mut text, "did not run", self.steps_not_run.iter().cloned().chain(not_run));
         section(&mut text, "failed", self.failed.iter());
         text + &format!("\n{} tests passed, {} failed\n", self.passed, self.failed.len())
     }
@@ -257,9 +264,11 @@ mod tests {
         let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
         assert_eq!(results.long(&program, "long"), ["d"]);
         assert_eq!(results.long(&program, "by hand"), [] as [String; 0]);
+        results.did_not_run("cargo deny is not installed".to_owned());
         let summary = results.summary();
         assert!(summary.contains("    7.0 s  x it c\n"), "{summary}");
-        assert!(summary.contains("did not run: 1\n  x it d: long: a minute\n"), "{summary}");
+        let not_run = "did not run: 2\n  cargo deny is not installed\n  x it d: long: a minute\n";
+        assert!(summary.contains(not_run), "{summary}");
         assert!(summary.ends_with("\n2 tests passed, 1 failed\n"), "{summary}");
     }
 
