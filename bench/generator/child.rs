@@ -1,6 +1,7 @@
 //! Runs our own generator in a separate process: `fire-closed` and `fire-open`, and their output.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use stampede_load::client::Client;
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
@@ -22,7 +23,7 @@ pub fn closed(arguments: &[&str]) {
     };
     let concurrency = concurrency.parse().expect("a number of users");
     let until = Until::For(Nanos::from_secs(seconds.parse().expect("a number of seconds")));
-    print(&load_result(url, Model::Closed { concurrency, until }, engine, &["/".to_owned()]));
+    run(url, Model::Closed { concurrency, until }, engine, &["/".to_owned()]);
 }
 
 /// Arguments: `URL PER_SECOND SECONDS ENGINE`, then `numbered` if each request carries its number.
@@ -38,10 +39,10 @@ pub fn open(arguments: &[&str]) {
         [] => vec!["/".to_owned()],
         _ => (0..planned).map(|run| format!("/{run}")).collect(),
     };
-    print(&load_result(url, model, engine, &paths));
+    run(url, model, engine, &paths);
 }
 
-fn load_result(url: &str, model: Model, engine: &str, paths: &[String]) -> LoadResult {
+fn run(url: &str, model: Model, engine: &str, paths: &[String]) {
     let (scheme, address) = url.split_once("://").expect("SCHEME://ADDRESS:PORT/");
     let address: SocketAddr = address.trim_end_matches('/').parse().expect("ADDRESS:PORT/");
     let wire = match scheme {
@@ -71,20 +72,27 @@ fn load_result(url: &str, model: Model, engine: &str, paths: &[String]) -> LoadR
         cpu_sharing: CpuSharing::Exclusive,
         ..Load::new(Address::Tcp(address), model, requests)
     };
-    InProcess.run(&load, &Stop::default(), &mut Quiet).expect("a load")
+    let mut zero = Zero(Instant::now());
+    let result = InProcess.run(&load, &Stop::default(), &mut zero).expect("a load");
+    print(&result, zero.0);
 }
 
-struct Quiet;
+/// The zero of the load's clock.
+struct Zero(Instant);
 
-impl Listener for Quiet {
+impl Listener for Zero {
+    fn began(&mut self, at: Instant) {
+        self.0 = at;
+    }
+
     fn second(&mut self, _: &Second) {}
 }
 
 /// Prints `name value` lines; times are in ns.
-fn print(result: &LoadResult) {
+fn print(result: &LoadResult, zero: Instant) {
     let counts = &result.counts;
     println!("engine {}", result.engine);
-    println!("began_ns {}", began_ns(result));
+    println!("began_ns {}", began_ns(zero));
     println!("planned {}\nok {}\nfailed {}", counts.planned, counts.ok, counts.failed_total());
     println!("dropped {}\nok_inside {}", counts.dropped, result.ok_inside);
     println!("scheduled_ns {}\nlasted_ns {}", result.scheduled.0, result.lasted.0);
@@ -106,9 +114,9 @@ fn print(result: &LoadResult) {
 }
 
 /// The load's zero on the machine's monotonic clock, which the server's stamps use too.
-fn began_ns(result: &LoadResult) -> u64 {
+fn began_ns(zero: Instant) -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let ago = result.began.elapsed().as_nanos() as u64;
+    let ago = zero.elapsed().as_nanos() as u64;
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 - ago
 }
 

@@ -1,5 +1,6 @@
 //! Keeps the first failed answer of each kind as an example.
 
+use serde::{Deserialize, Serialize};
 use stampede_model::time::Nanos;
 
 use crate::check::Check;
@@ -9,22 +10,26 @@ use crate::traffic::Tag;
 
 /// One failed answer. Head and body are bytes of a server. Code that prints them must remove
 /// control characters, and code that stores them must mask secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     /// Its kind, a key of `Counts::failed`.
     pub kind: String,
     /// When it ended, since the start of the load.
+    #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// The tag of its request; `LoadTraffic` has the names.
     pub tag: Tag,
     /// done − started.
+    #[serde(rename = "service_time_ns")]
     pub service_time: Nanos,
     /// Its status; `None` where no complete head was received.
     pub status: Option<u16>,
     /// Its head, at most 4 KiB, or what was received instead of one. Empty where nothing was
     /// received. Also empty where too many answers arrived in pieces at once to keep this one.
+    #[serde(with = "crate::base64_bytes")]
     pub head: Vec<u8>,
     /// The beginning of its body without framing, at most 2 KiB.
+    #[serde(with = "crate::base64_bytes")]
     pub body: Vec<u8>,
     /// What was found instead of a correct answer, in words, without control characters.
     pub found: String,

@@ -7,9 +7,12 @@
 //! pair: a protocol is a sans-I/O state machine, an engine reports completions, and a schedule is a
 //! list of scheduled times.
 
+mod base64_bytes;
 pub mod check;
 pub mod client;
 mod collector;
+#[cfg(test)]
+mod data_tests;
 mod driver;
 pub mod engine;
 pub mod example;

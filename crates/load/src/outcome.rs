@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use stampede_model::failure::{NAMED, Net, index_of, meaning};
 use stampede_model::time::Nanos;
 
@@ -9,7 +10,8 @@ use crate::check::{Check, Failed, RULES_MAX, took};
 use crate::engine::Failure;
 
 /// How a started request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A correct answer.
     Ok,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
@@ -14,6 +15,10 @@ use crate::traffic::{Tag, TrafficNotes};
 
 /// Listens to a load outside the load threads. It may be slow without disturbing requests.
 pub trait Listener {
+    /// Called once, before everything else, when the load begins: `at` is the zero of its clock,
+    /// from which all its times count.
+    fn began(&mut self, _at: Instant) {}
+
     /// Called when a second of the load is over: in order, without a gap, from the thread that
     /// called `run_load`. Seconds count from the start of the load, on its clock. A request belongs
     /// to the second in which its *end* was seen; `planned` and `started` count in the second in
@@ -27,22 +32,28 @@ pub trait Listener {
 }
 
 /// One request that was started and has ended. Times count from the start of the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// When the schedule wanted it sent. Closed model: when its user was ready.
+    #[serde(rename = "due_ns")]
     pub due: Nanos,
     /// First connect or write call.
+    #[serde(rename = "started_ns")]
     pub started: Nanos,
     /// When its new connection was established, or when it ended without one. `None`: it used a
     /// kept connection.
+    #[serde(rename = "connected_ns")]
     pub connected: Option<Nanos>,
     /// When the last byte of the request was handed to the kernel, as far as we saw it; at most
     /// `done`.
+    #[serde(rename = "sent_ns")]
     pub sent: Nanos,
     /// When the bytes of the first read of the answer had arrived; `None`: there were none.
+    #[serde(rename = "first_byte_ns")]
     pub first_byte: Option<Nanos>,
     /// When it ended. For an answer, when its last byte arrived: by the kernel's timestamp in the
     /// open model over TCP, otherwise when it was seen.
+    #[serde(rename = "done_ns")]
     pub done: Nanos,
     /// Bytes written on its connection while it was in flight.
     pub bytes_sent: u64,
@@ -57,7 +68,7 @@ pub struct RequestRecord {
 }
 
 /// The results of a whole load, over all load threads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
     /// All requests; `planned = ok + failed + dropped` always holds.
     pub counts: Counts,
@@ -70,8 +81,10 @@ pub struct LoadResult {
     pub connect_time: Times,
     /// Length of the schedule, stretched or cut short by a stop. Closed model: until no further
     /// request may start, or until the last answer of `requests`.
+    #[serde(rename = "scheduled_ns")]
     pub scheduled: Nanos,
     /// From the start to the last end of a request.
+    #[serde(rename = "lasted_ns")]
     pub lasted: Nanos,
     /// Ok requests that were done within `scheduled`; throughput counts these.
     pub ok_inside: u64,
@@ -87,10 +100,8 @@ pub struct LoadResult {
     pub stretched: f64,
     /// For each kind of failed request, the first one whose answer was kept, in order of time.
     pub examples: Vec<Example>,
-    /// The zero of the load's clock, from which request times count.
-    pub began: Instant,
     /// The engine that moved the bytes: `epoll` or `io_uring`.
-    pub engine: &'static str,
+    pub engine: String,
     /// Short sleeps of the load threads, during which answers to a crowd of users accumulated.
     pub naps: Naps,
     /// Whether the load ran to its end or was stopped. Requests that were not started by a stop are
@@ -112,7 +123,7 @@ pub struct LoadResult {
 }
 
 /// Figures of the requests of one tag.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TagFigures {
     /// Correct answers.
     pub ok: u64,

@@ -28,7 +28,7 @@ use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
 use crate::protocol::head::SharedParsing;
 use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
-use crate::protocol::tls::Tls;
+use crate::protocol::tls::{Connector, Tls};
 use crate::recorder::{IntervalStats, MeasuredTimes, Message, Recorder, ReturnedBuffer};
 use crate::report::{Listener, LoadResult};
 use crate::sched::SessionPriority;
@@ -110,6 +110,7 @@ pub(crate) fn run_load(
     load_threads.begin.iter().for_each(|begin| {
         let _ = begin.send(epoch);
     });
+    listener.began(epoch);
     let mut collected = collect(&messages, &load_threads.back, &load.check, listener);
     let reports = load_threads.threads.into_iter().map(|thread| match thread.join() {
         Ok(report) => report,
@@ -117,7 +118,7 @@ pub(crate) fn run_load(
     });
     let reports: Vec<ThreadReport> = reports.flatten().collect();
     let tags = std::mem::take(&mut collected.tags);
-    let mut result = sum(collected, &reports, epoch);
+    let mut result = sum(collected, &reports);
     result.traffic = supply.notes();
     let (ok, failed) = (result.counts.ok, result.counts.failed_total());
     result.tags = supply.figures(&tags, (ok, failed, &result.times));
@@ -406,10 +407,10 @@ fn run_protocol<E: Engine>(
             run_driver(load, feed, engine, protocol, pace, recorder, stop)
         }
         Wire::Tls(setup) => {
-            let setup = setup.for_a_thread();
+            let connector = Connector::new(setup);
             let common = SharedParsing::new(&load.check);
             let http = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
-            let protocol = || Tls::new(&setup, http());
+            let protocol = || Tls::new(&connector, http());
             run_driver(load, feed, engine, protocol, pace, recorder, stop)
         }
     }
@@ -430,7 +431,7 @@ fn run_driver<P: Protocol, E: Engine>(
 }
 
 /// Combines the threads' reports with what was collected.
-pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant) -> LoadResult {
+pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult {
     let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
     let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
     let stopped = reports.iter().any(|report| report.end == End::Stopped);
@@ -452,8 +453,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport], began: Instant
         busy_share_max: largest(|report| report.busy_share),
         examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),
-        began,
-        engine: reports.first().map_or("", |report| report.engine),
+        engine: reports.first().map_or("", |report| report.engine).to_owned(),
         naps: Naps {
             count: reports.iter().map(|report| report.naps.count).sum(),
             lasted: Nanos(reports.iter().map(|report| report.naps.lasted.0).sum()),

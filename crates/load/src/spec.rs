@@ -1,5 +1,9 @@
 //! Describes a load completely, in one value: target, traffic, model, connection habits and checks.
+//!
+//! The value is data: it can be written, sent to another process and read there. What belongs to a
+//! running load is given beside it: the flag that stops it, and the listener.
 
+use serde::{Deserialize, Serialize};
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model};
 use stampede_model::time::Nanos;
 
@@ -8,7 +12,7 @@ use crate::protocol::tls;
 use crate::traffic::LoadTraffic;
 
 /// One load: where, what, when and with which connection habits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Address that the requests go to.
     pub target: Address,
@@ -20,6 +24,7 @@ pub struct Load {
     pub habits: Habits,
     /// Longest service time, from *started* to done, connecting included. Beyond it a request fails
     /// as `net: timeout`.
+    #[serde(rename = "timeout_ns")]
     pub timeout: Nanos,
     /// Requests to send: a list that is repeated from its start, or a file.
     pub traffic: LoadTraffic,
@@ -61,7 +66,8 @@ impl Load {
 }
 
 /// Who else runs on the CPUs of the load threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CpuSharing {
     /// Nothing that matters: a thread may spin for as long as that helps.
     Exclusive,
@@ -70,7 +76,8 @@ pub enum CpuSharing {
 }
 
 /// Protocol on a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Wire {
     /// HTTP/1.0 or 1.1, as [`Habits::version`] says.
     Http1,
@@ -81,7 +88,8 @@ pub enum Wire {
 }
 
 /// Which engine moves the bytes. [`crate::LoadResult`] names the engine that was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EngineChoice {
     /// The engine that costs less CPU time. io_uring for a closed model with kept connections and
     /// at least 8 concurrent requests per thread, without TLS, where the kernel allows it;

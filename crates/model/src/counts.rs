@@ -8,7 +8,7 @@ use stampede_stats::histogram::Times;
 use crate::time::Nanos;
 
 /// One second, over all load threads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Number of the second; 0 for the first.
     pub index: u32,
@@ -19,6 +19,7 @@ pub struct Second {
     /// Most requests in flight in this second; with several load threads an upper bound.
     pub in_flight_max: u32,
     /// CPU time that the load threads spent on work, without spinning.
+    #[serde(rename = "busy_ns")]
     pub busy: Nanos,
 }
 
@@ -71,7 +72,7 @@ impl Counts {
 
 /// The times of a set of requests. In the closed model `response_time` and `connection_wait` are
 /// empty, because only the service time exists.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeSet {
     /// done − due.
     pub response_time: Times,

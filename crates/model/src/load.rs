@@ -9,7 +9,8 @@ use crate::schedule::Segments;
 use crate::time::Nanos;
 
 /// Where a runtime listens: a TCP address or a Unix socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Address {
     /// IPv4 or IPv6.
     Tcp(SocketAddr),
@@ -18,7 +19,8 @@ pub enum Address {
 }
 
 /// What makes the next request due.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Model {
     /// Open model: requests are due whether or not earlier ones were answered.
     Open {
@@ -41,7 +43,8 @@ pub enum Model {
 }
 
 /// How due times are spread around the target rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// Even gaps, as in Yandex Tank.
     Uniform,
@@ -67,16 +70,18 @@ pub enum WhenFull {
 }
 
 /// When a closed load ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Until {
     /// After this time no request starts.
+    #[serde(rename = "for_ns")]
     For(Nanos),
     /// After this many requests, over all users.
     Requests(u64),
 }
 
 /// How a client treats its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Habits {
     /// HTTP version in the request line; the traffic is built with it.
     pub version: HttpVersion,

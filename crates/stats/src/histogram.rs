@@ -1,11 +1,13 @@
 //! Records times in a histogram of fixed size.
 
+mod data;
+
 use hdrhistogram::Histogram;
 
 /// Times from 1 µs to 1 h at three significant digits, with saturating 32-bit counts. Times outside
 /// these bounds are clipped to them; those that are too long are counted. Takes about 94 KB and
 /// never grows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     histogram: Histogram<u32>,
     clipped: u64,

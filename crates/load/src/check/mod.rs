@@ -31,6 +31,7 @@ mod tests;
 mod words;
 
 use regex::bytes::Regex;
+use serde::{Deserialize, Serialize};
 
 pub use error::{Problem, RuleError};
 pub(crate) use inspect::{Inspection, Inspector, Sink};
@@ -41,18 +42,20 @@ use stampede_model::failure;
 use stampede_model::time::Nanos;
 
 /// What makes a whole answer correct.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Correct statuses; empty: 200 to 299.
     pub statuses: Vec<u16>,
     /// Bytes that the body must contain, possibly split across reads; empty: no such demand.
+    #[serde(with = "crate::base64_bytes")]
     pub body_contains: Vec<u8>,
     /// Rules that must hold, checked in this order; at most [`RULES_MAX`].
     pub rules: Vec<Rule>,
 }
 
-/// A condition on an answer with the right status.
-#[derive(Clone, Debug)]
+/// A condition on an answer with the right status. As data it is its text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Rule {
     text: String,
     condition: Condition,
@@ -95,7 +98,8 @@ pub(crate) enum Compare {
 }
 
 /// Which part of a [`Check`] an answer broke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Failed(pub u16);
 
 impl Failed {
@@ -153,6 +157,20 @@ impl Rule {
     /// The rule as written, without blanks around it. Failures are counted under this name.
     pub fn name(&self) -> &str {
         &self.text
+    }
+}
+
+impl From<Rule> for String {
+    fn from(rule: Rule) -> String {
+        rule.text
+    }
+}
+
+impl TryFrom<String> for Rule {
+    type Error = RuleError;
+
+    fn try_from(text: String) -> Result<Rule, RuleError> {
+        Rule::parse(&text)
     }
 }
 

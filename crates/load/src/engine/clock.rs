@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::thread::ClockId;
+use serde::{Deserialize, Serialize};
 use stampede_model::time::Nanos;
 
 use super::AwaitedAnswers;
@@ -43,11 +44,12 @@ pub(super) struct Clock {
 }
 
 /// Short sleeps during which answers to a crowd of requests were left to accumulate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Naps {
     /// Number of naps.
     pub count: u64,
     /// Total length of the naps.
+    #[serde(rename = "lasted_ns")]
     pub lasted: Nanos,
 }
 

@@ -1,5 +1,7 @@
 //! The formats of request files, and how they are detected.
 
+use serde::{Deserialize, Serialize};
+
 use super::TrafficFile;
 use super::access_log::AccessLog;
 use super::har::Har;
@@ -9,7 +11,8 @@ use super::sized::{RawRequests, UriPost};
 use super::uri::Uris;
 
 /// How a request file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     /// A path or a URL per line, optionally followed by a space and a tag. A line `[Name: value]`
     /// is a header of all requests that follow. This is Yandex Tank's `uri`, and also a plain list

@@ -11,6 +11,7 @@ mod json_lines;
 mod read;
 mod request;
 mod sized;
+mod skipped;
 mod supply;
 mod tag;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
@@ -32,10 +34,10 @@ pub(crate) use request::check;
 pub use request::{AnswerShape, Header, Request};
 pub use supply::read_all;
 pub(crate) use supply::{Tagging, supply};
-pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags};
+pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
 /// Which requests a load sends, in which order, and how often.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadTraffic {
     /// The requests.
     pub source: Source,
@@ -104,7 +106,8 @@ impl<const N: usize> From<[Request; N]> for LoadTraffic {
 }
 
 /// Where requests come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Memory; never empty.
     List(Arc<[Request]>),
@@ -112,8 +115,9 @@ pub enum Source {
     File(TrafficFile),
 }
 
-/// A file of requests.
-#[derive(Clone, Debug)]
+/// A file of requests. As data it is the file's path, not its content: whoever reads this needs the
+/// file at the same path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficFile {
     /// Its path. A file that is not regular (a pipe) can be read only once.
     pub path: PathBuf,
@@ -145,7 +149,8 @@ impl TrafficFile {
 }
 
 /// Order of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// As written, over all load threads together: whichever thread sends next takes the next one.
     InTurn,
@@ -159,7 +164,8 @@ pub enum Order {
 }
 
 /// How often all requests are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Passes {
     /// For as long as the load lasts.
     Endless,
@@ -168,13 +174,14 @@ pub enum Passes {
 }
 
 /// What was read from a file; all empty for a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficNotes {
     /// Name of the file's format.
     pub format: Option<String>,
     /// Requests read in the first pass.
     pub requests: u64,
     /// Valid entries of the first pass that are not sent, by reason.
+    #[serde(with = "skipped")]
     pub skipped: BTreeMap<Skip, u64>,
     /// Entries of the first pass that are no valid request.
     pub broken: u64,

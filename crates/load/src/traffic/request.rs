@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
@@ -12,9 +13,10 @@ use crate::protocol::http1::{ConnectionHeader, elements};
 pub type Header = (String, String);
 
 /// One request, exactly as it is sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Head and body, ready to send.
+    #[serde(with = "crate::base64_bytes")]
     pub bytes: Vec<u8>,
     /// What is known of the answer's body before its headers.
     pub answer: AnswerShape,
@@ -26,7 +28,8 @@ pub struct Request {
 }
 
 /// What the request says about the answer's body (RFC 9112 section 6.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AnswerShape {
     /// The headers of the answer decide.
     #[default]

@@ -3,8 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// Number of a name in the load's [`Tags`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Tag(pub u16);
 
 impl Tag {
@@ -20,9 +25,44 @@ impl Tag {
 }
 
 /// The names of a load's tags. It is a handle: clones share one table, which grows while a file is
-/// read and is complete when the load is over.
-#[derive(Clone, Default)]
+/// read and is complete when the load is over. As data it is the list of its names so far: what is
+/// read from that is another table, with the same numbers for these names.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Arc<str>>", into = "Vec<Arc<str>>")]
 pub struct Tags(Arc<Mutex<Vec<Arc<str>>>>);
+
+/// A list that is no table of tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TagsError {
+    /// More names than are counted separately.
+    #[error("more than {TAGS_MAX} tags")]
+    TooMany,
+}
+
+impl TryFrom<Vec<Arc<str>>> for Tags {
+    type Error = TagsError;
+
+    fn try_from(names: Vec<Arc<str>>) -> Result<Tags, TagsError> {
+        match names.len() > TAGS_MAX {
+            true => Err(TagsError::TooMany),
+            false => Ok(Tags(Arc::new(Mutex::new(names)))),
+        }
+    }
+}
+
+impl From<Tags> for Vec<Arc<str>> {
+    fn from(tags: Tags) -> Vec<Arc<str>> {
+        tags.names()
+    }
+}
+
+/// Two tables are equal if they have the same names in the same order.
+impl PartialEq for Tags {
+    fn eq(&self, other: &Tags) -> bool {
+        self.names() == other.names()
+    }
+}
 
 impl Tags {
     /// A table without names.
@@ -57,6 +97,11 @@ impl Tags {
         names.get(place).cloned().unwrap_or_else(|| OTHER.into())
     }
 
+    /// The names in the order of their numbers, without `other`.
+    fn names(&self) -> Vec<Arc<str>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Number of names, without `other`.
     pub fn len(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
@@ -70,8 +115,7 @@ impl Tags {
 
 impl fmt::Debug for Tags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        f.debug_list().entries(names.iter()).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 

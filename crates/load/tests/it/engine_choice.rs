@@ -35,7 +35,7 @@ fn concurrency(concurrency: u32) -> Model {
     Model::Closed { concurrency, until: Until::Requests(200) }
 }
 
-fn engine(change: impl FnOnce(&mut Load)) -> &'static str {
+fn engine(change: impl FnOnce(&mut Load)) -> String {
     let result = load_result(change).expect("a load");
     assert_eq!(result.counts.failed_total(), 0, "{:?}", result.counts);
     result.engine

@@ -1,5 +1,7 @@
 //! A listener that asks a load to stop.
 
+use std::time::Instant;
+
 use stampede_load::report::{Listener, RequestRecord};
 use stampede_model::counts::Second;
 use stampede_model::stop::Stop;
@@ -40,6 +42,10 @@ impl std::fmt::Debug for Guard<'_> {
 }
 
 impl Listener for Guard<'_> {
+    fn began(&mut self, at: Instant) {
+        self.inner.began(at);
+    }
+
     fn requests(&mut self, requests: &[RequestRecord]) {
         self.inner.requests(requests);
     }

@@ -1,5 +1,6 @@
 //! Builds a request to a FastCGI responder, with the parameters that a web server would send.
 
+use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
 use stampede_model::load::ConnectionHabit;
 
@@ -7,12 +8,32 @@ use super::record::{KeepConnection, write_param, write_request};
 use crate::traffic::{AnswerShape, Request, check};
 
 /// The script that answers, as it lies on the server's disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ScriptData", into = "ScriptData")]
 pub struct Script {
     filename: String,
     /// Bytes of `filename` before the script's own name, which are the site's root.
     root_bytes: usize,
     params: Vec<(String, String)>,
+}
+
+/// A script as data.
+#[derive(Serialize, Deserialize)]
+struct ScriptData {
+    filename: String,
+    params: Vec<(String, String)>,
+}
+
+impl From<ScriptData> for Script {
+    fn from(data: ScriptData) -> Script {
+        Script { params: data.params, ..Script::new(data.filename) }
+    }
+}
+
+impl From<Script> for ScriptData {
+    fn from(script: Script) -> ScriptData {
+        ScriptData { filename: script.filename, params: script.params }
+    }
 }
 
 impl Script {

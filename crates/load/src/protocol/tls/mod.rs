@@ -5,6 +5,7 @@
 //! keys are there. The library allocates per answer. Of our own, a connection has three buffers,
 //! which it keeps. We close without a `close_notify`, at once, as we close TCP.
 
+mod roots;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -20,11 +21,11 @@ use stampede_model::time::Nanos;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
 use crate::traffic::Request;
-pub use setup::{Certificates, CertificatesError, Sessions, Setup, SetupError};
+pub use setup::{Certificates, CertificatesError, Connector, Sessions, Setup, SetupError};
 
 /// One connection that speaks TLS, with `P` inside it.
 pub struct Tls<P> {
-    setup: Setup,
+    connector: Connector,
     inside: P,
     /// `None`: the connection will be opened.
     connection: Option<UnbufferedClientConnection>,
@@ -52,9 +53,9 @@ enum TlsProgress {
 
 impl<P: Protocol> Tls<P> {
     /// The state of a connection that will be opened, with `inside` in it.
-    pub fn new(setup: &Setup, inside: P) -> Tls<P> {
+    pub fn new(connector: &Connector, inside: P) -> Tls<P> {
         Tls {
-            setup: setup.clone(),
+            connector: connector.clone(),
             inside,
             connection: None,
             incoming: Vec::new(),
@@ -73,8 +74,8 @@ impl<P: Protocol> Tls<P> {
         now: Nanos,
         answered: &mut dyn FnMut(Answer),
     ) -> TlsProgress {
-        let setup = &self.setup;
-        let connection = self.connection.get_or_insert_with(|| setup.connection());
+        let connector = &self.connector;
+        let connection = self.connection.get_or_insert_with(|| connector.connection());
         let mut used = 0;
         let progress = loop {
             let UnbufferedStatus { discard, state } =

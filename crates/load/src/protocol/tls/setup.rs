@@ -7,24 +7,55 @@ use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use serde::{Deserialize, Serialize};
 
-/// What all connections of a load have in common. Cheap to clone.
-#[derive(Clone, Debug)]
+/// How the connections of a load speak TLS, as data. A [`Connector`] opens them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Setup {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
+    host: String,
+    certificates: Certificates,
     sessions: Sessions,
 }
 
+/// A setup as it was read, before it is known to be valid.
+#[derive(Deserialize)]
+struct Unchecked {
+    host: String,
+    certificates: Certificates,
+    sessions: Sessions,
+}
+
+impl TryFrom<Unchecked> for Setup {
+    type Error = SetupError;
+
+    fn try_from(read: Unchecked) -> Result<Setup, SetupError> {
+        Setup::new(&read.host, read.certificates, read.sessions)
+    }
+}
+
 /// Which certificates of a server are accepted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Certificates {
     /// Any certificate, unverified, as wrk, ab and h2load do. A server that is loaded on loopback
     /// has a self-signed one, or one for a name other than `127.0.0.1`.
     #[default]
     Any,
     /// Those that lead to one of these roots and name the host.
-    Roots(Arc<RootCertStore>),
+    Roots(#[serde(with = "super::roots")] Arc<RootCertStore>),
+}
+
+/// Two lists of roots are equal if they have the same roots in the same order.
+impl PartialEq for Certificates {
+    fn eq(&self, other: &Certificates) -> bool {
+        match (self, other) {
+            (Certificates::Any, Certificates::Any) => true,
+            (Certificates::Roots(own), Certificates::Roots(other)) => own.roots == other.roots,
+            (Certificates::Any, Certificates::Roots(_))
+            | (Certificates::Roots(_), Certificates::Any) => false,
+        }
+    }
 }
 
 /// Why the certificates that this machine trusts are not known.
@@ -56,7 +87,8 @@ impl Certificates {
 }
 
 /// What a new connection takes over from earlier ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sessions {
     /// Nothing: each connection does a whole handshake, as for a new visitor, so all requests that
     /// open one cost the same. ab, hey and k6 do the same.
@@ -90,15 +122,36 @@ impl Setup {
         certificates: Certificates,
         sessions: Sessions,
     ) -> Result<Setup, SetupError> {
-        let name = ServerName::try_from(host.to_string());
-        let name = name.map_err(|_| SetupError::Name(host.to_string()))?;
+        let setup = Setup { host: host.to_owned(), certificates, sessions };
+        Connector::of(&setup)?.try_connection().map_err(SetupError::Library)?;
+        Ok(setup)
+    }
+}
+
+/// Opens the connections of one load thread. It shares neither sessions nor a reference counter
+/// with the connectors of other threads. Cheap to clone; clones share their sessions.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Connector {
+    /// A connector for this setup.
+    pub fn new(setup: &Setup) -> Connector {
+        Connector::of(setup).expect("a setup made one when it was made")
+    }
+
+    fn of(setup: &Setup) -> Result<Connector, SetupError> {
+        let name = ServerName::try_from(setup.host.clone());
+        let name = name.map_err(|_| SetupError::Name(setup.host.clone()))?;
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(SetupError::Library)?;
-        let mut config = match certificates {
+        let mut config = match &setup.certificates {
             Certificates::Roots(roots) => {
-                config.with_root_certificates(roots).with_no_client_auth()
+                config.with_root_certificates(Arc::clone(roots)).with_no_client_auth()
             }
             Certificates::Any => config
                 .dangerous()
@@ -106,26 +159,20 @@ impl Setup {
                 .with_no_client_auth(),
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let setup = Setup { config: Arc::new(config), name, sessions }.for_a_thread();
-        let first = UnbufferedClientConnection::new(setup.config.clone(), setup.name.clone());
-        first.map(|_| setup).map_err(SetupError::Library)
-    }
-
-    /// The same setup for one load thread. It shares neither sessions nor a reference counter.
-    #[must_use]
-    pub(crate) fn for_a_thread(&self) -> Setup {
-        let mut config = ClientConfig::clone(&self.config);
-        config.resumption = match self.sessions {
+        config.resumption = match setup.sessions {
             Sessions::New => Resumption::disabled(),
             Sessions::Resumed => Resumption::in_memory_sessions(SESSIONS_MAX),
         };
-        Setup { config: Arc::new(config), ..self.clone() }
+        Ok(Connector { config: Arc::new(config), name })
+    }
+
+    fn try_connection(&self) -> Result<UnbufferedClientConnection, Error> {
+        UnbufferedClientConnection::new(self.config.clone(), self.name.clone())
     }
 
     /// A connection that has not begun.
     pub(super) fn connection(&self) -> UnbufferedClientConnection {
-        UnbufferedClientConnection::new(self.config.clone(), self.name.clone())
-            .expect("what made one when it was set up makes another")
+        self.try_connection().expect("what made one when it was set up makes another")
     }
 }
 

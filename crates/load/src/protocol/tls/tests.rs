@@ -10,7 +10,7 @@ use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, SupportedProtocolVer
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
 
-use super::{Certificates, Sessions, Setup, Tls};
+use super::{Certificates, Connector, Sessions, Setup, Tls};
 use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
 use crate::protocol::{Answer, Checked, Next, Protocol, Quirk, RequestId};
@@ -45,12 +45,12 @@ fn server(version: &'static SupportedProtocolVersion) -> ServerConnection {
     ServerConnection::new(identity(version, b"http/1.1").config).unwrap()
 }
 
-fn setup(sessions: Sessions) -> Setup {
-    Setup::new("localhost", Certificates::Any, sessions).unwrap()
+fn connector(sessions: Sessions) -> Connector {
+    Connector::new(&Setup::new("localhost", Certificates::Any, sessions).unwrap())
 }
 
-fn client(setup: &Setup) -> Tls<Http1> {
-    Tls::new(setup, Http1::new(&Check::default(), HABITS))
+fn client(connector: &Connector) -> Tls<Http1> {
+    Tls::new(connector, Http1::new(&Check::default(), HABITS))
 }
 
 fn request(bytes: &[u8]) -> Request {
@@ -155,7 +155,7 @@ impl Pair {
 
 /// A pair whose request has reached the server.
 fn asked(version: &'static SupportedProtocolVersion) -> Pair {
-    let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
+    let mut pair = Pair::new(client(&connector(Sessions::New)), server(version));
     pair.start(&get());
     pair.settle(usize::MAX);
     assert_eq!(pair.asked, get().bytes);
@@ -196,7 +196,7 @@ fn a_connection_carries_requests_in_both_versions() {
 fn splitting_at_every_byte_changes_nothing() {
     for version in VERSIONS {
         let torn = |torn_at, piece| {
-            let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
+            let mut pair = Pair::new(client(&connector(Sessions::New)), server(version));
             pair.torn_at = torn_at;
             pair.start(&get());
             pair.settle(piece);
@@ -216,7 +216,7 @@ fn splitting_at_every_byte_changes_nothing() {
 #[test]
 fn bodies_of_many_records_go_both_ways() {
     for version in VERSIONS {
-        let mut pair = Pair::new(client(&setup(Sessions::New)), server(version));
+        let mut pair = Pair::new(client(&connector(Sessions::New)), server(version));
         let mut post = b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n".to_vec();
         post.resize(post.len() + 100_000, b'x');
         pair.server.set_buffer_limit(None);
@@ -265,7 +265,7 @@ fn a_close_counts_only_after_close_notify() {
 
 #[test]
 fn a_close_during_the_handshake_is_cut_short() {
-    let mut pair = Pair::new(client(&setup(Sessions::New)), server(&TLS13));
+    let mut pair = Pair::new(client(&connector(Sessions::New)), server(&TLS13));
     pair.start(&get());
     pair.close();
     assert_eq!((pair.ends(), pair.client.room()), (vec![CutShort], false));
@@ -278,7 +278,7 @@ fn bytes_that_are_not_tls_fail_as_tls() {
     let alert = b"\x15\x03\x03\0\x02\x02\x28";
     let no_tls: [&[u8]; 3] = [alert, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n"];
     for bytes in no_tls {
-        let mut pair = Pair::new(client(&setup(Sessions::New)), server(&TLS13));
+        let mut pair = Pair::new(client(&connector(Sessions::New)), server(&TLS13));
         pair.start(&get());
         pair.to_server.clear();
         pair.deliver(bytes);
@@ -306,7 +306,7 @@ fn a_damaged_record_fails_as_tls_and_sends_an_alert() {
 #[test]
 fn a_server_without_our_protocol_sends_an_alert() {
     let other = ServerConnection::new(identity(&TLS13, b"h2").config).unwrap();
-    let mut pair = Pair::new(client(&setup(Sessions::New)), other);
+    let mut pair = Pair::new(client(&connector(Sessions::New)), other);
     pair.start(&get());
     pair.settle(usize::MAX);
     assert_eq!(pair.ends(), [AnswerEnd::Tls]);
@@ -322,7 +322,7 @@ fn certificates_are_verified_if_configured() {
             let certificates = Certificates::Roots(Arc::new(roots));
             let setup = Setup::new(host, certificates, Sessions::New).unwrap();
             let server = ServerConnection::new(own.config.clone()).unwrap();
-            let mut pair = Pair::new(client(&setup), server);
+            let mut pair = Pair::new(client(&Connector::new(&setup)), server);
             pair.start(&get());
             for _ in 0..4 {
                 if !pair.serve() {
@@ -352,7 +352,7 @@ fn sessions_are_resumed_if_configured() {
         {
             let config = identity(version, b"http/1.1").config;
             let connection = || ServerConnection::new(config.clone()).unwrap();
-            let mut pair = Pair::new(client(&setup(sessions)), connection());
+            let mut pair = Pair::new(client(&connector(sessions)), connection());
             for expected in [HandshakeKind::Full, kind] {
                 pair.start(&get());
                 pair.settle(usize::MAX);
@@ -413,7 +413,7 @@ fn a_request_ends_exactly_once_whatever_arrives() {
         let config = identity(version, b"http/1.1").config;
         for round in 0..400 {
             let connection = ServerConnection::new(config.clone()).unwrap();
-            let mut pair = Pair::new(client(&setup(Sessions::New)), connection);
+            let mut pair = Pair::new(client(&connector(Sessions::New)), connection);
             pair.start(&get());
             if round % 2 == 1 {
                 pair.settle(usize::MAX);

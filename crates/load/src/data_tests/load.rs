@@ -1,0 +1,201 @@
+//! Random loads.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use rustls::RootCertStore;
+use rustls::pki_types::TrustAnchor;
+use stampede_model::load::{
+    Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+};
+use stampede_model::schedule::{MicroRate, Segment, Segments};
+use stampede_model::time::Nanos;
+
+use super::{bytes, nanos};
+use crate::check::{Check, Rule};
+use crate::protocol::fastcgi::Script;
+use crate::protocol::tls::{Certificates, Sessions, Setup};
+use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
+use crate::traffic::{
+    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
+    TrafficFile,
+};
+
+pub(super) fn any_load() -> impl Strategy<Value = Load> {
+    let what = (address(), wire(), model(), habits(), traffic(), check());
+    let engine =
+        select(vec![EngineChoice::Auto, EngineChoice::Epoll, EngineChoice::IoUring]);
+    let sharing = select(vec![CpuSharing::Exclusive, CpuSharing::WithServer]);
+    let how = (nanos(), engine, vec(0_usize..256, 0..4), sharing, 1_u32..64, any::<bool>());
+    (what, how).prop_map(|(what, how)| {
+        let (target, wire, model, habits, traffic, check) = what;
+        let (timeout, engine, cpus, cpu_sharing, threads, records) = how;
+        Load {
+            target,
+            wire,
+            model,
+            habits,
+            timeout,
+            traffic,
+            check,
+            engine,
+            cpus,
+            cpu_sharing,
+            threads,
+            records,
+        }
+    })
+}
+
+fn address() -> impl Strategy<Value = Address> {
+    prop_oneof![
+        any::<([u8; 4], u16)>().prop_map(|address| Address::Tcp(SocketAddr::from(address))),
+        any::<([u16; 8], u16)>().prop_map(|address| Address::Tcp(SocketAddr::from(address))),
+        "/[a-zé .]{1,12}".prop_map(|path| Address::Unix(path.into())),
+    ]
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    let tls = (host(), certificates(), select(vec![Sessions::New, Sessions::Resumed]));
+    let tls = tls.prop_map(|(host, certificates, sessions)| {
+        Wire::Tls(Setup::new(&host, certificates, sessions).expect("a host of these letters"))
+    });
+    prop_oneof![Just(Wire::Http1), Just(Wire::FastCgi), tls]
+}
+
+fn host() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{1,8}(\\.[a-z]{1,8}){0,2}", Just("127.0.0.1".to_owned())]
+}
+
+fn certificates() -> impl Strategy<Value = Certificates> {
+    let root = (bytes(), bytes(), option::of(bytes()));
+    let root = root.prop_map(|(subject, key, constraints)| TrustAnchor {
+        subject: subject.into(),
+        subject_public_key_info: key.into(),
+        name_constraints: constraints.map(Into::into),
+    });
+    let roots = vec(root, 0..3).prop_map(|roots| Arc::new(RootCertStore { roots }));
+    prop_oneof![Just(Certificates::Any), roots.prop_map(Certificates::Roots)]
+}
+
+fn model() -> impl Strategy<Value = Model> {
+    let arrivals = prop_oneof![
+        Just(Arrivals::Uniform),
+        any::<u64>().prop_map(|seed| Arrivals::Poisson { seed }),
+    ];
+    let when_full = select(vec![WhenFull::Queue, WhenFull::Drop, WhenFull::Stretch]);
+    let open = (schedule(), arrivals, any::<u32>(), when_full);
+    let open = open.prop_map(|(schedule, arrivals, max_in_flight, when_full)| Model::Open {
+        schedule,
+        arrivals,
+        max_in_flight,
+        when_full,
+    });
+    let until =
+        prop_oneof![nanos().prop_map(Until::For), any::<u64>().prop_map(Until::Requests)];
+    let closed = (any::<u32>(), until)
+        .prop_map(|(concurrency, until)| Model::Closed { concurrency, until });
+    prop_oneof![open, closed]
+}
+
+/// Schedules with a request at least, whose rates have up to six decimals.
+fn schedule() -> impl Strategy<Value = Segments> {
+    let rate = || (1_000_000_u64..5_000_000_000).prop_map(MicroRate);
+    let length = || (1_000_000_000_u64..60_000_000_000).prop_map(Nanos);
+    let segment = prop_oneof![
+        (rate(), length()).prop_map(|(rate, length)| Segment::Const { rate, length }),
+        (rate(), rate(), length()).prop_map(|(from, to, length)| Segment::Line {
+            from,
+            to,
+            length
+        }),
+        (rate(), rate(), 50_000_000_u64..500_000_000, length()).prop_map(
+            |(from, to, by, length)| Segment::Step { from, to, by: MicroRate(by), length }
+        ),
+    ];
+    vec(segment, 1..4).prop_map(|segments| Segments::new(segments).expect("it has a request"))
+}
+
+fn habits() -> impl Strategy<Value = Habits> {
+    let version = select(HttpVersion::ALL.to_vec());
+    let connection = select(vec![ConnectionHabit::KeepAlive, ConnectionHabit::PerRequest]);
+    (version, connection).prop_map(|(version, connection)| Habits { version, connection })
+}
+
+fn traffic() -> impl Strategy<Value = LoadTraffic> {
+    let requests = vec(request(), 0..4).prop_map(|requests| Source::List(requests.into()));
+    let source = prop_oneof![requests, file().prop_map(Source::File)];
+    let order =
+        prop_oneof![Just(Order::InTurn), any::<u64>().prop_map(|seed| Order::Random { seed })];
+    let passes = prop_oneof![Just(Passes::Endless), any::<u64>().prop_map(Passes::Times)];
+    let rest = (order, passes, option::of(any::<u64>()), tags());
+    (source, rest).prop_map(|(source, (order, passes, limit, tags))| LoadTraffic {
+        source,
+        order,
+        passes,
+        limit,
+        tags,
+    })
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let shapes = vec![AnswerShape::ByHeaders, AnswerShape::BodyUnasked, AnswerShape::NoBody];
+    (bytes(), select(shapes), any::<bool>(), any::<u16>()).prop_map(
+        |(bytes, answer, closes, tag)| Request { bytes, answer, closes, tag: Tag(tag) },
+    )
+}
+
+fn tags() -> impl Strategy<Value = Tags> {
+    vec("[a-zé]{1,6}", 0..4).prop_map(|names| {
+        let tags = Tags::new();
+        for name in &names {
+            tags.tag(name);
+        }
+        tags
+    })
+}
+
+fn header() -> impl Strategy<Value = Header> {
+    ("[a-zA-Z-]{1,8}", ".{0,12}")
+}
+
+fn file() -> impl Strategy<Value = TrafficFile> {
+    let format = option::of(select(Format::ALL.to_vec()));
+    let script = ("/[a-z/é]{0,12}", vec(("[A-Z_]{1,6}", ".{0,6}"), 0..3));
+    let script = script.prop_map(|(filename, params)| {
+        params.into_iter().fold(Script::new(filename), |script, (name, value)| {
+            script.with(name, value)
+        })
+    });
+    let parts = (vec(header(), 0..3), vec("[A-Z]{1,6}", 0..3), option::of(script));
+    ("[a-zé/.]{1,12}", format, parts).prop_map(
+        |(path, format, (headers, log_methods, script))| TrafficFile {
+            path: path.into(),
+            format,
+            headers,
+            log_methods,
+            script,
+        },
+    )
+}
+
+fn check() -> impl Strategy<Value = Check> {
+    let rules = vec![
+        "header x-cache",
+        "header content-type contains json",
+        "body contains hello",
+        "body ~ /order [0-9]+/i",
+        "json $.items[0].id",
+        "json $.ok == true",
+        "size > 100",
+        "time < 200ms",
+    ];
+    let rule = select(rules).prop_map(|text| Rule::parse(text).expect("a rule"));
+    (vec(any::<u16>(), 0..4), bytes(), vec(rule, 0..4)).prop_map(
+        |(statuses, body_contains, rules)| Check { statuses, body_contains, rules },
+    )
+}

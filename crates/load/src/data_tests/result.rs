@@ -1,0 +1,206 @@
+//! Random seconds, records of requests and results.
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
+use stampede_model::entry::{EntryError, ReadFailure, RequestError, Skip};
+use stampede_stats::histogram::Times;
+
+use super::{bytes, nanos, outcome};
+use crate::engine::Naps;
+use crate::example::Example;
+use crate::report::{LoadResult, RequestRecord, TagFigures};
+use crate::traffic::{Tag, TrafficNotes};
+
+pub(super) fn second() -> impl Strategy<Value = Second> {
+    (any::<u32>(), counts(), time_set(), any::<u32>(), nanos()).prop_map(
+        |(index, counts, times, in_flight_max, busy)| Second {
+            index,
+            counts,
+            times,
+            in_flight_max,
+            busy,
+        },
+    )
+}
+
+pub(super) fn request_record() -> impl Strategy<Value = RequestRecord> {
+    let times = (nanos(), nanos(), option::of(nanos()), nanos(), option::of(nanos()), nanos());
+    let rest = any::<(u64, u64, u16, Option<u16>)>();
+    (times, rest, outcome()).prop_map(|(times, rest, outcome)| {
+        let (due, started, connected, sent, first_byte, done) = times;
+        let (bytes_sent, bytes_received, tag, status) = rest;
+        RequestRecord {
+            due,
+            started,
+            connected,
+            sent,
+            first_byte,
+            done,
+            bytes_sent,
+            bytes_received,
+            tag: Tag(tag),
+            outcome,
+            status,
+        }
+    })
+}
+
+pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
+    let times = (time_set(), times(Times::new), times(Times::coarse));
+    let lengths = (nanos(), nanos(), nanos());
+    let numbers = any::<(u64, u128, u32, u64, u64)>();
+    let shares = (0.0_f64..=1.0, 1.0_f64..100.0);
+    let by_name = (
+        vec(example(), 0..3),
+        btree_map("[a-zé]{0,6}", tag_figures(), 0..3),
+        btree_map("[a-z-]{1,6}", any::<u64>(), 0..3),
+    );
+    let engine = select(vec!["epoll".to_owned(), "io_uring".to_owned()]);
+    let ended = (end(), connections(), engine, notes());
+    (counts(), times, lengths, numbers, shares, by_name, ended).prop_map(
+        |(counts, times, lengths, numbers, shares, by_name, ended)| {
+            let (times, service_time_all, connect_time) = times;
+            let (scheduled, lasted, napped) = lengths;
+            let (ok_inside, in_flight_integral, in_flight_max, not_due, records_lost) = numbers;
+            let (busy_share_max, stretched) = shares;
+            let (examples, tags, odd) = by_name;
+            let (end, connections, engine, traffic) = ended;
+            LoadResult {
+                counts,
+                times,
+                service_time_all,
+                connect_time,
+                scheduled,
+                lasted,
+                ok_inside,
+                in_flight_integral,
+                in_flight_max,
+                connections,
+                busy_share_max,
+                stretched,
+                examples,
+                engine,
+                naps: Naps { count: not_due, lasted: napped },
+                end,
+                not_due,
+                tags,
+                records_lost,
+                traffic,
+                odd,
+            }
+        },
+    )
+}
+
+fn counts() -> impl Strategy<Value = Counts> {
+    let failed = btree_map("(net|http|check):[a-z0-9 >]{1,6}", any::<u64>(), 0..4);
+    (any::<[u64; 8]>(), failed).prop_map(|(numbers, failed)| {
+        let [planned, started, ok, dropped, bytes_sent, bytes_received, answer_bytes, body_bytes] =
+            numbers;
+        Counts {
+            planned,
+            started,
+            ok,
+            failed,
+            dropped,
+            bytes_sent,
+            bytes_received,
+            answer_bytes,
+            body_bytes,
+        }
+    })
+}
+
+fn times(empty: fn() -> Times) -> impl Strategy<Value = Times> {
+    vec((any::<u64>(), 0_u32..64, 1_u32..1_000), 0..6).prop_map(move |recorded| {
+        let mut times = empty();
+        for (ns, shift, count) in recorded {
+            times.record_many(ns >> shift, count);
+        }
+        times
+    })
+}
+
+fn time_set() -> impl Strategy<Value = TimeSet> {
+    let fine = || times(Times::new);
+    (fine(), fine(), fine(), fine()).prop_map(
+        |(response_time, service_time, connection_wait, schedule_lag)| TimeSet {
+            response_time,
+            service_time,
+            connection_wait,
+            schedule_lag,
+        },
+    )
+}
+
+fn tag_figures() -> impl Strategy<Value = TagFigures> {
+    let coarse = || times(Times::coarse);
+    (any::<u64>(), any::<u64>(), coarse(), coarse()).prop_map(
+        |(ok, failed, service_time, response_time)| TagFigures {
+            ok,
+            failed,
+            service_time,
+            response_time,
+        },
+    )
+}
+
+fn example() -> impl Strategy<Value = Example> {
+    let place = ("[a-z:]{1,8}", nanos(), any::<u16>(), nanos(), option::of(any::<u16>()));
+    (place, bytes(), bytes(), ".{0,8}").prop_map(|(place, head, body, found)| {
+        let (kind, at, tag, service_time, status) = place;
+        Example { kind, at, tag: Tag(tag), service_time, status, head, body, found }
+    })
+}
+
+fn end() -> impl Strategy<Value = End> {
+    select(vec![End::Complete, End::Stopped])
+}
+
+fn connections() -> impl Strategy<Value = Connections> {
+    any::<(u64, u64, u32)>().prop_map(|(opened, never_answered, sources)| Connections {
+        opened,
+        never_answered,
+        sources,
+    })
+}
+
+fn notes() -> impl Strategy<Value = TrafficNotes> {
+    let skip = prop_oneof![
+        "[A-Z]{1,5}".prop_map(|method| Skip::Method { method }),
+        Just(Skip::NotHttp {}),
+        "[a-z.]{1,5}".prop_map(|host| Skip::OtherHost { host }),
+        Just(Skip::Other {}),
+    ];
+    let broken = prop_oneof![
+        any::<u64>().prop_map(|bytes| EntryError::LengthTooLarge { bytes }),
+        ".{0,6}".prop_map(|path| EntryError::NoRequest { error: RequestError::Path { path } }),
+        Just(EntryError::WholeRequest {}),
+    ];
+    let failed = prop_oneof![
+        "/[a-z]{1,6}".prop_map(|path| ReadFailure::Emptied { path: path.into() }),
+        ("/[a-z]{1,6}", ".{0,6}")
+            .prop_map(|(path, os_error)| ReadFailure::Unreadable { path: path.into(), os_error }),
+    ];
+    let read = (option::of("[a-z]{1,6}"), any::<u64>(), btree_map(skip, any::<u64>(), 0..4));
+    let broken = (any::<u64>(), option::of((any::<u64>(), broken)));
+    let rest = (option::of(failed), option::of("[a-z.]{1,6}"), option::of(any::<u64>()));
+    (read, broken, rest).prop_map(|(read, broken, rest)| {
+        let (format, requests, skipped) = read;
+        let (broken, broken_first) = broken;
+        let (failed, other_host, shuffled_within) = rest;
+        TrafficNotes {
+            format,
+            requests,
+            skipped,
+            broken,
+            broken_first,
+            failed,
+            other_host,
+            shuffled_within,
+        }
+    })
+}
