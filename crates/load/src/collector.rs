@@ -7,10 +7,11 @@ use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
+use crate::answer::Quirk;
 use crate::check::Check;
-use crate::protocol::Quirk;
 use crate::recorder::{IntervalStats, Message, ReturnedBuffer};
-use crate::report::{Listener, TagFigures};
+use crate::report::Listener;
+use crate::tag::TagFigures;
 
 /// Everything in the seconds, merged.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use stampede_model::time::Nanos;
 
+use crate::answer::Excerpt;
 use crate::check::Check;
 use crate::outcome::Outcome;
-use crate::protocol::Excerpt;
-use crate::traffic::Tag;
+use crate::tag::Tag;
 
 /// One failed answer. Head and body are bytes of a server. Code that prints them must remove
 /// control characters, and code that stores them must mask secrets.

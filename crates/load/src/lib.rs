@@ -7,6 +7,7 @@
 //! pair: a protocol is a sans-I/O state machine, an engine reports completions, and a schedule is a
 //! list of scheduled times.
 
+mod answer;
 mod base64_bytes;
 pub mod check;
 pub mod client;
@@ -16,6 +17,7 @@ mod data_tests;
 mod driver;
 pub mod engine;
 pub mod example;
+mod fields;
 mod generator;
 mod index_list;
 pub mod open_files;
@@ -23,9 +25,11 @@ pub mod outcome;
 pub mod protocol;
 mod recorder;
 pub mod report;
+mod request;
 mod run;
 mod sched;
 pub mod spec;
+mod tag;
 pub mod traffic;
 
 pub use generator::{Generator, InProcess};

@@ -7,11 +7,10 @@ use stampede_model::counts::TimeSet;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
+use crate::answer::{QUIRK_KINDS, Quirk};
 use crate::outcome::{Failures, Outcome};
-use crate::protocol::Quirk;
-use crate::protocol::fields::QUIRK_KINDS;
-use crate::report::{RequestRecord, TagFigures};
-use crate::traffic::Tag;
+use crate::report::RequestRecord;
+use crate::tag::{Tag, TagFigures};
 
 /// The times of a started request, in ns since the start of the load on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

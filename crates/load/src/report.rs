@@ -11,12 +11,13 @@ use stampede_stats::histogram::Times;
 use crate::engine::Naps;
 use crate::example::Example;
 use crate::outcome::Outcome;
-use crate::traffic::{Tag, TrafficNotes};
+use crate::tag::Tag;
+pub use crate::tag::TagFigures;
+use crate::traffic::TrafficNotes;
 
 /// Listens to a load outside the load threads. It may be slow without disturbing requests.
 pub trait Listener {
-    /// Called once, before everything else, when the load begins: `at` is the zero of its clock,
-    /// from which all its times count.
+    /// Called once, before the other methods, when the load begins. All its times count from `at`.
     fn began(&mut self, _at: Instant) {}
 
     /// Called when a second of the load is over: in order, without a gap, from the thread that
@@ -120,41 +121,4 @@ pub struct LoadResult {
     /// Whole answers with odd header lines, by kind: `folded`, `blank-before-colon`, `no-field`,
     /// `empty-first`. They were read as browsers read them.
     pub odd: BTreeMap<String, u64>,
-}
-
-/// Figures of the requests of one tag.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TagFigures {
-    /// Correct answers.
-    pub ok: u64,
-    /// Failed requests.
-    pub failed: u64,
-    /// done − started of the ok requests, to two digits (1 %).
-    pub service_time: Times,
-    /// done − due of the ok requests, to two digits; empty in the closed model.
-    pub response_time: Times,
-}
-
-impl TagFigures {
-    pub(crate) fn new() -> TagFigures {
-        let times = Times::coarse;
-        TagFigures { ok: 0, failed: 0, service_time: times(), response_time: times() }
-    }
-
-    pub(crate) fn merge(&mut self, more: &TagFigures) {
-        self.ok += more.ok;
-        self.failed += more.failed;
-        self.service_time.merge(&more.service_time);
-        self.response_time.merge(&more.response_time);
-    }
-
-    /// Empties the figures and keeps their memory.
-    pub(crate) fn clear(&mut self) {
-        // A tag that was not seen in this second costs nothing.
-        if self.ok + self.failed > 0 {
-            (self.ok, self.failed) = (0, 0);
-            self.service_time.clear();
-            self.response_time.clear();
-        }
-    }
 }

@@ -17,8 +17,7 @@ use stampede_model::time::Nanos;
 use crate::check::RULES_MAX;
 use crate::collector::{Collected, collect};
 use crate::driver::{
-    Closed, Driver, DriverParts, Feed, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
-    TrafficEnd,
+    Closed, Driver, DriverParts, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
 };
 use crate::engine::epoll::{Epoll, WaitMode};
 use crate::engine::uring::Uring;
@@ -33,6 +32,7 @@ use crate::recorder::{IntervalStats, MeasuredTimes, Message, Recorder, ReturnedB
 use crate::report::{Listener, LoadResult};
 use crate::sched::SessionPriority;
 use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
+use crate::traffic::feed::{Feed, TrafficEnd};
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
 use crate::{open_files, sched};
 

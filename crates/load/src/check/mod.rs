@@ -33,6 +33,7 @@ mod words;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
+pub use crate::answer::Failed;
 pub use error::{Problem, RuleError};
 pub(crate) use inspect::{Inspection, Inspector, Sink};
 use json::{Expected, Path};
@@ -95,23 +96,6 @@ pub(crate) enum Compare {
     AtMost,
     More,
     AtLeast,
-}
-
-/// Which part of a [`Check`] an answer broke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Failed(pub u16);
-
-impl Failed {
-    /// [`Check::body_contains`].
-    pub const CONTAINS: Failed = Failed(0);
-    /// A pattern or JSON is demanded of a body that is larger than [`BODY_BYTES_MAX`].
-    pub const TOO_LARGE: Failed = Failed(u16::MAX);
-
-    /// The rule at this index of [`Check::rules`].
-    pub(crate) fn rule(index: usize) -> Failed {
-        Failed(u16::try_from(index + 1).unwrap_or(u16::MAX - 1))
-    }
 }
 
 impl Check {

@@ -3,12 +3,9 @@
 //! A [`Pace`] decides when a request starts, a [`Feed`] which request. The protocol encodes and
 //! decodes, the engine does the I/O, and the recorder counts. Times are on the engine's clock.
 
-mod feed;
 mod pace;
 mod pool;
 mod requests;
-mod shuffle;
-mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -18,21 +15,20 @@ use stampede_model::load::ConnectionHabit;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
+use crate::check::Check;
 use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::Outcome;
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
 use crate::report::RequestRecord;
-use crate::spec::Check;
-use crate::traffic::Tag;
+use crate::tag::Tag;
+use crate::traffic::feed::{Feed, FeedStatus};
 use pace::{Action, ConnectResult};
 use pool::{ConnectionState, Pool};
 use requests::{ConnectionUse, InFlightRequest, Progress, RequestsInFlight};
 
-pub(crate) use feed::{Feed, FeedStatus, List, Origin};
-pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare, TrafficEnd};
-pub(crate) use stream::{Batch, BatchQueue, NoThreadsLeft, Stream};
+pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare};
 
 /// What a load thread is made of.
 pub(crate) struct DriverParts<E, F> {

@@ -7,6 +7,8 @@ use stampede_model::load::{Until, WhenFull};
 use stampede_model::schedule::Schedule;
 use stampede_model::time::Nanos;
 
+use crate::traffic::feed::TrafficEnd;
+
 /// One load thread's share of a schedule: every `of`-th request, beginning with the `index`-th.
 pub(crate) struct ScheduleShare {
     schedule: Box<dyn Schedule>,
@@ -191,14 +193,6 @@ pub(crate) struct Open {
     planned_when: PlannedWhen,
     traffic: TrafficEnd,
     stopped: Option<Nanos>,
-}
-
-/// Whether the traffic may end before the schedule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrafficEnd {
-    Never,
-    /// It ends after a number of requests that is not known in advance.
-    Sometime,
 }
 
 /// When a request counts as planned.

@@ -6,7 +6,7 @@ use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
-use crate::traffic::Tag;
+use crate::tag::Tag;
 
 /// One request in flight.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@ use crate::protocol::http1::Http1;
 use crate::recorder::MeasuredTimes;
 use crate::report::{Listener, LoadResult};
 use crate::run::sum;
+use crate::traffic::feed::{List, Origin, TrafficEnd};
 use crate::traffic::{AnswerShape, Request, Tag};
 
 mod allocations;

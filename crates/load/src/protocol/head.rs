@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::AnswerEnd;
-use crate::check::Inspection;
-use crate::spec::Check;
+use crate::check::{Check, Inspection};
 
 /// The parsed content of a head, and its grammar.
 pub(crate) trait HeadGrammar: Copy {

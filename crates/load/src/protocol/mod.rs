@@ -2,21 +2,17 @@
 //! reads no clock.
 
 pub mod fastcgi;
-pub(crate) mod fields;
 pub(crate) mod head;
 pub mod http1;
 pub mod tls;
 
 use stampede_model::time::Nanos;
 
+pub use crate::answer::{
+    Answer, AnswerEnd, Checked, EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt, Quirk, RequestId,
+};
 use crate::check::Failed;
-use crate::traffic::Request;
-pub use fields::Quirk;
-
-/// The driver's number of a request. It means nothing to the protocol, which returns it with the
-/// answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestId(pub u32);
+use crate::request::Request;
 
 /// The state of one connection. It is reused through `reset` for the next connection of the slot,
 /// so that the hot path does not allocate.
@@ -81,71 +77,3 @@ pub enum Next {
     /// The answer, or our own habit, demands a close.
     Close,
 }
-
-/// One ended request, as the protocol saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The request that is answered.
-    pub id: RequestId,
-    /// When its first bytes arrived, on the load's clock. The time of a read counts for all bytes
-    /// of it.
-    pub first_byte: Nanos,
-    /// How it ended.
-    pub end: AnswerEnd,
-    /// Bytes of the answer on the wire, interim (1xx) answers included.
-    pub bytes: u64,
-    /// Bytes of its body, without framing.
-    pub body_bytes: u64,
-    /// What was odd about its header lines.
-    pub odd: Quirk,
-}
-
-/// How an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerEnd {
-    /// The answer is whole.
-    Whole {
-        /// 200 to 999; interim 1xx answers are skipped (RFC 9110 section 15.2).
-        status: u16,
-        /// Result of the check, except for its rules about time. `Right` where the status is wrong,
-        /// because then nothing is checked.
-        check: Checked,
-    },
-    /// The peer closed before the end that the headers announced.
-    CutShort,
-    /// The bytes do not follow the protocol, or a length contradicts itself.
-    Malformed,
-    /// The head is larger than the limit.
-    HeadTooLarge,
-    /// A FastCGI server refused the request: it is overloaded, or has no responder.
-    Rejected,
-    /// TLS failed: an alert, an invalid record, or a certificate that was not accepted.
-    Tls,
-}
-
-/// Result of the check of an answer with the right status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checked {
-    /// The answer is as expected, or there is no rule.
-    Right,
-    /// The first part of the check that the answer broke.
-    Wrong(Failed),
-}
-
-/// The beginning of an answer, as far as it was kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excerpt {
-    /// Status of its final head; `None` where that did not arrive.
-    pub status: Option<u16>,
-    /// Its final head, or whatever arrived instead; at most [`EXCERPT_HEAD_BYTES`].
-    pub head: Vec<u8>,
-    /// Its body, without framing; at most [`EXCERPT_BODY_BYTES`].
-    pub body: Vec<u8>,
-    /// What was found instead of what the check demands, in words; empty where no check failed.
-    pub found: String,
-}
-
-/// Most bytes of a head that an example shows.
-pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
-/// Most bytes of a body that an example shows: the beginning of an error page.
-pub const EXCERPT_BODY_BYTES: usize = 2 << 10;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use stampede_model::entry::{EntryError, Skip};
 
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
-use super::request::is_token;
+use crate::request::is_token;
 
 #[derive(Debug)]
 pub(super) struct AccessLog {

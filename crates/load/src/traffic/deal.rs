@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stampede_model::stop::Stop;
 
 use super::Request;
-use crate::driver::{Batch, BatchQueue, NoThreadsLeft, Stream};
+use super::stream::{Batch, BatchQueue, NoThreadsLeft, Stream};
 
 /// The reader's side of the board of batches.
 pub(super) struct BatchWriter {
@@ -75,7 +75,7 @@ const BATCHES: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::{Feed, FeedStatus, Origin};
+    use crate::traffic::feed::{Feed, FeedStatus, Origin};
 
     fn request(number: u16) -> Request {
         Request { bytes: number.to_string().into_bytes(), ..Request::default() }

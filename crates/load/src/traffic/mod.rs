@@ -3,17 +3,18 @@
 mod access_log;
 mod deal;
 mod error;
+pub(crate) mod feed;
 mod format;
 mod har;
 mod input;
 mod json;
 mod json_lines;
 mod read;
-mod request;
+mod shuffle;
 mod sized;
 mod skipped;
+pub(crate) mod stream;
 mod supply;
-mod tag;
 #[cfg(test)]
 mod tests;
 mod uri;
@@ -26,15 +27,15 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
+pub use crate::answer::AnswerShape;
 use crate::protocol::fastcgi::Script;
+pub use crate::request::{Header, Request};
+pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
 pub use error::TrafficError;
 pub use format::Format;
-pub(crate) use request::check;
-pub use request::{AnswerShape, Header, Request};
 pub use supply::read_all;
 pub(crate) use supply::{Tagging, supply};
-pub use tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
 /// Which requests a load sends, in which order, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

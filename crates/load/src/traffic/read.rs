@@ -10,7 +10,7 @@ use stampede_model::load::Habits;
 
 use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
-use super::request::{RequestParts, asks_to_close};
+use crate::request::{RequestParts, asks_to_close};
 use super::{AnswerShape, EXAMINED, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile};
 use crate::protocol::fastcgi::{self, Script};
 

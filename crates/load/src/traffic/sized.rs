@@ -4,8 +4,8 @@
 use stampede_model::entry::EntryError;
 
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
-use super::request::is_token;
 use super::uri::header_line;
+use crate::request::is_token;
 
 /// Entries of a line `size path tag`, followed by the body.
 #[derive(Debug, Default)]

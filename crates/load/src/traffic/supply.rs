@@ -15,12 +15,13 @@ use stampede_model::load::Habits;
 use stampede_model::stop::Stop;
 
 use super::deal::BatchWriter;
+use super::feed::{Feed, List, Origin, TrafficEnd};
 use super::read::{Entry, TrafficReader};
+use super::stream::NoThreadsLeft;
 use super::{
     LoadTraffic, Order, Passes, Request, Source, Tag, Tags, TrafficError, TrafficFile, TrafficNotes,
 };
-use crate::driver::{Feed, List, NoThreadsLeft, Origin, TrafficEnd};
-use crate::report::TagFigures;
+use crate::tag::TagFigures;
 
 /// What the load threads of a load send.
 pub(crate) struct Supply {

@@ -17,7 +17,7 @@ use stampede_model::stop::Stop;
 use super::read::{Entry, TrafficReader};
 use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
-use crate::driver::{FeedStatus, Origin};
+use super::feed::{FeedStatus, Origin};
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

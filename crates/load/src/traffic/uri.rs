@@ -4,7 +4,7 @@
 use stampede_model::entry::EntryError;
 
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
-use super::request::is_token;
+use crate::request::is_token;
 
 #[derive(Debug, Default)]
 pub(super) struct Uris {

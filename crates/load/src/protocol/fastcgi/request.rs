@@ -5,7 +5,8 @@ use stampede_model::entry::RequestError;
 use stampede_model::load::ConnectionHabit;
 
 use super::record::{KeepConnection, write_param, write_request};
-use crate::traffic::{AnswerShape, Request, check};
+use crate::answer::AnswerShape;
+use crate::request::{Request, check};
 
 /// The script that answers, as it lies on the server's disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

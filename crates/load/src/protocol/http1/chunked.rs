@@ -7,7 +7,7 @@
 
 use super::body::Progress;
 use crate::check::Sink;
-use crate::protocol::fields::is_token;
+use crate::fields::is_token;
 use crate::protocol::{AnswerEnd, Quirk};
 
 /// Position in a chunked body: where the next byte belongs.

@@ -6,8 +6,9 @@ use stampede_model::load::HttpVersion;
 
 use super::body::Body;
 use super::chunked::Chunked;
-use crate::protocol::{AnswerEnd, Next, Quirk, fields};
-use crate::traffic::AnswerShape;
+use crate::answer::{AnswerEnd, AnswerShape, Quirk};
+use crate::fields::{self, ConnectionHeader, elements};
+use crate::protocol::Next;
 
 /// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +43,6 @@ enum Coding {
     Other,
     /// Chunked twice.
     Bad,
-}
-
-/// Connection, combined over all its fields, of a request or an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConnectionHeader {
-    Absent,
-    KeepAlive,
-    Close,
 }
 
 /// The framing of a body contradicts itself.
@@ -215,24 +208,6 @@ impl Coding {
             _ => Coding::Other,
         }
     }
-}
-
-impl ConnectionHeader {
-    /// Adds an element. `close` wins over `keep-alive`, wherever it stands.
-    pub(crate) fn merge(self, element: &[u8]) -> ConnectionHeader {
-        if self == ConnectionHeader::Close || element.eq_ignore_ascii_case(b"close") {
-            ConnectionHeader::Close
-        } else if element.eq_ignore_ascii_case(b"keep-alive") {
-            ConnectionHeader::KeepAlive
-        } else {
-            self
-        }
-    }
-}
-
-/// The elements of a comma-separated list (RFC 9110 section 5.6.1), without blanks around them.
-pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 fn decimal(text: &[u8]) -> Option<u64> {

@@ -21,12 +21,11 @@ use stampede_model::time::Nanos;
 
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
-use crate::check::{Failed, Inspector};
-use crate::spec::Check;
-use crate::traffic::{AnswerShape, Request};
+use crate::check::{Check, Failed, Inspector};
+use crate::answer::AnswerShape;
+use crate::request::Request;
 use body::Body;
 use head::Head;
-pub(crate) use head::{ConnectionHeader, elements};
 pub use whole::{AnswerReader, WholeAnswer, WholeError};
 
 /// One connection that speaks HTTP/1.x.

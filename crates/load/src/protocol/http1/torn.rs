@@ -6,8 +6,8 @@ use stampede_model::time::Nanos;
 
 use super::Http1;
 use super::tests::{KEPT, KEPT_10, PER_REQUEST, asks, request};
+use crate::answer::AnswerShape;
 use crate::protocol::{Answer, Next, Protocol, RequestId};
-use crate::traffic::AnswerShape;
 
 /// What happened on one connection: everything that a driver can see, except the time of the first
 /// byte, which depends on the reads.

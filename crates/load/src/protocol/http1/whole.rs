@@ -6,7 +6,8 @@ use super::head::Head;
 use super::{HEAD_BYTES_MAX, INTERIM_MAX};
 use crate::check::{Check, Sink};
 use crate::protocol::head::{HeadReader, HeadStep, SharedParsing};
-use crate::protocol::{AnswerEnd, fields};
+use crate::fields;
+use crate::protocol::AnswerEnd;
 use crate::traffic::AnswerShape;
 
 /// One answer, whole.

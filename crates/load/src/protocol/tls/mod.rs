@@ -20,7 +20,7 @@ use stampede_model::time::Nanos;
 
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
-use crate::traffic::Request;
+use crate::request::Request;
 pub use setup::{Certificates, CertificatesError, Connector, Sessions, Setup, SetupError};
 
 /// One connection that speaks TLS, with `P` inside it.

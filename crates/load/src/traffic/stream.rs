@@ -13,7 +13,7 @@ use std::time::Duration;
 use stampede_model::stop::Stop;
 
 use super::feed::FeedStatus;
-use crate::traffic::Request;
+use crate::request::Request;
 
 /// Consecutive requests. Their memory is reused.
 #[derive(Debug, Default)]

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
-use super::Tag;
-use crate::protocol::http1::{ConnectionHeader, elements};
+use crate::answer::AnswerShape;
+use crate::fields::{ConnectionHeader, elements};
+use crate::tag::Tag;
 
 /// Name and value of a header.
 pub type Header = (String, String);
@@ -25,25 +26,6 @@ pub struct Request {
     pub closes: bool,
     /// Its tag in the load's table of tags.
     pub tag: Tag,
-}
-
-/// What the request says about the answer's body (RFC 9112 section 6.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AnswerShape {
-    /// The headers of the answer decide.
-    #[default]
-    ByHeaders,
-    /// The headers decide, but no rules about the body are applied, so it may be empty.
-    BodyUnasked,
-    /// The answer never has a body, because the method is HEAD.
-    NoBody,
-}
-
-impl AnswerShape {
-    pub(crate) fn of(method: &[u8]) -> AnswerShape {
-        if method == b"HEAD" { AnswerShape::NoBody } else { AnswerShape::ByHeaders }
-    }
 }
 
 impl Request {
@@ -85,7 +67,7 @@ impl Request {
 
 /// Whether the head of `request` closes the connection after the answer. A server need not repeat
 /// that in its answer.
-pub(super) fn asks_to_close(request: &[u8]) -> bool {
+pub(crate) fn asks_to_close(request: &[u8]) -> bool {
     let mut lines = request.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is_old = lines.next().is_some_and(|line| line.ends_with(b" HTTP/1.0"));
     let fields = lines.take_while(|line| !line.is_empty());

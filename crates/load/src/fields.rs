@@ -5,45 +5,11 @@
 //! (section 5.2), and browsers do. A load generator that called them malformed would blame the
 //! server for something that no user sees. Most heads have nothing odd, and a faster parser reads
 //! them.
+//!
+//! Both requests and answers have fields, so what is common to them is here too: lists, and what
+//! `Connection` says.
 
-use super::AnswerEnd;
-
-/// What was odd about an answer's header lines. Each kind is noted once, however often it occurred.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Quirk(u8);
-
-impl Quirk {
-    /// A value continues in lines that begin with a blank (obs-fold); each fold counts as one
-    /// blank.
-    pub const FOLDED: Quirk = Quirk(1);
-    /// Blanks between a name and its colon; they do not belong to the name.
-    pub const SPACED: Quirk = Quirk(1 << 1);
-    /// Lines without a colon, or without a valid name before it; they are skipped.
-    pub const IGNORED: Quirk = Quirk(1 << 2);
-    /// Empty lines before the status line; they are skipped.
-    pub const EMPTY: Quirk = Quirk(1 << 3);
-    /// All kinds, with their names in results.
-    pub(crate) const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
-        (Quirk::FOLDED, "folded"),
-        (Quirk::SPACED, "blank-before-colon"),
-        (Quirk::IGNORED, "no-field"),
-        (Quirk::EMPTY, "empty-first"),
-    ];
-
-    /// The union of both.
-    #[must_use]
-    pub const fn union(self, other: Quirk) -> Quirk {
-        Quirk(self.0 | other.0)
-    }
-
-    /// Whether `kind` is among them.
-    pub const fn has(self, kind: Quirk) -> bool {
-        self.0 & kind.0 != 0
-    }
-}
-
-/// Number of kinds.
-pub(crate) const QUIRK_KINDS: usize = 4;
+use crate::answer::{AnswerEnd, Quirk};
 
 /// One header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +23,7 @@ pub(crate) struct Field<'a> {
 /// Reads the fields of `bytes` up to the empty line that ends them, and passes each to `each`.
 /// Returns their length with that line, and what was odd; `None` where they are not complete. After
 /// an error or `None`, what `each` was given is meaningless. More than `most` lines are an error.
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     bytes: &'a [u8],
     most: usize,
     mut each: impl FnMut(Field<'a>),
@@ -173,8 +139,34 @@ fn is_empty(line: &[u8]) -> bool {
 }
 
 /// Whether the byte may occur in a field name (RFC 9110 section 5.6.2).
-pub(super) fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Connection, combined over all its fields, of a request or an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionHeader {
+    Absent,
+    KeepAlive,
+    Close,
+}
+
+impl ConnectionHeader {
+    /// Adds an element. `close` wins over `keep-alive`, wherever it stands.
+    pub(crate) fn merge(self, element: &[u8]) -> ConnectionHeader {
+        if self == ConnectionHeader::Close || element.eq_ignore_ascii_case(b"close") {
+            ConnectionHeader::Close
+        } else if element.eq_ignore_ascii_case(b"keep-alive") {
+            ConnectionHeader::KeepAlive
+        } else {
+            self
+        }
+    }
+}
+
+/// The elements of a comma-separated list (RFC 9110 section 5.6.1), without blanks around them.
+pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]

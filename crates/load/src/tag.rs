@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use stampede_stats::histogram::Times;
 
 /// Number of a name in the load's [`Tags`].
 #[derive(
@@ -116,6 +117,43 @@ impl Tags {
 impl fmt::Debug for Tags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// Figures of the requests of one tag.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TagFigures {
+    /// Correct answers.
+    pub ok: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// done − started of the ok requests, to two digits (1 %).
+    pub service_time: Times,
+    /// done − due of the ok requests, to two digits; empty in the closed model.
+    pub response_time: Times,
+}
+
+impl TagFigures {
+    pub(crate) fn new() -> TagFigures {
+        let times = Times::coarse;
+        TagFigures { ok: 0, failed: 0, service_time: times(), response_time: times() }
+    }
+
+    pub(crate) fn merge(&mut self, more: &TagFigures) {
+        self.ok += more.ok;
+        self.failed += more.failed;
+        self.service_time.merge(&more.service_time);
+        self.response_time.merge(&more.response_time);
+    }
+
+    /// Empties the figures and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        // A tag that was not seen in this second costs nothing.
+        if self.ok + self.failed > 0 {
+            (self.ok, self.failed) = (0, 0);
+            self.service_time.clear();
+            self.response_time.clear();
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::shuffle::Shuffle;
 use super::stream::Stream;
-use crate::traffic::Request;
+use crate::request::Request;
 
 /// The requests of one load thread.
 #[derive(Debug)]
@@ -45,6 +45,14 @@ pub(crate) enum FeedStatus {
     Late,
     /// There are no more.
     Ended,
+}
+
+/// Whether the traffic may end before the schedule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrafficEnd {
+    Never,
+    /// It ends after a number of requests that is not known in advance.
+    Sometime,
 }
 
 impl Feed {

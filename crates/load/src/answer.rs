@@ -1,0 +1,152 @@
+//! What is known of an answer: how it may look, how it ended, what the check found, and what is
+//! kept of it to show. These types have no logic of a protocol, so everything may use them.
+
+use serde::{Deserialize, Serialize};
+use stampede_model::time::Nanos;
+
+/// The driver's number of a request. It means nothing to the protocol, which returns it with the
+/// answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestId(pub u32);
+
+/// One ended request, as the protocol saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The request that is answered.
+    pub id: RequestId,
+    /// When its first bytes arrived, on the load's clock. The time of a read counts for all bytes
+    /// of it.
+    pub first_byte: Nanos,
+    /// How it ended.
+    pub end: AnswerEnd,
+    /// Bytes of the answer on the wire, interim (1xx) answers included.
+    pub bytes: u64,
+    /// Bytes of its body, without framing.
+    pub body_bytes: u64,
+    /// What was odd about its header lines.
+    pub odd: Quirk,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// The answer is whole.
+    Whole {
+        /// 200 to 999; interim 1xx answers are skipped (RFC 9110 section 15.2).
+        status: u16,
+        /// Result of the check, except for its rules about time. `Right` where the status is wrong,
+        /// because then nothing is checked.
+        check: Checked,
+    },
+    /// The peer closed before the end that the headers announced.
+    CutShort,
+    /// The bytes do not follow the protocol, or a length contradicts itself.
+    Malformed,
+    /// The head is larger than the limit.
+    HeadTooLarge,
+    /// A FastCGI server refused the request: it is overloaded, or has no responder.
+    Rejected,
+    /// TLS failed: an alert, an invalid record, or a certificate that was not accepted.
+    Tls,
+}
+
+/// Result of the check of an answer with the right status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// The answer is as expected, or there is no rule.
+    Right,
+    /// The first part of the check that the answer broke.
+    Wrong(Failed),
+}
+
+/// The beginning of an answer, as far as it was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Status of its final head; `None` where that did not arrive.
+    pub status: Option<u16>,
+    /// Its final head, or whatever arrived instead; at most [`EXCERPT_HEAD_BYTES`].
+    pub head: Vec<u8>,
+    /// Its body, without framing; at most [`EXCERPT_BODY_BYTES`].
+    pub body: Vec<u8>,
+    /// What was found instead of what the check demands, in words; empty where no check failed.
+    pub found: String,
+}
+
+/// What the request says about the answer's body (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerShape {
+    /// The headers of the answer decide.
+    #[default]
+    ByHeaders,
+    /// The headers decide, but no rules about the body are applied, so it may be empty.
+    BodyUnasked,
+    /// The answer never has a body, because the method is HEAD.
+    NoBody,
+}
+
+impl AnswerShape {
+    pub(crate) fn of(method: &[u8]) -> AnswerShape {
+        if method == b"HEAD" { AnswerShape::NoBody } else { AnswerShape::ByHeaders }
+    }
+}
+
+/// Which part of a [`Check`](crate::check::Check) an answer broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Failed(pub u16);
+
+impl Failed {
+    /// [`Check::body_contains`](crate::check::Check::body_contains).
+    pub const CONTAINS: Failed = Failed(0);
+    /// A pattern or JSON is demanded of a body that is larger than
+    /// [`BODY_BYTES_MAX`](crate::check::BODY_BYTES_MAX).
+    pub const TOO_LARGE: Failed = Failed(u16::MAX);
+
+    /// The rule at this index of [`Check::rules`](crate::check::Check::rules).
+    pub(crate) fn rule(index: usize) -> Failed {
+        Failed(u16::try_from(index + 1).unwrap_or(u16::MAX - 1))
+    }
+}
+
+/// What was odd about an answer's header lines. Each kind is noted once, however often it occurred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Quirk(u8);
+
+impl Quirk {
+    /// A value continues in lines that begin with a blank (obs-fold); each fold counts as one
+    /// blank.
+    pub const FOLDED: Quirk = Quirk(1);
+    /// Blanks between a name and its colon; they do not belong to the name.
+    pub const SPACED: Quirk = Quirk(1 << 1);
+    /// Lines without a colon, or without a valid name before it; they are skipped.
+    pub const IGNORED: Quirk = Quirk(1 << 2);
+    /// Empty lines before the status line; they are skipped.
+    pub const EMPTY: Quirk = Quirk(1 << 3);
+    /// All kinds, with their names in results.
+    pub(crate) const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
+        (Quirk::FOLDED, "folded"),
+        (Quirk::SPACED, "blank-before-colon"),
+        (Quirk::IGNORED, "no-field"),
+        (Quirk::EMPTY, "empty-first"),
+    ];
+
+    /// The union of both.
+    #[must_use]
+    pub const fn union(self, other: Quirk) -> Quirk {
+        Quirk(self.0 | other.0)
+    }
+
+    /// Whether `kind` is among them.
+    pub const fn has(self, kind: Quirk) -> bool {
+        self.0 & kind.0 != 0
+    }
+}
+
+/// Number of kinds.
+pub(crate) const QUIRK_KINDS: usize = 4;
+
+/// Most bytes of a head that an example shows.
+pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
+/// Most bytes of a body that an example shows: the beginning of an error page.
+pub const EXCERPT_BODY_BYTES: usize = 2 << 10;
