@@ -86,7 +86,7 @@ fn begins_with(path: &str, prefix: &str) -> bool {
 
 /// Every path that contains `::`, with its line. Groups (`std::{net::X, process}`) are expanded,
 /// and comments are skipped.
-fn used_paths(text: &str) -> Vec<(usize, String)> {
+pub(super) fn used_paths(text: &str) -> Vec<(usize, String)> {
     let mut paths = Vec::new();
     let mut groups: Vec<String> = Vec::new();
     let mut word = String::new();

@@ -6,6 +6,7 @@ mod directories;
 mod errors;
 mod lines;
 mod links;
+mod modules;
 mod words;
 
 use std::fmt;
@@ -48,6 +49,7 @@ const RULES: &[Rule] = &[
     crates::lints,
     crates::dependencies,
     crates::limited_sources,
+    modules::circles,
     directories::runtimes,
     links::relative,
     errors::typed,
