@@ -3,6 +3,7 @@
 //! rest is the file.
 
 use stampede_load::protocol::fastcgi::Script;
+use stampede_load::protocol::http1;
 use stampede_load::traffic::{Format, Request, TrafficFile, read_all};
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
@@ -27,7 +28,7 @@ pub fn run(input: &[u8]) {
             assert_eq!(notes.broken > 0, notes.broken_first.is_some());
             let is_built = notes.format.as_deref() != Some(Format::Request.name());
             if is_built && !is_fastcgi {
-                requests.iter().for_each(has_one_head);
+                requests.iter().for_each(|request| has_one_head(request, habits));
             }
             let (again, same) = read_all(bytes, &file, habits).unwrap();
             assert!(again == requests && same == notes, "the same file is the same traffic");
@@ -40,8 +41,9 @@ pub fn run(input: &[u8]) {
 }
 
 /// Asserts that all lines of the head end correctly, and that none was injected.
-fn has_one_head(request: &Request) {
-    let bytes = String::from_utf8_lossy(&request.bytes);
+fn has_one_head(request: &Request, habits: Habits) {
+    let bytes = http1::text(request, habits);
+    let bytes = String::from_utf8_lossy(&bytes);
     let (head, _) = bytes.split_once("\r\n\r\n").expect("a head ends");
     for line in head.split("\r\n") {
         assert!(!line.contains(['\r', '\n']), "{bytes:?}");

@@ -28,6 +28,7 @@ pub mod report;
 mod request;
 mod run;
 mod sched;
+mod script;
 pub mod spec;
 mod tag;
 pub mod traffic;

@@ -1,6 +1,8 @@
-//! One request, whose bytes are prepared before the trial.
+//! One request as parts, which the protocol of a connection encodes when it starts.
 
-use std::io::Write as _;
+mod data;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
@@ -8,17 +10,22 @@ use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
 use crate::answer::AnswerShape;
 use crate::fields::{ConnectionHeader, elements};
+use crate::script::Script;
 use crate::tag::Tag;
+use data::RequestData;
 
 /// Name and value of a header.
 pub type Header = (String, String);
 
-/// One request, exactly as it is sent.
+/// One request. Its text is in one piece of memory, which is used again for the next request of a
+/// file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RequestData", into = "RequestData")]
 pub struct Request {
-    /// Head and body, ready to send.
-    #[serde(with = "crate::base64_bytes")]
+    /// Its text; `form` says what it is.
     pub bytes: Vec<u8>,
+    /// What the bytes are.
+    pub form: Form,
     /// What is known of the answer's body before its headers.
     pub answer: AnswerShape,
     /// Whether the request itself closes the connection after its answer: with `Connection: close`,
@@ -28,11 +35,63 @@ pub struct Request {
     pub tag: Tag,
 }
 
+/// What the bytes of a request are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A whole request in the encoding of the connection's protocol. It is sent unchanged.
+    #[default]
+    Encoded,
+    /// The parts of a request, which the protocol encodes.
+    Parts(Parts),
+}
+
+/// Where the parts of a request end in its bytes. They follow one another: method, path, lines of
+/// added headers, lines of given headers, and the body, which is the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    method: usize,
+    path: usize,
+    added: usize,
+    given: usize,
+    /// Whether a given header is `Connection`.
+    says_connection: bool,
+    /// Whether a given header says how long the body is.
+    says_length: bool,
+    script: Option<Arc<Script>>,
+}
+
+/// What a protocol sends for a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content<'a> {
+    /// These bytes, unchanged.
+    Encoded(&'a [u8]),
+    /// These parts, encoded.
+    Message(Message<'a>),
+}
+
+/// A request that a protocol encodes. A line of a header is `Name: value\r\n`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message<'a> {
+    pub(crate) method: &'a [u8],
+    /// Path and query, or `*`.
+    pub(crate) path: &'a [u8],
+    /// Lines of the headers that every client sends and that were not given.
+    pub(crate) added: &'a [u8],
+    /// Lines of all other headers.
+    pub(crate) given: &'a [u8],
+    pub(crate) body: &'a [u8],
+    /// Whether a given header is `Connection`.
+    pub(crate) says_connection: bool,
+    /// Whether a given header says how long the body is.
+    pub(crate) says_length: bool,
+    /// The script that answers; only FastCGI needs it.
+    pub(crate) script: Option<&'a Script>,
+}
+
 impl Request {
-    /// Builds a request with these habits. Adds `Host: localhost`, `Accept: */*` and `User-Agent:
-    /// stampede/<version>` where they are not given. Adds `Content-Length` if there is a body, or
-    /// for a POST, PUT or PATCH. Adds `Connection` if the habit is not the default of the version
-    /// (RFC 9112 section 9.3).
+    /// Builds a request for connections with these habits. Adds `Host: localhost`, `Accept: */*`
+    /// and `User-Agent: stampede/<version>` where they are not given. What else a protocol needs,
+    /// it adds when it encodes the request.
     ///
     /// # Errors
     /// The parts would not make one well-formed request, in particular a header with a line break.
@@ -45,8 +104,8 @@ impl Request {
         tag: Option<Tag>,
     ) -> Result<Request, RequestError> {
         let mut request = Request { tag: tag.unwrap_or_default(), ..Request::default() };
-        let draft = RequestParts { method, path, headers, defaults: &[], body };
-        request.fill(draft, habits)?;
+        let parts = RequestParts { method, path, headers, defaults: &[], body, script: None };
+        request.fill(parts, habits)?;
         Ok(request)
     }
 
@@ -58,11 +117,94 @@ impl Request {
     ) -> Result<(), RequestError> {
         parts.check()?;
         self.answer = AnswerShape::of(parts.method.as_bytes());
-        self.bytes.clear();
-        parts.write(habits, &mut self.bytes);
-        self.closes = asks_to_close(&self.bytes);
+        // FastCGI says that in a flag of its own.
+        self.closes = parts.script.is_none() && parts.closes(habits);
+        let added = ADDED.into_iter().filter(|(name, _)| !parts.has_header(name));
+        let given = parts.all_headers().map(|(name, value)| (name.as_str(), value.as_str()));
+        self.write(parts, added, given);
         Ok(())
     }
+
+    /// Writes the parts, with these lines of headers.
+    fn write<'a, 'b>(
+        &mut self,
+        RequestParts { method, path, body, script, .. }: RequestParts<'_>,
+        added: impl Iterator<Item = (&'a str, &'a str)>,
+        given: impl Iterator<Item = (&'b str, &'b str)>,
+    ) {
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        bytes.extend_from_slice(method.as_bytes());
+        let method = bytes.len();
+        bytes.extend_from_slice(path.as_bytes());
+        let path = bytes.len();
+        added.for_each(|header| write_header(bytes, header));
+        let added = bytes.len();
+        let (mut says_connection, mut says_length) = (false, false);
+        for (name, value) in given {
+            says_connection |= name.eq_ignore_ascii_case("connection");
+            says_length |= name.eq_ignore_ascii_case("content-length")
+                || name.eq_ignore_ascii_case("transfer-encoding");
+            write_header(bytes, (name, value));
+        }
+        let given = bytes.len();
+        bytes.extend_from_slice(body);
+        let script = script.cloned();
+        self.form =
+            Form::Parts(Parts { method, path, added, given, says_connection, says_length, script });
+    }
+
+    /// What a protocol sends for it.
+    #[inline]
+    pub(crate) fn content(&self) -> Content<'_> {
+        match &self.form {
+            Form::Encoded => Content::Encoded(&self.bytes),
+            Form::Parts(parts) => Content::Message(parts.of(&self.bytes)),
+        }
+    }
+}
+
+impl Parts {
+    #[inline]
+    fn of<'a>(&'a self, bytes: &'a [u8]) -> Message<'a> {
+        Message {
+            method: &bytes[..self.method],
+            path: &bytes[self.method..self.path],
+            added: &bytes[self.path..self.added],
+            given: &bytes[self.added..self.given],
+            body: &bytes[self.given..],
+            says_connection: self.says_connection,
+            says_length: self.says_length,
+            script: self.script.as_deref(),
+        }
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Names and values of all headers, in the order of their lines.
+    pub(crate) fn headers(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
+        fields(self.added).chain(fields(self.given))
+    }
+
+    /// The value of the first header with this name.
+    pub(crate) fn header(self, name: &str) -> Option<&'a [u8]> {
+        let mut headers = self.headers();
+        headers.find(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+    }
+
+    /// Whether the length of the body has to be sent: also that of an empty body, where the method
+    /// makes one likely (RFC 9110 section 8.6).
+    pub(crate) fn needs_length(self) -> bool {
+        !self.body.is_empty() || matches!(self.method, b"POST" | b"PUT" | b"PATCH")
+    }
+}
+
+/// Names and values of these lines.
+fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+    lines.split_inclusive(|byte| *byte == b'\n').filter_map(|line| {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        Some((&line[..colon], line.strip_suffix(b"\r\n")?.get(colon + 2..)?))
+    })
 }
 
 /// Whether the head of `request` closes the connection after the answer. A server need not repeat
@@ -75,21 +217,16 @@ pub(crate) fn asks_to_close(request: &[u8]) -> bool {
         let colon = line.iter().position(|byte| *byte == b':')?;
         line[..colon].eq_ignore_ascii_case(b"connection").then(|| &line[colon + 1..])
     });
+    closes(values, is_old)
+}
+
+/// Whether these values of `Connection` close a connection. `is_old`: the version is HTTP/1.0.
+fn closes<'a>(values: impl Iterator<Item = &'a [u8]>, is_old: bool) -> bool {
     match values.flat_map(elements).fold(ConnectionHeader::Absent, ConnectionHeader::merge) {
         ConnectionHeader::Close => true,
         ConnectionHeader::KeepAlive => false,
         ConnectionHeader::Absent => is_old,
     }
-}
-
-/// Checks what must hold for a request in any protocol that carries HTTP.
-pub(crate) fn check(
-    method: &str,
-    path: &str,
-    headers: &[Header],
-    body: &[u8],
-) -> Result<(), RequestError> {
-    RequestParts { method, path, headers, defaults: &[], body }.check()
 }
 
 /// The parts of a request.
@@ -101,9 +238,11 @@ pub(crate) struct RequestParts<'a> {
     /// Headers that are sent where `headers` has none of that name.
     pub(crate) defaults: &'a [Header],
     pub(crate) body: &'a [u8],
+    /// The script that answers, for FastCGI.
+    pub(crate) script: Option<&'a Arc<Script>>,
 }
 
-impl RequestParts<'_> {
+impl<'a> RequestParts<'a> {
     fn check(&self) -> Result<(), RequestError> {
         if !is_token(self.method) {
             return Err(RequestError::Method { method: self.method.escape_debug().to_string() });
@@ -133,64 +272,40 @@ impl RequestParts<'_> {
     }
 
     /// All headers: first the defaults that apply, then the given ones.
-    pub(crate) fn all_headers(&self) -> impl Iterator<Item = &Header> {
-        let own = |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    fn all_headers(self) -> impl Iterator<Item = &'a Header> {
+        let own =
+            move |name: &str| self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let defaults = self.defaults.iter().filter(move |(name, _)| !own(name));
         defaults.chain(self.headers)
     }
 
-    fn write(&self, habits: Habits, out: &mut Vec<u8>) {
-        let version = match habits.version {
-            HttpVersion::Http10 => "1.0",
-            HttpVersion::Http11 => "1.1",
-        };
-        for part in [self.method, " ", self.path, " HTTP/", version, "\r\n"] {
-            out.extend_from_slice(part.as_bytes());
-        }
-        self.write_added(habits, out);
-        for (name, value) in self.all_headers() {
-            write_header(out, name, value);
-        }
-        out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(self.body);
+    fn has_header(self, wanted: &str) -> bool {
+        self.all_headers().any(|(name, _)| name.eq_ignore_ascii_case(wanted))
     }
 
-    /// Writes the headers that are needed but not given.
-    fn write_added(&self, habits: Habits, out: &mut Vec<u8>) {
-        let given =
-            |wanted: &str| self.all_headers().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-        let connection = match (habits.version, habits.connection) {
-            (HttpVersion::Http11, ConnectionHabit::PerRequest) => Some("close"),
-            (HttpVersion::Http10, ConnectionHabit::KeepAlive) => Some("keep-alive"),
-            (HttpVersion::Http11, ConnectionHabit::KeepAlive)
-            | (HttpVersion::Http10, ConnectionHabit::PerRequest) => None,
-        };
-        let wanted = [
-            ("Host", Some("localhost")),
-            ("Accept", Some("*/*")),
-            ("User-Agent", Some(concat!("stampede/", env!("CARGO_PKG_VERSION")))),
-            ("Connection", connection),
-        ];
-        for (name, value) in wanted {
-            if let Some(value) = value
-                && !given(name)
-            {
-                write_header(out, name, value);
-            }
-        }
-        let has_length = !self.body.is_empty() || matches!(self.method, "POST" | "PUT" | "PATCH");
-        if has_length && !given("content-length") && !given("transfer-encoding") {
-            write!(out, "Content-Length: {}\r\n", self.body.len())
-                .expect("writing into memory does not fail");
+    /// Whether the request closes its connection, on connections with these habits.
+    fn closes(self, habits: Habits) -> bool {
+        let named = |header: &&Header| header.0.eq_ignore_ascii_case("connection");
+        let values = self.all_headers().filter(named).map(|(_, value)| value.as_bytes());
+        match self.has_header("connection") {
+            true => closes(values, habits.version == HttpVersion::Http10),
+            false => habits.connection == ConnectionHabit::PerRequest,
         }
     }
 }
 
-fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
+fn write_header(out: &mut Vec<u8>, (name, value): (&str, &str)) {
     for part in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(part.as_bytes());
     }
 }
+
+/// Headers that every client sends.
+const ADDED: [(&str, &str); 3] = [
+    ("Host", "localhost"),
+    ("Accept", "*/*"),
+    ("User-Agent", concat!("stampede/", env!("CARGO_PKG_VERSION"))),
+];
 
 /// Whether the text is a token (RFC 9110 section 5.6.2).
 pub(crate) fn is_token(text: &str) -> bool {
@@ -211,9 +326,10 @@ mod tests {
         (name.to_string(), value.to_string())
     }
 
-    fn text(request: &Request) -> String {
+    fn text(request: &Request, habits: Habits) -> String {
         let version = concat!("stampede/", env!("CARGO_PKG_VERSION"));
-        String::from_utf8_lossy(&request.bytes).replace(version, "stampede/VERSION")
+        let text = String::from_utf8(crate::protocol::http1::text(request, habits)).unwrap();
+        text.replace(version, "stampede/VERSION")
     }
 
     #[test]
@@ -221,7 +337,7 @@ mod tests {
         let request = Request::build("GET", "/a?b=c", &[], b"", KEPT, None).unwrap();
         let expected = "GET /a?b=c HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\
                         User-Agent: stampede/VERSION\r\n\r\n";
-        assert_eq!(text(&request), expected);
+        assert_eq!(text(&request, KEPT), expected);
         assert_eq!((request.answer, request.tag), (AnswerShape::ByHeaders, Tag::NONE));
     }
 
@@ -231,7 +347,7 @@ mod tests {
         let request = Request::build("POST", "/", &headers, b"a=1", KEPT, Some(Tag(7))).unwrap();
         let expected = "POST / HTTP/1.1\r\nAccept: */*\r\nContent-Length: 3\r\n\
                         host: shop.example\r\nuser-agent: me\r\nX: \r\n\r\na=1";
-        assert_eq!((text(&request).as_str(), request.tag), (expected, Tag(7)));
+        assert_eq!((text(&request, KEPT).as_str(), request.tag), (expected, Tag(7)));
     }
 
     #[test]
@@ -240,7 +356,7 @@ mod tests {
             let habits = Habits { version, connection };
             let request = Request::build("HEAD", "/", &[], b"", habits, None).unwrap();
             assert_eq!(request.answer, AnswerShape::NoBody);
-            let text = text(&request);
+            let text = text(&request, habits);
             text.lines().find_map(|line| Some(line.strip_prefix("Connection: ")?.to_string()))
         };
         use ConnectionHabit::{KeepAlive, PerRequest};
@@ -283,6 +399,15 @@ mod tests {
             [false, true, false]
         );
         assert!(closes(KEPT, &[header("connection", "close")]));
+        for habits in [KEPT, per_request, old] {
+            for value in ["", "close", "Keep-Alive", "upgrade", "keep-alive, close"] {
+                let headers = [header("Connection", value)];
+                let headers = if value.is_empty() { &[][..] } else { &headers[..] };
+                let request = Request::build("GET", "/", headers, b"", habits, None).unwrap();
+                let sent = crate::protocol::http1::text(&request, habits);
+                assert_eq!(request.closes, asks_to_close(&sent), "{habits:?} {value}");
+            }
+        }
     }
 
     #[test]
@@ -316,12 +441,13 @@ mod tests {
             if let Ok(request) = Request::build(&method, &path, &headers, &body, KEPT, None) {
                 let mut fields = [httparse::EMPTY_HEADER; 16];
                 let mut parsed = httparse::Request::new(&mut fields);
-                let end = request.bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
-                prop_assert_eq!(&request.bytes[end..], &body[..]);
+                let bytes = crate::protocol::http1::text(&request, KEPT);
+                let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+                prop_assert_eq!(&bytes[end..], &body[..]);
                 // httparse is stricter about bytes above 127 in a path, so those paths are not
                 // compared.
                 if path.is_ascii() && !value.contains(|c: char| c.is_control()) {
-                    let head = parsed.parse(&request.bytes).unwrap();
+                    let head = parsed.parse(&bytes).unwrap();
                     prop_assert_eq!(head, httparse::Status::Complete(end));
                     prop_assert_eq!(parsed.method, Some(method.as_str()));
                 }

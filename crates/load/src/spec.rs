@@ -81,7 +81,7 @@ pub enum CpuSharing {
 pub enum Wire {
     /// HTTP/1.0 or 1.1, as [`Habits::version`] says.
     Http1,
-    /// FastCGI, with traffic built by [`crate::protocol::fastcgi::request`].
+    /// FastCGI, with requests that name a script: [`crate::protocol::fastcgi::request`].
     FastCgi,
     /// HTTP inside TLS.
     Tls(tls::Setup),

@@ -65,7 +65,7 @@ fn load_result(
 fn an_ended_connection_leaves_no_descriptor_open() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum: Some(FILES) }).unwrap();
     let script = Script::new("/app/index.php");
-    let of_fastcgi = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
+    let of_fastcgi = |_| request(&script, "GET", "/", &[], b"").unwrap();
     let tls = Wire::Tls(Setup::new("localhost", Certificates::Any, Sessions::New).unwrap());
     let config = certified::config(&TLS13);
     // Whole, cut short, reset.

@@ -19,7 +19,10 @@ fn record(kind: u8, content: &[u8]) -> Vec<u8> {
 fn no_answer_allocates_once_the_buffers_exist() {
     let check = Check { body_contains: b"hello".to_vec(), ..Check::default() };
     let habit = ConnectionHabit::KeepAlive;
-    let request = request(&Script::new("/a.php"), "GET", "/", &[], b"", habit).unwrap();
+    let script = Script::new("/a.php").with("APP_ENV", "prod");
+    let headers = [("Cookie", "a=b"), ("X-A", "c"), ("cookie", "d=e")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let request = request(&script, "POST", "/a?b", &headers, b"body").unwrap();
     let answer = [
         record(7, b"PHP Notice"),
         record(6, b"Status: 200 OK\r\nContent-Type: text/html\r\n\r\nhel"),

@@ -33,8 +33,8 @@ fn allocations(rules: &[&str]) -> u64 {
         ..Check::default()
     };
     let habits = Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
-    let request =
-        Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), ..Request::default() };
+    let headers = [("X-A".to_owned(), "b".to_owned())];
+    let request = Request::build("POST", "/a?b", &headers, b"body", habits, None).unwrap();
     let answers: [&[u8]; 2] = [
         b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 21\r\n\r\n{\"n\":1,\"say\":\"hello\"}",
         b"HTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nServer: x\r\nTransfer-Encoding: chunked\r\n\

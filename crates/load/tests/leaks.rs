@@ -102,7 +102,7 @@ fn fastcgi() {
         b"\x01\x06\0\x01\0\x0d\x05\0A: b\r\n\r\nhello-----\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0";
     const MORE: &[u8] = b"\x01\x06\0\x01\0\x06\0\0A: b\r\n";
     let script = Script::new("/app/index.php");
-    let get = |habit| request(&script, "GET", "/", &[], b"", habit).unwrap();
+    let get = |_| request(&script, "GET", "/", &[], b"").unwrap();
     let said: [ServerScript; 7] = [
         (WHOLE, b"", EndAction::Hold),
         (WHOLE, b"", EndAction::Close),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use stampede_load::protocol::http1;
 use stampede_load::traffic::{Format, Passes, Source as TrafficSource};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
@@ -62,7 +63,9 @@ autostop:
         assert_eq!(criteria(&config), ["time(1s,10s)", "http(5xx,10%,5s)", "net(xx,5,10s)"]);
         assert_eq!((config.traffic.passes, config.traffic.limit), (Passes::Endless, None));
         let TrafficSource::List(list) = &config.traffic.source else { panic!("a list") };
-        let [first, second] = [0, 1].map(|index| String::from_utf8_lossy(&list[index].bytes));
+        let [first, second] = [0, 1].map(|index| {
+            String::from_utf8(http1::text(&list[index], config.habits)).expect("a request")
+        });
         assert_eq!(list.len(), 2);
         assert!(second.starts_with("GET /buy HTTP/1.1\r\n"), "{second}");
         assert!(first.starts_with("GET /uri1 HTTP/1.1\r\n"), "{first}");

@@ -109,9 +109,7 @@ impl Target {
     ) -> Result<Request, TrafficError> {
         match &self.script {
             None => Ok(Request::build(method, path, headers, body, habits, None)?),
-            Some(script) => {
-                Ok(fastcgi::request(script, method, path, headers, body, habits.connection)?)
-            }
+            Some(script) => Ok(fastcgi::request(script, method, path, headers, body)?),
         }
     }
 

@@ -8,6 +8,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use stampede_load::protocol::http1;
 use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 use stampede_model::fact::NotSent;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
@@ -111,7 +112,7 @@ fn gather(requests: &[Request]) -> RequestList {
     let mut listed = RequestList::default();
     let (mut known, mut site) = (HashSet::new(), None);
     for request in requests {
-        let (check_request, host) = match parse(&request.bytes) {
+        let (check_request, host) = match parse(&http1::text(request, HABITS)) {
             Ok(parsed) => parsed,
             Err(skipped) => {
                 listed.skipped.push(*skipped);

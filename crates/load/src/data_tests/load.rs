@@ -17,7 +17,7 @@ use stampede_model::time::Nanos;
 
 use super::{bytes, nanos};
 use crate::check::{Check, Rule};
-use crate::protocol::fastcgi::Script;
+use crate::protocol::fastcgi::{self, Script};
 use crate::protocol::tls::{Certificates, Sessions, Setup};
 use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
 use crate::traffic::{
@@ -27,8 +27,7 @@ use crate::traffic::{
 
 pub(super) fn any_load() -> impl Strategy<Value = Load> {
     let what = (address(), wire(), model(), habits(), traffic(), check());
-    let engine =
-        select(vec![EngineChoice::Auto, EngineChoice::Epoll, EngineChoice::IoUring]);
+    let engine = select(vec![EngineChoice::Auto, EngineChoice::Epoll, EngineChoice::IoUring]);
     let sharing = select(vec![CpuSharing::Exclusive, CpuSharing::WithServer]);
     let how = (nanos(), engine, vec(0_usize..256, 0..4), sharing, 1_u32..64, any::<bool>());
     (what, how).prop_map(|(what, how)| {
@@ -95,10 +94,9 @@ fn model() -> impl Strategy<Value = Model> {
         max_in_flight,
         when_full,
     });
-    let until =
-        prop_oneof![nanos().prop_map(Until::For), any::<u64>().prop_map(Until::Requests)];
-    let closed = (any::<u32>(), until)
-        .prop_map(|(concurrency, until)| Model::Closed { concurrency, until });
+    let until = prop_oneof![nanos().prop_map(Until::For), any::<u64>().prop_map(Until::Requests)];
+    let closed =
+        (any::<u32>(), until).prop_map(|(concurrency, until)| Model::Closed { concurrency, until });
     prop_oneof![open, closed]
 }
 
@@ -143,10 +141,39 @@ fn traffic() -> impl Strategy<Value = LoadTraffic> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
+    let encoded = bytes().prop_map(|bytes| Request { bytes, ..Request::default() });
     let shapes = vec![AnswerShape::ByHeaders, AnswerShape::BodyUnasked, AnswerShape::NoBody];
-    (bytes(), select(shapes), any::<bool>(), any::<u16>()).prop_map(
-        |(bytes, answer, closes, tag)| Request { bytes, answer, closes, tag: Tag(tag) },
+    let request = prop_oneof![encoded, built(), scripted()];
+    (request, select(shapes), any::<bool>(), any::<u16>()).prop_map(
+        |(request, answer, closes, tag)| Request { answer, closes, tag: Tag(tag), ..request },
     )
+}
+
+/// Method, path, headers and body.
+fn parts() -> impl Strategy<Value = (String, String, Vec<Header>, Vec<u8>)> {
+    let header = ("[a-zA-Z-]{1,8}|Host|Connection|accept", "[a-zé, :]{0,12}");
+    ("GET|POST|HEAD", "/[a-zé?]{0,8}", vec(header, 0..4), bytes())
+}
+
+fn built() -> impl Strategy<Value = Request> {
+    (parts(), habits()).prop_map(|((method, path, headers, body), habits)| {
+        Request::build(&method, &path, &headers, &body, habits, None).expect("valid parts")
+    })
+}
+
+fn scripted() -> impl Strategy<Value = Request> {
+    (parts(), script()).prop_map(|((method, path, headers, body), script)| {
+        fastcgi::request(&script, &method, &path, &headers, &body).expect("valid parts")
+    })
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    let parts = ("/[a-z/é]{0,12}", vec(("[A-Z_]{1,6}", ".{0,6}"), 0..3));
+    parts.prop_map(|(filename, params)| {
+        params
+            .into_iter()
+            .fold(Script::new(filename), |script, (name, value)| script.with(name, value))
+    })
 }
 
 fn tags() -> impl Strategy<Value = Tags> {
@@ -165,22 +192,10 @@ fn header() -> impl Strategy<Value = Header> {
 
 fn file() -> impl Strategy<Value = TrafficFile> {
     let format = option::of(select(Format::ALL.to_vec()));
-    let script = ("/[a-z/é]{0,12}", vec(("[A-Z_]{1,6}", ".{0,6}"), 0..3));
-    let script = script.prop_map(|(filename, params)| {
-        params.into_iter().fold(Script::new(filename), |script, (name, value)| {
-            script.with(name, value)
-        })
-    });
-    let parts = (vec(header(), 0..3), vec("[A-Z]{1,6}", 0..3), option::of(script));
-    ("[a-zé/.]{1,12}", format, parts).prop_map(
-        |(path, format, (headers, log_methods, script))| TrafficFile {
-            path: path.into(),
-            format,
-            headers,
-            log_methods,
-            script,
-        },
-    )
+    let parts = (vec(header(), 0..3), vec("[A-Z]{1,6}", 0..3), option::of(script()));
+    ("[a-zé/.]{1,12}", format, parts).prop_map(|(path, format, (headers, log_methods, script))| {
+        TrafficFile { path: path.into(), format, headers, log_methods, script }
+    })
 }
 
 fn check() -> impl Strategy<Value = Check> {
@@ -195,7 +210,6 @@ fn check() -> impl Strategy<Value = Check> {
         "time < 200ms",
     ];
     let rule = select(rules).prop_map(|text| Rule::parse(text).expect("a rule"));
-    (vec(any::<u16>(), 0..4), bytes(), vec(rule, 0..4)).prop_map(
-        |(statuses, body_contains, rules)| Check { statuses, body_contains, rules },
-    )
+    (vec(any::<u16>(), 0..4), bytes(), vec(rule, 0..4))
+        .prop_map(|(statuses, body_contains, rules)| Check { statuses, body_contains, rules })
 }

@@ -20,8 +20,8 @@ pub trait Protocol {
     /// Whether another request may start on this connection now.
     fn room(&self) -> bool;
 
-    /// Starts a request: appends its bytes to `out`, the send buffer of the connection. Only called
-    /// while `room()` is true.
+    /// Starts a request: encodes it, and appends its bytes to `out`, the send buffer of the
+    /// connection. Only called while `room()` is true. Allocates only where `out` has to grow.
     fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>);
 
     /// Takes bytes that arrived at `came`; reads may end anywhere. Calls `answered` once for each

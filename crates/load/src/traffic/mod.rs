@@ -28,8 +28,8 @@ use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
 pub use crate::answer::AnswerShape;
-use crate::protocol::fastcgi::Script;
-pub use crate::request::{Header, Request};
+pub use crate::request::{Form, Header, Parts, Request};
+use crate::script::Script;
 pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
 pub use error::TrafficError;

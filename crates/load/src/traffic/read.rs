@@ -5,18 +5,22 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
-use stampede_model::entry::{EntryError, RequestError, Skip};
+use stampede_model::entry::{EntryError, Skip};
 use stampede_model::load::Habits;
 
 use super::format::{Parser, Unknown};
 use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
+use super::{
+    AnswerShape, EXAMINED, Form, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile,
+};
 use crate::request::{RequestParts, asks_to_close};
-use super::{AnswerShape, EXAMINED, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile};
-use crate::protocol::fastcgi::{self, Script};
+use crate::script::Script;
 
 /// A file that is being read.
 pub(super) struct TrafficReader {
     file: TrafficFile,
+    /// The script of `file`, which all its requests share.
+    script: Option<Arc<Script>>,
     habits: Habits,
     tags: Tags,
     open: Open,
@@ -95,6 +99,7 @@ impl TrafficReader {
         let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
         let (file, tags) = (file.clone(), tags.clone());
         Ok(TrafficReader {
+            script: file.script.clone().map(Arc::new),
             file,
             habits,
             tags,
@@ -149,7 +154,7 @@ impl TrafficReader {
             request.bytes = Vec::new();
         }
         request.tag = self.tag();
-        if self.draft.is_raw && self.file.script.is_some() {
+        if self.draft.is_raw && self.script.is_some() {
             let what = EntryError::WholeRequest {};
             let hint = "take another format, or send to the web server";
             return Entry::Broken(Broken { line: self.draft.line, what, hint });
@@ -158,6 +163,7 @@ impl TrafficReader {
             request.answer = AnswerShape::of(self.draft.method.as_bytes());
             request.bytes.clear();
             request.bytes.extend_from_slice(&self.draft.body);
+            request.form = Form::Encoded;
             request.closes = asks_to_close(&request.bytes);
             return Entry::Request;
         }
@@ -173,11 +179,9 @@ impl TrafficReader {
             draft.headers.push(("Host".to_owned(), host));
         }
         let Draft { method, path, headers, body, .. } = &*draft;
-        let parts = RequestParts { method, path, headers, defaults: &self.file.headers, body };
-        let filled = match &self.file.script {
-            None => request.fill(parts, self.habits),
-            Some(script) => fill_fastcgi(request, script, parts, self.habits),
-        };
+        let (defaults, script) = (self.file.headers.as_slice(), self.script.as_ref());
+        let parts = RequestParts { method, path, headers, defaults, body, script };
+        let filled = request.fill(parts, self.habits);
         if adds_host {
             draft.headers.pop();
         }
@@ -214,19 +218,6 @@ pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<boo
         }
     }
     (seen > 0).then_some(true)
-}
-
-fn fill_fastcgi(
-    request: &mut Request,
-    script: &Script,
-    parts: RequestParts<'_>,
-    habits: Habits,
-) -> Result<(), RequestError> {
-    let headers: Vec<Header> = parts.all_headers().cloned().collect();
-    let (method, path, connection) = (parts.method, parts.path, habits.connection);
-    let built = fastcgi::request(script, method, path, &headers, parts.body, connection)?;
-    *request = Request { tag: request.tag, ..built };
-    Ok(())
 }
 
 /// Bytes from which the format is detected.

@@ -14,10 +14,10 @@ use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::stop::Stop;
 
+use super::feed::{FeedStatus, Origin};
 use super::read::{Entry, TrafficReader};
 use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
-use super::feed::{FeedStatus, Origin};
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
@@ -44,6 +44,10 @@ fn reading(
     TrafficReader::new(&file(format), open, length, HABITS, tags)
 }
 
+fn text_of(request: &Request) -> Vec<u8> {
+    crate::protocol::http1::text(request, HABITS)
+}
+
 /// Everything read from a file: each request as text, with its tag, and the notes.
 fn read(bytes: &[u8]) -> Result<(Vec<String>, TrafficNotes), TrafficError> {
     let (tags, mut notes) = (Tags::new(), TrafficNotes::default());
@@ -51,7 +55,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<String>, TrafficNotes), TrafficError> {
     let PreparedTraffic::List(list) = prepared else { panic!("it fits into memory") };
     let version = concat!("stampede/", env!("CARGO_PKG_VERSION"));
     let text = |request: &Request| {
-        let text = String::from_utf8_lossy(&request.bytes).replace(version, "stampede/V");
+        let text = String::from_utf8_lossy(&text_of(request)).replace(version, "stampede/V");
         let shape = if request.answer == AnswerShape::NoBody { " (no body)" } else { "" };
         let last = if request.closes { " (closes)" } else { "" };
         format!("[{}]{shape}{last} {text}", tags.name(request.tag))
@@ -171,8 +175,7 @@ fn a_file_is_sent_to_fastcgi_too() {
     };
     let (entry_of_uri, request) = entry(b"/a?b=c tag\n");
     let headers = [("Host".to_owned(), "target".to_owned())];
-    let kept = ConnectionHabit::KeepAlive;
-    let same = fastcgi::request(&script, "GET", "/a?b=c", &headers, b"", kept).unwrap();
+    let same = fastcgi::request(&script, "GET", "/a?b=c", &headers, b"").unwrap();
     assert_eq!((entry_of_uri, request), (Entry::Request, Request { tag: Tag(1), ..same }));
     let (raw, _) = entry(b"18 tag\nGET / HTTP/1.0\r\n\r\n\n");
     assert!(matches!(raw, Entry::Broken(broken) if broken.what == EntryError::WholeRequest {}));
@@ -258,7 +261,7 @@ fn load_result(supply: &mut Supply, most: usize) -> Vec<Vec<String>> {
         let before = count;
         for (feed, result) in supply.feeds.iter_mut().zip(&mut all) {
             if feed.poll() == FeedStatus::Ready && count < most {
-                let request = String::from_utf8_lossy(&feed.next().bytes).into_owned();
+                let request = String::from_utf8_lossy(&text_of(feed.next())).into_owned();
                 result.push(request.split(' ').nth(1).unwrap_or_default().to_owned());
                 count += 1;
             }

@@ -113,8 +113,8 @@ fn play(socket: &mut TcpStream, answer: impl Fn() -> Answer) -> io::Result<()> {
     }
 }
 
-fn get(habit: ConnectionHabit) -> Request {
-    request(&Script::new("/app/index.php"), "GET", "/", &[], b"", habit).unwrap()
+fn get(_: ConnectionHabit) -> Request {
+    request(&Script::new("/app/index.php"), "GET", "/", &[], b"").unwrap()
 }
 
 type Case = (&'static str, Answer, &'static str);

@@ -11,6 +11,7 @@ use stampede_known_server::{
     Accept, Answer, Behaviour, ConnectionAction, Freeze, KnownServer, Listen, NullServer,
     NullServerOptions, Reply, Workers, Writing,
 };
+use stampede_load::protocol::http1;
 use stampede_load::spec::{Check, EngineChoice};
 use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
@@ -175,7 +176,7 @@ fn a_body_larger_than_any_socket_buffer_goes_out_whole() {
     let load = load(address, concurrency(1, 3));
     let body = vec![b'x'; 8 << 20];
     let request = Request::build("POST", "/", &[], &body, load.habits, None).unwrap();
-    let bytes = request.bytes.len();
+    let bytes = http1::text(&request, load.habits).len();
     let server = std::thread::spawn(move || {
         let (mut client, _) = listener.accept().unwrap();
         let mut request = vec![0; bytes];

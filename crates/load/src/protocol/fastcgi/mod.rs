@@ -24,10 +24,11 @@ use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::check::{Check, Failed, Inspector, Sink};
 use crate::answer::AnswerShape;
-use crate::request::Request;
+use crate::request::{Content, Request};
 use head::Head;
-use record::{END_BYTES, Kind, RecordReader, RecordStep};
-pub use request::{Script, request};
+use record::{END_BYTES, KeepConnection, Kind, RecordReader, RecordStep};
+pub use crate::script::Script;
+pub use request::request;
 
 /// One connection that speaks FastCGI.
 #[derive(Debug)]
@@ -67,8 +68,7 @@ enum State {
 }
 
 impl FastCgi {
-    /// The state of a connection that will be opened. The traffic must be built with the same
-    /// habit.
+    /// The state of a connection that will be opened.
     pub fn new(check: &Check, habit: ConnectionHabit) -> FastCgi {
         FastCgi::with_head_limit(check, habit, HEAD_BYTES_MAX)
     }
@@ -232,7 +232,14 @@ impl Protocol for FastCgi {
         self.id = id;
         self.shape = request.answer;
         self.state = State::Head;
-        out.extend_from_slice(&request.bytes);
+        let keep = match self.habit {
+            ConnectionHabit::KeepAlive => KeepConnection::Yes,
+            ConnectionHabit::PerRequest => KeepConnection::No,
+        };
+        match request.content() {
+            Content::Encoded(bytes) => out.extend_from_slice(bytes),
+            Content::Message(message) => request::encode(message, keep, out),
+        }
     }
 
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {

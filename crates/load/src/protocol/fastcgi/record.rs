@@ -5,12 +5,39 @@
 
 /// Appends the records of a complete responder request: begin, parameters and body.
 pub fn write_request(out: &mut Vec<u8>, params: &[u8], body: &[u8], keep: KeepConnection) {
+    write_begin(out, keep);
+    write_stream(out, PARAMS, params);
+    write_stdin(out, body);
+}
+
+/// Appends the record that begins a responder request.
+pub(super) fn write_begin(out: &mut Vec<u8>, keep: KeepConnection) {
     let flags = match keep {
         KeepConnection::Yes => 1,
         KeepConnection::No => 0,
     };
     write(out, BEGIN_REQUEST, &[0, RESPONDER, flags, 0, 0, 0, 0, 0]);
-    write_stream(out, PARAMS, params);
+}
+
+/// Makes the stream of parameters of what was appended from index `begin` on. Their length is only
+/// known once they are written, so they are moved to make room for the headers of their records.
+pub(super) fn end_params(out: &mut Vec<u8>, begin: usize) {
+    let length = out.len() - begin;
+    let pieces = length.div_ceil(CONTENT_MAX);
+    out.resize(out.len() + pieces * HEADER_BYTES, 0);
+    // The last one first, so that none is overwritten before it is moved.
+    for piece in (0..pieces).rev() {
+        let from = begin + piece * CONTENT_MAX;
+        let bytes = CONTENT_MAX.min(length - piece * CONTENT_MAX);
+        let to = from + (piece + 1) * HEADER_BYTES;
+        out.copy_within(from..from + bytes, to);
+        out[to - HEADER_BYTES..to].copy_from_slice(&header(PARAMS, bytes));
+    }
+    write(out, PARAMS, &[]);
+}
+
+/// Appends the body of a request.
+pub(super) fn write_stdin(out: &mut Vec<u8>, body: &[u8]) {
     write_stream(out, STDIN, body);
 }
 
@@ -26,14 +53,19 @@ pub enum KeepConnection {
 /// Appends a name and a value in the encoding of parameters (section 3.4). A length up to 127 takes
 /// one byte, a longer one four bytes with the top bit set.
 pub fn write_param(out: &mut Vec<u8>, name: &str, value: &[u8]) {
-    for length in [name.len(), value.len()] {
+    write_lengths(out, name.len(), value.len());
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(value);
+}
+
+/// Appends the lengths of a name and of a value, which have to follow.
+pub(super) fn write_lengths(out: &mut Vec<u8>, name: usize, value: usize) {
+    for length in [name, value] {
         match u8::try_from(length) {
             Ok(short) if short < 128 => out.push(short),
             _ => out.extend_from_slice(&(length as u32 | 1 << 31).to_be_bytes()),
         }
     }
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(value);
 }
 
 /// Appends a stream: its content, if any, and an empty record that ends it.
@@ -43,10 +75,14 @@ fn write_stream(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
 }
 
 fn write(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
-    let length = u16::try_from(content.len()).expect("pieces are cut to what a record holds");
-    let [high, low] = length.to_be_bytes();
-    out.extend_from_slice(&[VERSION, kind, 0, REQUEST, high, low, 0, 0]);
+    out.extend_from_slice(&header(kind, content.len()));
     out.extend_from_slice(content);
+}
+
+fn header(kind: u8, content_bytes: usize) -> [u8; HEADER_BYTES] {
+    let length = u16::try_from(content_bytes).expect("pieces are cut to what a record holds");
+    let [high, low] = length.to_be_bytes();
+    [VERSION, kind, 0, REQUEST, high, low, 0, 0]
 }
 
 /// Kind of a record that a server sends to the client of a responder.
@@ -253,6 +289,21 @@ pub(super) mod tests {
         let mut none = Vec::new();
         write_request(&mut none, b"pp", b"", KeepConnection::No);
         assert_eq!((none[10], none.len()), (0, 16 + 18 + 8));
+    }
+
+    #[test]
+    fn parameters_that_are_written_in_place_make_the_same_records() {
+        for length in [0, 1, CONTENT_MAX, CONTENT_MAX + 1, 3 * CONTENT_MAX, 200_000] {
+            let params: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            let (mut expected, mut out) = (Vec::new(), Vec::new());
+            write_request(&mut expected, &params, b"body", KeepConnection::Yes);
+            write_begin(&mut out, KeepConnection::Yes);
+            let begin = out.len();
+            out.extend_from_slice(&params);
+            end_params(&mut out, begin);
+            write_stdin(&mut out, b"body");
+            assert!(out == expected, "{length}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod body;
 mod chunked;
 mod excerpt;
 mod head;
+mod request;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use crate::answer::AnswerShape;
 use crate::request::Request;
 use body::Body;
 use head::Head;
+pub use request::text;
 pub use whole::{AnswerReader, WholeAnswer, WholeError};
 
 /// One connection that speaks HTTP/1.x.
@@ -210,7 +212,7 @@ impl Protocol for Http1 {
         self.shape = request.answer;
         self.closes = request.closes;
         self.state = State::Head;
-        out.extend_from_slice(&request.bytes);
+        request::append(request, self.habits, out);
     }
 
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
