@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use stampede_model::failure::{NAMED, Net, index_of, meaning};
 use stampede_model::time::Nanos;
 
-use crate::check::{Check, Failed, RULES_MAX, took};
+use crate::answer::{AnswerEnd, Checked, Failed};
+use crate::check::{Check, RULES_MAX, took};
 use crate::engine::Failure;
 
 /// How a started request ended.
@@ -25,6 +26,26 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// What the end of an answer means for its request, after this service time.
+    pub(crate) fn of(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
+        let status_and_check = match end {
+            AnswerEnd::Whole { status, check } => (status, check),
+            AnswerEnd::CutShort => return Outcome::Net(Net::CutShort),
+            AnswerEnd::Malformed => return Outcome::Net(Net::Malformed),
+            AnswerEnd::HeadTooLarge => return Outcome::Net(Net::HeadTooLarge),
+            AnswerEnd::Rejected => return Outcome::Net(Net::Rejected),
+            AnswerEnd::Tls => return Outcome::Net(Net::Tls),
+        };
+        let failed = match status_and_check {
+            (status, _) if !check.right_status(status) => return Outcome::Http(status),
+            (_, Checked::Wrong(failed)) => Some(failed),
+            (_, Checked::Right) => None,
+        };
+        // A rule's number is its position in the check, so the smallest is the first broken rule.
+        let first = failed.into_iter().chain(check.too_slow(service_time)).min();
+        first.map_or(Outcome::Ok, Outcome::Check)
+    }
+
     /// The key under which `Counts::failed` counts this outcome, in a load with this check; `ok`
     /// for `Ok`. Allocates.
     pub fn key(self, check: &Check) -> String {

@@ -19,7 +19,7 @@ use crate::check::Check;
 use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::Outcome;
-use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, RequestId};
+use crate::protocol::{Answer, AnswerEnd, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
 use crate::report::RequestRecord;
 use crate::tag::Tag;
@@ -126,8 +126,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             true => due.map(|due| due.max(now.plus(LATE_TRAFFIC_RETRY))),
             false => due,
         };
-        let timeout =
-            self.requests.first().map(|first| first.times.started.plus(self.parts.timeout));
+        let started = self.requests.first().map(|first| self.requests.at(first).times.started);
+        let timeout = started.map(|started| started.plus(self.parts.timeout));
         let look = now.plus(WAKE_INTERVAL_MAX).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
     }
@@ -265,7 +265,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// request.
     fn peer_hung_up(&mut self, token: Token) {
         let connection = self.pool.at(token);
-        let is_kept = connection.answered && connection.protocol.first_byte().is_none();
+        let has_begun = |id: &RequestId| connection.protocol.first_byte(*id).is_some();
+        let is_kept = connection.answered && !connection.requests.iter().any(has_begun);
         match !is_kept && self.parts.engine.unsent(token) {
             true => self.failed(token, Net::Reset),
             false => self.peer_closed(token, Net::CutShort),
@@ -333,9 +334,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// After a read: ends the requests that were answered, then reuses or closes the connection.
     fn finish_read(&mut self, token: Token, came: Nanos) {
-        if self.take_answers(token, came) == ConnectionUsable::No {
-            return self.abort_connection(token, Net::Malformed, came);
-        }
+        self.take_answers(token, came);
         let connection = self.pool.at(token);
         if !connection.protocol.room() && !connection.requests.is_empty() {
             return;
@@ -352,17 +351,17 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    /// Ends the requests that were answered. Returns whether the connection can carry more.
-    fn take_answers(&mut self, token: Token, came: Nanos) -> ConnectionUsable {
-        let mut usable = ConnectionUsable::Yes;
+    /// Ends the requests that were answered.
+    fn take_answers(&mut self, token: Token, came: Nanos) {
         let mut answers = std::mem::take(&mut self.answers);
         for answer in answers.drain(..) {
-            match answer.end {
-                AnswerEnd::Whole { .. } => {
-                    self.parts.recorder.answered(answer.bytes, answer.body_bytes);
-                    self.parts.recorder.odd(answer.odd);
-                }
-                _ => usable = ConnectionUsable::No,
+            let status = match answer.end {
+                AnswerEnd::Whole { status, .. } => Some(status),
+                _ => None,
+            };
+            if status.is_some() {
+                self.parts.recorder.answered(answer.bytes, answer.body_bytes);
+                self.parts.recorder.odd(answer.odd);
             }
             if answer.bytes > 0 {
                 self.pool.at(token).answered = true;
@@ -372,17 +371,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             let service_time = done.since(self.requests.at(answer.id).times.started);
             let outcome = match service_time > self.parts.timeout {
                 true => Outcome::Net(Net::Timeout),
-                false => outcome_of(&self.parts.check, answer.end, service_time),
+                false => Outcome::of(&self.parts.check, answer.end, service_time),
             };
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
-            let status = match answer.end {
-                AnswerEnd::Whole { status, .. } => Some(status),
-                _ => None,
-            };
             self.end_request(answer.id, RequestEnding { outcome, first_byte, status }, done);
         }
         self.answers = answers;
-        usable
     }
 
     /// When an event that came at `came` counts for this request. A timestamp before the request's
@@ -399,18 +393,46 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn fail_connection(&mut self, token: Token, outcome: Outcome, at: Nanos) {
+        while let Some(id) = self.pool.at(token).requests.first().copied() {
+            self.fail_request(id, outcome, at);
+        }
+        self.close(token);
+    }
+
+    /// Ends a request without an answer.
+    fn fail_request(&mut self, id: RequestId, outcome: Outcome, at: Nanos) {
         let status = match outcome {
             Outcome::Http(status) => Some(status),
             _ => None,
         };
-        while let Some(id) = self.pool.at(token).requests.first().copied() {
-            let connection = self.pool.at(token);
-            let first_byte = connection.protocol.first_byte();
-            connection.answered |= first_byte.is_some();
-            let done = self.effective_time(id, at);
-            self.end_request(id, RequestEnding { outcome, first_byte, status }, done);
+        let connection = self.pool.at(self.requests.at(id).token);
+        let first_byte = connection.protocol.first_byte(id);
+        connection.answered |= first_byte.is_some();
+        let done = self.effective_time(id, at);
+        self.end_request(id, RequestEnding { outcome, first_byte, status }, done);
+    }
+
+    /// Ends a request before its answer. Others on its connection go on, where the protocol can
+    /// give up a single one.
+    fn cancel(&mut self, id: RequestId, reason: Net) {
+        let at = self.parts.engine.now();
+        let token = self.requests.at(id).token;
+        let out = self.parts.engine.send_buffer(token);
+        let before = out.len();
+        let next = self.pool.at(token).protocol.cancel(id, out);
+        let has_more = out.len() > before;
+        match next {
+            Next::Close => self.abort_connection(token, reason, at),
+            Next::KeepOpen => {
+                self.fail_request(id, Outcome::Net(reason), at);
+                if has_more {
+                    self.parts.engine.submit(token, Op::Send);
+                }
+                if self.pool.at(token).protocol.room() {
+                    self.pool.mark_available(token);
+                }
+            }
         }
-        self.close(token);
     }
 
     fn close(&mut self, token: Token) {
@@ -423,15 +445,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // An answer that arrived in time is no timeout only because we look late.
             self.drain();
         }
-        while let Some(token) = self.overdue(now) {
-            self.abort_connection(token, Net::Timeout, self.parts.engine.now());
+        while let Some(id) = self.overdue(now) {
+            self.cancel(id, Net::Timeout);
         }
     }
 
-    /// The connection of the oldest request in flight, if that request has timed out.
-    fn overdue(&self, now: Nanos) -> Option<Token> {
+    /// The oldest request in flight, if it has timed out.
+    fn overdue(&self, now: Nanos) -> Option<RequestId> {
         let first = self.requests.first()?;
-        (first.times.started.plus(self.parts.timeout) <= now).then_some(first.token)
+        let started = self.requests.at(first).times.started;
+        (started.plus(self.parts.timeout) <= now).then_some(first)
     }
 
     /// Takes all completions that have arrived, for as long as they end requests.
@@ -524,13 +547,6 @@ struct RequestEnding {
     status: Option<u16>,
 }
 
-/// Whether a connection can carry more after what it received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ConnectionUsable {
-    Yes,
-    No,
-}
-
 /// The record of a request. All its times lie between start and end: events that we saw late were
 /// noted later than the end, which may be a kernel timestamp.
 fn request_record(
@@ -557,25 +573,6 @@ fn request_record(
         outcome: ending.outcome,
         status: ending.status,
     }
-}
-
-fn outcome_of(check: &Check, end: AnswerEnd, service_time: Nanos) -> Outcome {
-    let status_and_check = match end {
-        AnswerEnd::Whole { status, check } => (status, check),
-        AnswerEnd::CutShort => return Outcome::Net(Net::CutShort),
-        AnswerEnd::Malformed => return Outcome::Net(Net::Malformed),
-        AnswerEnd::HeadTooLarge => return Outcome::Net(Net::HeadTooLarge),
-        AnswerEnd::Rejected => return Outcome::Net(Net::Rejected),
-        AnswerEnd::Tls => return Outcome::Net(Net::Tls),
-    };
-    let failed = match status_and_check {
-        (status, _) if !check.right_status(status) => return Outcome::Http(status),
-        (_, Checked::Wrong(failed)) => Some(failed),
-        (_, Checked::Right) => None,
-    };
-    // A rule's number is its position in the check, so the smallest is the first broken rule.
-    let first = failed.into_iter().chain(check.too_slow(service_time)).min();
-    first.map_or(Outcome::Ok, Outcome::Check)
 }
 
 /// Longest time for which a stop may go unnoticed. It also bounds how late we notice an end that no

@@ -93,8 +93,8 @@ impl RequestsInFlight {
     }
 
     /// The request that started first, which is the next to time out.
-    pub(crate) fn first(&self) -> Option<&InFlightRequest> {
-        self.order.first().map(|id| self.at(RequestId(id)))
+    pub(crate) fn first(&self) -> Option<RequestId> {
+        self.order.first().map(RequestId)
     }
 
     pub(crate) fn count(&self) -> u32 {

@@ -22,6 +22,7 @@ mod allocations;
 mod detail;
 mod random;
 mod stamps;
+mod streams;
 mod transmit;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

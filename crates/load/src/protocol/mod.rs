@@ -16,6 +16,10 @@ use crate::request::Request;
 
 /// The state of one connection. It is reused through `reset` for the next connection of the slot,
 /// so that the hot path does not allocate.
+///
+/// The end of a request and the end of its connection are two things. `answered` and `cancel` end
+/// single requests, also those that fail; `after_answer` alone says whether the connection goes on.
+/// A protocol whose connection fails as a whole ends each request on it.
 pub trait Protocol {
     /// Whether another request may start on this connection now.
     fn room(&self) -> bool;
@@ -24,13 +28,23 @@ pub trait Protocol {
     /// connection. Only called while `room()` is true. Allocates only where `out` has to grow.
     fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>);
 
+    /// Gives up a request in flight, which is not answered any more. Appends to `out` what the peer
+    /// has to know. Returns whether the connection goes on: if not, the driver closes it, and all
+    /// requests on it fail for the same reason. What was received for the request stays known until
+    /// the next `start` or `reset`.
+    ///
+    /// HTTP/1 has no message for it, so its connection is closed. So is that of FastCGI: a server
+    /// that takes one request at a time, as php-fpm does, reads nothing until it has answered.
+    /// `FCGI_ABORT_REQUEST` makes sense only on a connection that multiplexes requests.
+    fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next;
+
     /// Takes bytes that arrived at `came`; reads may end anywhere. Calls `answered` once for each
     /// request that ends here. Bytes that no request waits for, and that the protocol does not
     /// allow there, make `after_answer` return `Close`.
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer));
 
-    /// The peer closed its side in order. Ends the request in flight: it is complete where the
-    /// close delimits the answer, else cut short.
+    /// The peer closed its side in order. Ends the requests in flight: each is complete where the
+    /// close delimits its answer, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
 
     /// Whether the answer in progress would be whole if the connection ended now, as `peer_closed`
@@ -51,11 +65,12 @@ pub trait Protocol {
         let _ = out;
     }
 
-    /// What happens to the connection after the bytes taken so far.
+    /// What happens to the connection after the bytes taken so far. A request that failed does not
+    /// end it by itself. Requests that are still in flight on it are waited for.
     fn after_answer(&self) -> Next;
 
-    /// When the first response byte of the request in flight arrived; `None` before.
-    fn first_byte(&self) -> Option<Nanos>;
+    /// When the first response byte of this request, which is in flight, arrived; `None` before.
+    fn first_byte(&self, id: RequestId) -> Option<Nanos>;
 
     /// What was kept of the answer in progress, or of the last one. It is for the example of a
     /// failure, so it is called once per kind of failure. `failed` is the part of the check that

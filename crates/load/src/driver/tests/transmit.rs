@@ -26,6 +26,10 @@ impl Protocol for Greeting {
         self.inside.start(id, request, &mut self.held);
     }
 
+    fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next {
+        self.inside.cancel(id, out)
+    }
+
     fn received(&mut self, bytes: &[u8], now: Nanos, answered: &mut dyn FnMut(Answer)) {
         if self.greeted {
             return self.inside.received(bytes, now, answered);
@@ -49,8 +53,8 @@ impl Protocol for Greeting {
         self.inside.after_answer()
     }
 
-    fn first_byte(&self) -> Option<Nanos> {
-        self.inside.first_byte()
+    fn first_byte(&self, id: RequestId) -> Option<Nanos> {
+        self.inside.first_byte(id)
     }
 
     fn reset(&mut self) {

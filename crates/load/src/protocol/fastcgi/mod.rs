@@ -22,12 +22,12 @@ use stampede_model::time::Nanos;
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
-use crate::check::{Check, Failed, Inspector, Sink};
 use crate::answer::AnswerShape;
+use crate::check::{Check, Failed, Inspector, Sink};
 use crate::request::{Content, Request};
+pub use crate::script::Script;
 use head::Head;
 use record::{END_BYTES, KeepConnection, Kind, RecordReader, RecordStep};
-pub use crate::script::Script;
 pub use request::request;
 
 /// One connection that speaks FastCGI.
@@ -242,6 +242,11 @@ impl Protocol for FastCgi {
         }
     }
 
+    fn cancel(&mut self, _: RequestId, _: &mut Vec<u8>) -> Next {
+        self.state = State::Spent;
+        Next::Close
+    }
+
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
         if bytes.is_empty() || self.state == State::Spent {
             return;
@@ -285,8 +290,8 @@ impl Protocol for FastCgi {
         }
     }
 
-    fn first_byte(&self) -> Option<Nanos> {
-        self.first_byte
+    fn first_byte(&self, id: RequestId) -> Option<Nanos> {
+        self.first_byte.filter(|_| self.id == id)
     }
 
     fn excerpt(&self, failed: Option<Failed>) -> Excerpt {

@@ -206,7 +206,7 @@ fn the_connection_habit_decides_whether_the_connection_is_kept() {
     let records = || [out("A: b\r\n\r\n"), end()];
     for (habit, next) in [(KEPT, Next::KeepOpen), (PER_REQUEST, Next::Close)] {
         let mut fast = waiting(&Check::default(), habit, AnswerShape::ByHeaders);
-        assert!(!fast.room() && fast.first_byte().is_none());
+        assert!(!fast.room() && fast.first_byte(RequestId(7)).is_none());
         assert_eq!(answer(&mut fast, &records()).map(|answer| answer.end), whole(200));
         assert_eq!((fast.after_answer(), fast.room()), (next, next == Next::KeepOpen));
         fast.reset();
@@ -264,4 +264,14 @@ fn rules_apply_to_a_cgi_answer_too() {
     let without = [out("X-Cached: HIT\r\n\r\n{\"ok\":true}"), end()];
     let whole = AnswerEnd::Whole { status: 200, check: Checked::Wrong(Failed(1)) };
     assert_eq!(answer(&mut fast, &without).unwrap().end, whole);
+}
+
+#[test]
+fn a_cancelled_request_ends_its_connection() {
+    let mut fast = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    assert_eq!(answer(&mut fast, &[out("Status: 200\r\n\r\nhel")]), None);
+    let mut sent = Vec::new();
+    assert_eq!((fast.cancel(RequestId(7), &mut sent), sent.len()), (Next::Close, 0));
+    assert_eq!(answer(&mut fast, &[out("lo"), end()]), None, "nobody waits for it");
+    assert_eq!((fast.room(), fast.after_answer()), (false, Next::Close));
 }

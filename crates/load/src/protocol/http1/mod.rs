@@ -22,8 +22,8 @@ use stampede_model::time::Nanos;
 
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
-use crate::check::{Check, Failed, Inspector};
 use crate::answer::AnswerShape;
+use crate::check::{Check, Failed, Inspector};
 use crate::request::Request;
 use body::Body;
 use head::Head;
@@ -215,6 +215,11 @@ impl Protocol for Http1 {
         request::append(request, self.habits, out);
     }
 
+    fn cancel(&mut self, _: RequestId, _: &mut Vec<u8>) -> Next {
+        self.state = State::Spent;
+        Next::Close
+    }
+
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
         if bytes.is_empty() || self.state == State::Spent {
             return;
@@ -270,8 +275,8 @@ impl Protocol for Http1 {
         }
     }
 
-    fn first_byte(&self) -> Option<Nanos> {
-        self.first_byte
+    fn first_byte(&self, id: RequestId) -> Option<Nanos> {
+        self.first_byte.filter(|_| self.id == id)
     }
 
     fn excerpt(&self, failed: Option<Failed>) -> Excerpt {

@@ -374,7 +374,7 @@ fn only_an_open_connection_accepts_the_next_request() {
     ] {
         assert!(http.room());
         http.start(RequestId(id), &request(AnswerShape::ByHeaders), &mut out);
-        assert!(!http.room() && http.first_byte().is_none());
+        assert!(!http.room() && http.first_byte(RequestId(id)).is_none());
         let (answer, _) = answer(&mut http, bytes.as_bytes()).unwrap();
         assert_eq!((answer.id, answer.bytes), (RequestId(id), bytes.len() as u64));
         assert!(matches!(answer.end, AnswerEnd::Whole { .. }));
@@ -412,9 +412,9 @@ fn first_byte_is_that_of_the_first_interim_answer() {
     let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
     let mut answers = Vec::new();
     http.received(b"", Nanos(1), &mut |answer| answers.push(answer));
-    assert_eq!(http.first_byte(), None);
+    assert_eq!(http.first_byte(RequestId(7)), None);
     http.received(b"HTTP/1.1 100 C", Nanos(2), &mut |answer| answers.push(answer));
-    assert_eq!(http.first_byte(), Some(Nanos(2)));
+    assert_eq!(http.first_byte(RequestId(7)), Some(Nanos(2)));
     http.received(b"ontinue\r\n\r\n", Nanos(3), &mut |answer| answers.push(answer));
     http.received(b"HTTP/1.1 204 N\r\n\r\n", Nanos(4), &mut |answer| answers.push(answer));
     let (id, first_byte, end) = (RequestId(7), Nanos(2), whole(204));
@@ -515,4 +515,18 @@ fn an_answer_does_not_depend_on_the_one_before() {
             assert_eq!(took(&common, after, limit), alone, "{before:?}, then {after:?}");
         }
     }
+}
+
+#[test]
+fn a_cancelled_request_ends_its_connection_and_what_came_is_still_known() {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    assert_eq!(answer(&mut http, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"), None);
+    let mut out = Vec::new();
+    assert_eq!((http.cancel(RequestId(7), &mut out), out.len()), (Close, 0));
+    assert_eq!(answer(&mut http, b"lo"), None, "nobody waits for it");
+    assert_eq!((http.room(), http.after_answer()), (false, Close));
+    assert_eq!(http.first_byte(RequestId(7)), Some(Nanos(5)));
+    assert_eq!(http.excerpt(None).body, b"hel");
+    http.reset();
+    assert!(http.room() && http.first_byte(RequestId(7)).is_none());
 }

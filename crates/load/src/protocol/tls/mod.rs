@@ -157,6 +157,15 @@ impl<P: Protocol> Protocol for Tls<P> {
         let _ = self.advance(out, Nanos(0), &mut |_| {});
     }
 
+    fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next {
+        let next = self.inside.cancel(id, &mut self.plain);
+        if !self.plain.is_empty() {
+            // As in `start`: no byte has arrived.
+            let _ = self.advance(out, Nanos(0), &mut |_| {});
+        }
+        next
+    }
+
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
         if self.closed {
             return;
@@ -207,8 +216,8 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
     }
 
-    fn first_byte(&self) -> Option<Nanos> {
-        self.inside.first_byte()
+    fn first_byte(&self, id: RequestId) -> Option<Nanos> {
+        self.inside.first_byte(id)
     }
 
     fn excerpt(&self, failed: Option<Failed>) -> Excerpt {

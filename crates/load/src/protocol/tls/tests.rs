@@ -397,6 +397,14 @@ fn messages_of_a_server_between_requests_are_no_error() {
 }
 
 #[test]
+fn a_cancelled_request_ends_its_connection() {
+    let mut pair = asked(&TLS13);
+    let mut out = Vec::new();
+    assert_eq!((pair.client.cancel(RequestId(0), &mut out), out.len()), (Next::Close, 0));
+    assert_eq!((pair.client.room(), pair.client.after_answer()), (false, Next::Close));
+}
+
+#[test]
 fn an_invalid_setup_reports_the_reason() {
     let error = Setup::new("not a name", Certificates::Any, Sessions::New).unwrap_err();
     assert_eq!(error.to_string(), "`not a name` is not a name that a certificate can have");
