@@ -23,7 +23,7 @@ pub type Header = (String, String);
 #[serde(try_from = "RequestData", into = "RequestData")]
 pub struct Request {
     /// Its text; `form` says what it is.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// What the bytes are.
     pub form: Form,
     /// What is known of the answer's body before its headers.
@@ -89,6 +89,12 @@ pub(crate) struct Message<'a> {
 }
 
 impl Request {
+    /// A request in the encoding of the connection's protocol, which is sent unchanged. It counts as
+    /// one that keeps its connection.
+    pub fn encoded(bytes: &[u8]) -> Request {
+        Request { bytes: bytes.to_vec(), ..Request::default() }
+    }
+
     /// Builds a request for connections with these habits. Adds `Host: localhost`, `Accept: */*`
     /// and `User-Agent: stampede/<version>` where they are not given. What else a protocol needs,
     /// it adds when it encodes the request.

@@ -41,9 +41,7 @@ pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, WithSteady};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
-pub use read::{
-    SETTINGS, apps_of, from_flags, load_from_flags, read, search, stack_from_flags,
-};
+pub use read::{SETTINGS, apps_of, from_flags, load_from_flags, read, search, stack_from_flags};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 

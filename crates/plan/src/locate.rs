@@ -256,7 +256,12 @@ load: {day: \"const(5,1s)\"}
             unknown(plan.written(), Subject::Runtime(swept), &runtimes),
             unknown(plan.written(), of("wrokers"), &["workers", "front"]),
             unknown(plan.written(), of("jti"), &["jit"]),
-            refused(plan.written(), of("front"), Why("it has no front"), Help::todo("remove `front`")),
+            refused(
+                plan.written(),
+                of("front"),
+                Why("it has no front"),
+                Help::todo("remove `front`"),
+            ),
             refused(
                 plan.written(),
                 Subject::Load("day"),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-use stampede_load::protocol::http1::{AnswerReader, WholeAnswer, WholeError};
+use stampede_load::protocol::http1::{self, AnswerReader, WholeAnswer, WholeError};
 use stampede_load::traffic::Request;
 use stampede_model::entry::RequestError;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion};
@@ -77,7 +77,8 @@ impl SingleClient {
     fn exchange(&self, request: &Request) -> Result<WholeAnswer, ClientError> {
         let begun = Instant::now();
         let mut stream = Stream::connect(&self.address, self.timeout)?;
-        let mut unsent = &request.bytes[..];
+        let bytes = http1::text(request, HABITS);
+        let mut unsent = &bytes[..];
         while !unsent.is_empty() {
             unsent = &unsent[stream.write_within(self.left(begun)?, unsent)?..];
         }

@@ -240,7 +240,9 @@ fn other_requests_are_answered_too() {
         let kept = ConnectionHabit::KeepAlive;
         let mut load = load(address(&server), Kind::Closed, kept, LONG);
         load.habits.version = version;
-        load.traffic = [Request { bytes: bytes.into(), answer, ..Request::default() }].into();
+        let mut request = Request::encoded(bytes.as_ref());
+        request.answer = answer;
+        load.traffic = [request].into();
         let result = load_result(&load, bytes);
         counted_as(&result, &[("ok", REQUESTS)], bytes);
         assert_eq!(result.counts.bytes_sent, REQUESTS * bytes.len() as u64, "{bytes:?}");

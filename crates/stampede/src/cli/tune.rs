@@ -113,7 +113,9 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let settings = read_settings(&args.set)?;
     let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
     let [choice] = context.plan.stack.runtimes.as_slice() else {
-        return Err(TuneError::SeveralRuntimes { runtimes: context.plan.stack.runtimes.len() }.into());
+        return Err(
+            TuneError::SeveralRuntimes { runtimes: context.plan.stack.runtimes.len() }.into()
+        );
     };
     if choice.is_external() {
         return Err(TuneError::AlreadyRunning { runtime: choice.name.clone() }.into());

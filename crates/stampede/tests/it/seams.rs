@@ -8,8 +8,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use stampede::trial::comparison::{Comparison, Seams};
+use stampede_load::engine::Naps;
+use stampede_load::traffic::TrafficNotes;
 use stampede_load::{Generator, Listener, Load, LoadError, LoadResult};
-use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::event::{Event, EventListener};
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
@@ -23,11 +25,11 @@ use stampede_plan::model::{RequestSpec, RuntimeChoice};
 use stampede_results::store::{self, RunDirectory};
 use stampede_results::summary::model::{self, Standing};
 use stampede_results::summary::{RunData, summarize};
-use stampede_stats::Times;
 use stampede_stack::{
     Answer, App, Catalogue, ClientError, Endpoint, PageRequest, PageResult, Provider, RuntimeError,
     RuntimeTraits, SearchPaths, Site, Stack, StackLoss, StackRequest, StackSpec,
 };
+use stampede_stats::histogram::Times;
 
 /// Starts stacks that exist only in this test. Each has a port that says which runtime it is.
 struct StubProvider;
@@ -143,7 +145,7 @@ impl Generator for StubGenerator {
         _stop: &Stop,
         _listener: &mut dyn Listener,
     ) -> Result<LoadResult, LoadError> {
-        let is_slower = matches!(&load.address, Address::Tcp(address) if address.port() == SLOWER);
+        let is_slower = matches!(&load.target, Address::Tcp(address) if address.port() == SLOWER);
         let noise = self.random.lock().expect("no panic").f64() * 0.02 - 0.01;
         let factor = (1.0 + noise) * if is_slower { 1.0 + self.slower_by } else { 1.0 };
         let answer = (ANSWER_NS * factor) as u64;
@@ -156,20 +158,27 @@ impl Generator for StubGenerator {
         (0..ANSWERS).for_each(|_| times.service_time.record(answer));
         let lasted = Nanos(answer * ANSWERS);
         Ok(LoadResult {
-            counts: Counts {
-                planned: ANSWERS,
-                started: ANSWERS,
-                ok: ANSWERS,
-                ..Counts::default()
-            },
+            counts: Counts { planned: ANSWERS, started: ANSWERS, ok: ANSWERS, ..Counts::default() },
             service_time_all: times.service_time.clone(),
             times,
+            connect_time: Times::new(),
             scheduled: lasted,
             lasted,
             ok_inside: ANSWERS,
             in_flight_integral: u128::from(lasted.0),
             in_flight_max: 1,
-            ..LoadResult::empty()
+            connections: Connections::default(),
+            busy_share_max: 0.1,
+            stretched: 1.0,
+            examples: Vec::new(),
+            engine: "stub".to_owned(),
+            naps: Naps::default(),
+            end: End::Complete,
+            not_due: 0,
+            tags: BTreeMap::new(),
+            records_lost: 0,
+            traffic: TrafficNotes::default(),
+            odd: BTreeMap::new(),
         })
     }
 }
@@ -207,9 +216,7 @@ fn standings(slower_by: f64) -> BTreeMap<String, Standing> {
     let stored = store::read_run(&path).expect("a run");
     let summary = summarize(&RunData::read(&stored).expect("its data"));
     let group = &summary.groups[0];
-    let standing = |one: &model::Comparison| {
-        (one.runtime.clone(), one.standing(group.primary))
-    };
+    let standing = |one: &model::Comparison| (one.runtime.clone(), one.standing(group.primary));
     group.comparisons.iter().map(standing).collect()
 }
 
@@ -217,10 +224,7 @@ fn standings(slower_by: f64) -> BTreeMap<String, Standing> {
 fn one_stack_under_two_names_is_no_difference_and_five_per_cent_are_found() {
     let found = standings(0.05);
     assert_eq!(found["slower"], Standing::Worse, "{found:?}");
-    assert!(
-        [Standing::Equivalent, Standing::Inconclusive].contains(&found["same"]),
-        "{found:?}"
-    );
+    assert!([Standing::Equivalent, Standing::Inconclusive].contains(&found["same"]), "{found:?}");
     let none = standings(0.0);
     assert_ne!(none["slower"], Standing::Worse, "{none:?}");
 }

@@ -5,9 +5,9 @@ use super::body::{Body, Progress};
 use super::head::Head;
 use super::{HEAD_BYTES_MAX, INTERIM_MAX};
 use crate::check::{Check, Sink};
-use crate::protocol::head::{HeadReader, HeadStep, SharedParsing};
 use crate::fields;
 use crate::protocol::AnswerEnd;
+use crate::protocol::head::{HeadReader, HeadStep, SharedParsing};
 use crate::traffic::AnswerShape;
 
 /// One answer, whole.

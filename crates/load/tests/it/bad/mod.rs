@@ -202,8 +202,7 @@ pub fn endless() -> Vec<Case> {
 }
 
 pub fn load(target: Address, kind: Kind, connection: ConnectionHabit, timeout: Nanos) -> Load {
-    let get =
-        Request { bytes: b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), ..Request::default() };
+    let get = Request::encoded(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     Load {
         habits: Habits { version: HttpVersion::Http11, connection },
         timeout,
