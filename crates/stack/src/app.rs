@@ -8,8 +8,8 @@ use stampede_model::fact::app::Detected;
 
 use super::answer::{Answer, Masks};
 use super::app_manifest::AppManifest;
-use super::catalogue::Directory;
 use super::copy;
+use super::directory::Directory;
 use super::error::RuntimeError;
 
 /// An app whose manifest was read and checked.

@@ -1,10 +1,11 @@
 //! Reads the catalogue: runtimes and apps as directories of data, embedded or the user's own.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
+use minijinja::Value;
 use serde::de::DeserializeOwned;
 use stampede_model::app_kind::AppKind;
 use stampede_plan::model::{AppChoice, Scalar};
@@ -13,17 +14,17 @@ use super::app::App;
 use super::app_manifest::AppManifest;
 use super::database::Database;
 use super::detect::detect;
+use super::directory::{COMMON, Directory, Sources, embedded, on_disk};
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
 use super::locate::SearchPaths;
 use super::manifest::{BuildRecipe, RuntimeManifest, VariantManifest};
 use super::setting;
+use super::template::render_including;
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
 
-/// The directory with what every runtime may use; it is no runtime itself.
-const COMMON: &str = "common";
 /// Its subdirectory with the files that scripts of recipes share.
 const COMMON_GET: &str = "get";
 
@@ -38,15 +39,6 @@ pub struct Catalogue {
     recipes: OnceLock<BTreeMap<String, BuildRecipe>>,
 }
 
-/// A directory of the catalogue: embedded, or on disk.
-#[derive(Clone, Debug)]
-pub enum Directory {
-    /// A directory that is part of this program.
-    Embedded(&'static Dir<'static>),
-    /// A directory of the user.
-    OnDisk(PathBuf),
-}
-
 /// A runtime's directory, read and checked.
 #[derive(Clone, Debug)]
 pub struct RuntimeDirectory {
@@ -58,8 +50,7 @@ pub struct RuntimeDirectory {
     pub front: Option<Front>,
     /// The database beside the runtime; `None`: the app has none.
     pub database: Option<Arc<Database>>,
-    pub(super) directory: Directory,
-    pub(super) common: Directory,
+    pub(super) sources: Sources,
 }
 
 impl Catalogue {
@@ -111,8 +102,9 @@ impl Catalogue {
         self.add_recipes(name, &mut manifest);
         let common = self.runtimes.get(COMMON).cloned().unwrap_or(Directory::Embedded(&RUNTIMES));
         let name = name.to_string();
-        let (manifest, directory) = (Arc::new(manifest), directory.clone());
-        Ok(RuntimeDirectory { name, manifest, front: None, database: None, directory, common })
+        let sources = Sources::new(directory.clone(), common);
+        let manifest = Arc::new(manifest);
+        Ok(RuntimeDirectory { name, manifest, front: None, database: None, sources })
     }
 
     /// Adds the recipes of other runtimes to those of `manifest`, which come first. A need has one
@@ -241,55 +233,6 @@ impl Catalogue {
     }
 }
 
-impl Directory {
-    /// The bytes of a file; `None`: there is no such file.
-    pub fn file(&self, name: &str) -> Option<Vec<u8>> {
-        match self {
-            Directory::Embedded(dir) => {
-                dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
-            }
-            Directory::OnDisk(path) => std::fs::read(path.join(name)).ok(),
-        }
-    }
-
-    /// The files directly in the subdirectory `sub`, sorted.
-    fn files(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
-        let mut files = self.files_unsorted(sub);
-        files.sort();
-        files
-    }
-
-    fn files_unsorted(&self, sub: &Path) -> Vec<(String, Vec<u8>)> {
-        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        match self {
-            Directory::Embedded(dir) => {
-                let files = dir.get_dir(dir.path().join(sub)).into_iter().flat_map(Dir::files);
-                files
-                    .filter_map(|file| Some((name(file.path())?, file.contents().to_vec())))
-                    .collect()
-            }
-            Directory::OnDisk(path) => {
-                let entries = std::fs::read_dir(path.join(sub)).into_iter().flatten().flatten();
-                let paths = entries.map(|entry| entry.path()).filter(|path| path.is_file());
-                paths.filter_map(|path| Some((name(&path)?, std::fs::read(&path).ok()?))).collect()
-            }
-        }
-    }
-
-    fn manifest(&self, name: &str, file: &str) -> Result<(String, String), RuntimeError> {
-        let shown = match self {
-            Directory::Embedded(_) => PathBuf::from(name).join(file),
-            Directory::OnDisk(path) => path.join(file),
-        };
-        let bytes = self.file(file).ok_or_else(|| RuntimeError::Io {
-            what: "read",
-            path: shown.clone(),
-            source: std::io::ErrorKind::NotFound.into(),
-        })?;
-        Ok((shown.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()))
-    }
-}
-
 impl RuntimeDirectory {
     /// Whether the runtime supports the common setting `name`, and does not merely behave like its
     /// default.
@@ -325,16 +268,17 @@ impl RuntimeDirectory {
         Some(format!("{name}: {value}"))
     }
 
-    /// The text of a file of the runtime, or else of the shared directory.
+    /// The text of a file of the runtime, or of the shared directory where `file` begins with
+    /// `common/`.
     ///
     /// # Errors
-    /// The file is in neither.
+    /// There is no such file.
     pub fn text(&self, file: &str) -> Result<String, RuntimeError> {
-        self.directory
-            .file(file)
-            .or_else(|| self.common.file(file))
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .ok_or_else(|| not_found(&self.name, file))
+        self.sources.text(file).ok_or_else(|| RuntimeError::Io {
+            what: "read",
+            path: self.sources.shown(&self.name, file).into(),
+            source: std::io::ErrorKind::NotFound.into(),
+        })
     }
 
     /// The text of a file that all runtimes share.
@@ -342,38 +286,24 @@ impl RuntimeDirectory {
     /// # Errors
     /// The file does not exist: an overriding `common` directory lacks it.
     pub fn common_text(&self, file: &str) -> Result<String, RuntimeError> {
-        self.common
-            .file(file)
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .ok_or_else(|| not_found(COMMON, file))
+        self.text(&format!("{COMMON}/{file}"))
     }
-}
 
-fn not_found(directory: &str, file: &str) -> RuntimeError {
-    RuntimeError::Io {
-        what: "read",
-        path: Path::new(directory).join(file),
-        source: std::io::ErrorKind::NotFound.into(),
+    /// Renders `text`, which is that of the file `file`. What it includes is looked for as `file`
+    /// itself is.
+    ///
+    /// # Errors
+    /// A wrong template, or an unknown name.
+    pub(super) fn render(
+        &self,
+        file: &str,
+        text: &str,
+        values: &Value,
+    ) -> Result<String, RuntimeError> {
+        let sources = self.sources.clone();
+        let name = self.sources.shown(&self.name, file);
+        render_including(&name, text, values, move |included| sources.text(included))
     }
-}
-
-fn embedded(dir: &'static Dir<'static>) -> BTreeMap<String, Directory> {
-    dir.dirs().filter_map(|dir| Some((last(dir.path())?, Directory::Embedded(dir)))).collect()
-}
-
-/// The subdirectories of a directory; an unreadable directory counts as empty.
-fn on_disk(directory: &Path) -> BTreeMap<String, Directory> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return BTreeMap::new() };
-    entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .filter_map(|path| Some((last(&path)?, Directory::OnDisk(path))))
-        .collect()
-}
-
-fn last(path: &Path) -> Option<String> {
-    Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
 /// Reads YAML into a manifest. Errors name the file, line, column and the nearest field.

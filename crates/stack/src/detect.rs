@@ -12,8 +12,8 @@ use stampede_model::fact::app::{Detected, RecognisedBy};
 
 use super::app::App;
 use super::app_manifest::{AppManifest, AppRequest, Expect, Framework, VersionIn};
-use super::catalogue::Directory;
 use super::copy::io_error;
+use super::directory::Directory;
 use super::entry;
 use super::error::RuntimeError;
 use super::framework;

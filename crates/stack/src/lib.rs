@@ -15,6 +15,7 @@ mod copy;
 mod database;
 mod deployed;
 mod detect;
+mod directory;
 mod dotenv;
 mod entry;
 mod error;

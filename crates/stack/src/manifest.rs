@@ -50,8 +50,8 @@ pub struct RuntimeManifest {
     /// The runtime's own settings, and common settings that it restricts.
     #[serde(default)]
     pub settings: BTreeMap<String, SettingSpec>,
-    /// The files of the directory that are copied to the working directory. Files with the ending
-    /// `.j2` are rendered, and lose the ending.
+    /// The files of the directory, or of the shared one (`common/mime.types`), that are copied to
+    /// the working directory. Files with the ending `.j2` are rendered, and lose the ending.
     #[serde(default)]
     pub files: Vec<Spanned<String>>,
     /// Names of further free ports; templates use them as `ports.NAME`.
@@ -84,6 +84,12 @@ pub struct RuntimeManifest {
     /// How to install what the runtime needs, by distribution family.
     #[serde(default)]
     pub install: BTreeMap<String, Install>,
+}
+
+/// The name in the working directory of a file that `files` lists.
+pub(super) fn rendered_name(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.strip_suffix(".j2").unwrap_or(name)
 }
 
 impl RuntimeManifest {

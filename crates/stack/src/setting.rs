@@ -11,7 +11,7 @@ use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
 use super::deployed::{AUTOLOADER, AUTOLOADERS, PRELOAD};
 use super::error::{RuntimeError, nearest};
 use super::front::FRONTS;
-use super::manifest::{RuntimeManifest, SettingSpec};
+use super::manifest::{RuntimeManifest, SettingSpec, rendered_name};
 
 /// A setting with the same meaning for every runtime.
 pub struct CommonSetting {
@@ -281,7 +281,7 @@ fn check_file(
     file: &str,
 ) -> Result<(), RuntimeError> {
     let mut files: Vec<String> =
-        manifest.files.iter().map(|file| file.value.trim_end_matches(".j2").to_string()).collect();
+        manifest.files.iter().map(|file| rendered_name(&file.value).to_string()).collect();
     if manifest.php.is_some() {
         files.push("php.ini".into());
     }

@@ -1,4 +1,5 @@
-//! Renders templates: minijinja with strict names, and four filters of our own.
+//! Renders templates: minijinja with strict names, four filters of our own, and files that a
+//! template includes.
 
 use std::path::Path;
 
@@ -12,9 +13,27 @@ use super::error::RuntimeError;
 /// # Errors
 /// A wrong template, or an unknown name: no name is silently empty.
 pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeError> {
+    render_including(file, text, values, |_| None)
+}
+
+/// The same for a template that may include others: `included` gives the text of each by its name.
+/// `None`: there is no such template.
+///
+/// # Errors
+/// As `render`. The error names the included template if the mistake is there.
+pub(super) fn render_including(
+    file: &str,
+    text: &str,
+    values: &Value,
+    included: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+) -> Result<String, RuntimeError> {
     let mut environment = Environment::new();
+    environment.set_loader(move |name| Ok(included(name)));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let wrong = |source| RuntimeError::Template { file: file.into(), source };
+    let wrong = |source: minijinja::Error| {
+        let file = innermost_template(&source).unwrap_or(file).to_owned();
+        RuntimeError::Template { file, source }
+    };
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
         .lstrip_blocks(true)
@@ -30,6 +49,16 @@ pub fn render(file: &str, text: &str, values: &Value) -> Result<String, RuntimeE
     environment.add_filter("sh", |word: &str| shell_words::quote(word).into_owned());
     environment.add_template(file, text).map_err(wrong)?;
     environment.get_template(file).and_then(|template| template.render(values)).map_err(wrong)
+}
+
+/// The template that an error is in. An error in an included template is the cause of one in the
+/// template that includes it. `None`: the error is in no template.
+fn innermost_template(error: &minijinja::Error) -> Option<&str> {
+    std::iter::successors(Some(error), |error| {
+        std::error::Error::source(*error)?.downcast_ref::<minijinja::Error>()
+    })
+    .filter_map(minijinja::Error::name)
+    .last()
 }
 
 /// A value of php.ini. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
@@ -75,6 +104,29 @@ mod tests {
     fn an_unknown_name_is_an_error() {
         let error = render("x.conf", "a {{ nothing }} b", &context! {}).expect_err("strict");
         insta::assert_snapshot!(error, @"template `x.conf` cannot be rendered");
+    }
+
+    #[test]
+    fn an_included_template_has_the_values_of_the_one_that_includes_it() {
+        let included = |name: &str| (name == "common/a.conf").then(|| "a {{ x }} {{ y }}\n".into());
+        let text = "{% set y = 2 %}\n{% include \"common/a.conf\" %}\nb\n";
+        let rendered = render_including("own/x.conf", text, &context! { x => 1 }, included);
+        assert_eq!(rendered.expect("rendered"), "a 1 2\nb\n");
+    }
+
+    #[test]
+    fn a_mistake_is_reported_in_the_template_that_has_it() {
+        let included = |name: &str| (name == "common/a.conf").then(|| "a\n{{ nothing }}\n".into());
+        let wrong = |text: &str| {
+            let wrong = render_including("own/x.conf", text, &context! {}, included);
+            let error = wrong.expect_err("wrong");
+            let causes =
+                std::iter::successors(std::error::Error::source(&error), |one| (*one).source());
+            let last = causes.last().map(ToString::to_string).unwrap_or_default();
+            format!("{error}: {last}")
+        };
+        insta::assert_snapshot!(wrong("{% include \"common/a.conf\" %}"), @"template `common/a.conf` cannot be rendered: undefined value: `nothing` is undefined (in common/a.conf:2)");
+        insta::assert_snapshot!(wrong("b\n{% include \"common/b.conf\" %}"), @r#"template `own/x.conf` cannot be rendered: template not found: tried to include non-existing template "common/b.conf" (in own/x.conf:2)"#);
     }
 
     #[test]

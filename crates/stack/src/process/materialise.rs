@@ -38,7 +38,7 @@ use crate::error::RuntimeError;
 use crate::front;
 use crate::library;
 use crate::locate::{self, ResolvedNeed, SearchPaths};
-use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs};
+use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs, rendered_name};
 use crate::page::PageRequest;
 use crate::placement::Placement;
 use crate::resolve::ResolvedRuntime;
@@ -431,12 +431,12 @@ impl Inputs<'_> {
         }
         let mut files = BTreeMap::new();
         for (source, text) in sources {
-            let name = source.trim_end_matches(".j2").to_string();
+            let name = rendered_name(&source).to_string();
             let append = self.settings.append.get(&name).cloned().unwrap_or_default();
             let mut text = match source.ends_with(".j2") {
                 true => {
                     let values = minijinja::context! { append => append.clone(), ..values.clone() };
-                    render(&format!("{}/{source}", self.runtime.name), &text, &values)?
+                    self.runtime.render(&source, &text, &values)?
                 }
                 false => text,
             };

@@ -21,13 +21,22 @@ fn sleeping() -> Sandbox {
     sandbox
 }
 
-/// Writes a runtime of the catalogue under another name, with a replacement in one of its files.
+/// Writes a runtime of the catalogue under another name, with a replacement in one of its files or
+/// in what that file includes.
 fn planted(sandbox: &Sandbox, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes").join(of);
-    for entry in std::fs::read_dir(&source).expect("the runtime").flatten() {
+    let runtimes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes");
+    let included = |line: &str| match line.strip_prefix("{% include \"") {
+        Some(rest) => {
+            let path = rest.split('"').next().expect("its name");
+            std::fs::read_to_string(runtimes.join(path)).expect("the included text")
+        }
+        None => format!("{line}\n"),
+    };
+    for entry in std::fs::read_dir(runtimes.join(of)).expect("the runtime").flatten() {
         let own = entry.file_name().to_string_lossy().into_owned();
         let mut text = std::fs::read_to_string(entry.path()).expect("text");
         if own == file {
+            text = text.lines().map(included).collect();
             assert!(text.contains(from), "{own} of {of} has no `{from}`");
             text = text.replace(from, to);
         }
