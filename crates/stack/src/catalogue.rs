@@ -12,6 +12,7 @@ use stampede_plan::model::{AppChoice, Scalar};
 
 use super::app::App;
 use super::app_manifest::AppManifest;
+use super::common_need;
 use super::database::Database;
 use super::detect::detect;
 use super::directory::{COMMON, Directory, Sources, embedded, on_disk};
@@ -98,12 +99,12 @@ impl Catalogue {
             return self.variant(name, &file, parse(&file, &text)?);
         }
         let mut manifest: RuntimeManifest = parse(&file, &text)?;
+        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Directory::Embedded(&RUNTIMES));
+        let sources = Sources::new(directory.clone(), common);
+        common_need::add(&sources, &file, &manifest.common_needs, &mut manifest.needs)?;
         setting::check_manifest(&file, &manifest)?;
         self.add_recipes(name, &mut manifest);
-        let common = self.runtimes.get(COMMON).cloned().unwrap_or(Directory::Embedded(&RUNTIMES));
-        let name = name.to_string();
-        let sources = Sources::new(directory.clone(), common);
-        let manifest = Arc::new(manifest);
+        let (name, manifest) = (name.to_string(), Arc::new(manifest));
         Ok(RuntimeDirectory { name, manifest, front: None, database: None, sources })
     }
 

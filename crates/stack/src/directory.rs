@@ -100,6 +100,15 @@ impl Sources {
         Some(String::from_utf8_lossy(&bytes?).into_owned())
     }
 
+    /// The names of the files directly in a directory, sorted.
+    pub(super) fn names(&self, directory: &str) -> Vec<String> {
+        let files = match self.other(directory) {
+            Some((other, rest)) => other.files(Path::new(rest)),
+            None => self.own.files(Path::new(directory)),
+        };
+        files.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// The name of a file in messages. `name` is the name of the runtime's own directory.
     pub(super) fn shown(&self, name: &str, file: &str) -> String {
         match self.other(file) {

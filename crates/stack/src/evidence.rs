@@ -1,38 +1,20 @@
 //! Reads the evidence of a runtime's limits: from its workers, its status page and its logs.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
 use stampede_model::record::{LogEvidence, LogSignal};
 use stampede_model::sample::PoolSample;
 use stampede_monitor::WorkerPattern;
 
-use super::catalogue::parse;
-use super::error::RuntimeError;
 use super::fastcgi;
 use super::logs::{self, LogMarks};
 use crate::process::stack::ProcessStack;
 
-/// The file of the shared directory that lists log texts and their meaning: need → texts.
-const LOG_PATTERNS: &str = "log-patterns.yaml";
 /// The longest part of a line that is kept, in characters; a request's own line fits.
 const LINE_MAX: usize = 400;
 /// The role of the PHP workers where `runtime.yaml` counts no processes.
 const PHP: &str = "php";
-
-/// A text in a log, and its meaning.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LogPattern {
-    /// The part of the line that identifies it, literally.
-    contains: String,
-    signal: LogSignal,
-    /// Whether the program logs this only once in its life, even if the state lasts.
-    #[serde(default)]
-    once: bool,
-}
 
 /// The status page of PHP-FPM.
 #[derive(Clone, Debug)]
@@ -86,22 +68,15 @@ impl ProcessStack {
 
     /// Log lines since `marks` that report a limit or a failure. Texts that a program logs only
     /// once are looked for since its start.
-    ///
-    /// # Errors
-    /// An overriding `common` directory lacks the file of log texts, or has a wrong one.
-    pub(crate) fn log_evidence(&self, marks: &LogMarks) -> Result<Vec<LogEvidence>, RuntimeError> {
-        let text = self.stack.runtime.common_text(LOG_PATTERNS)?;
-        let all: BTreeMap<String, Vec<LogPattern>> =
-            parse(&format!("common/{LOG_PATTERNS}"), &text)?;
-        let own: BTreeMap<&String, &Vec<LogPattern>> =
-            all.iter().filter(|(need, _)| self.stack.needs.contains_key(*need)).collect();
+    pub(crate) fn log_evidence(&self, marks: &LogMarks) -> Vec<LogEvidence> {
+        let needs = &self.stack.runtime.manifest.needs;
         let mut evidence = Vec::new();
         for (once, since) in [(false, marks), (true, &LogMarks::default())] {
             since.lines_since(self.dir(), |line| {
-                let fits = own
+                let mut patterns = needs
                     .iter()
-                    .flat_map(|(need, patterns)| patterns.iter().map(move |one| (need, one)));
-                let found = fits.into_iter().find(|(_, one)| line.contains(&one.contains));
+                    .flat_map(|(name, need)| need.logs.iter().map(move |one| (name, one)));
+                let found = patterns.find(|(_, one)| line.contains(&one.contains));
                 if let Some((need, one)) = found.filter(|(_, one)| one.once == once) {
                     count(&mut evidence, need, one.signal, || {
                         let masked = logs::mask(line, &self.stack.secrets);
@@ -110,7 +85,7 @@ impl ProcessStack {
                 }
             });
         }
-        Ok(evidence)
+        evidence
     }
 }
 

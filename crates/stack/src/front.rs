@@ -9,6 +9,7 @@ use serde_saphyr::{Location, Spanned};
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 
 use super::catalogue::{Catalogue, RuntimeDirectory, parse};
+use super::common_need;
 use super::error::RuntimeError;
 use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
 use super::setting::honours;
@@ -37,6 +38,9 @@ struct FrontManifest {
     /// Title for readers.
     title: String,
     /// The needs, as in a runtime's manifest.
+    #[serde(default)]
+    common_needs: Vec<Spanned<String>>,
+    #[serde(default)]
     needs: BTreeMap<String, Need>,
     /// Templates of the shared directory.
     files: Vec<Spanned<String>>,
@@ -67,8 +71,9 @@ impl Catalogue {
         if !adds {
             return Ok(runtime);
         }
-        let file = format!("front-{asked}.yaml");
-        let front: FrontManifest = parse(&format!("common/{file}"), &runtime.common_text(&file)?)?;
+        let file = format!("common/front-{asked}.yaml");
+        let mut front: FrontManifest = parse(&file, &runtime.text(&file)?)?;
+        common_need::add(&runtime.sources, &file, &front.common_needs, &mut front.needs)?;
         let manifest = Arc::new(with_front_processes(&runtime.manifest, front));
         let closes = closes_by_default(&runtime.manifest);
         let kept = runtime.manifest.worker_held_by == HeldBy::Request && !closes;

@@ -11,6 +11,7 @@ mod app;
 mod app_manifest;
 mod catalogue;
 mod client;
+mod common_need;
 mod copy;
 mod database;
 mod deployed;

@@ -8,6 +8,7 @@ use serde_saphyr::Spanned;
 
 use stampede_model::app_kind::AppKind;
 use stampede_model::quantity::parse_length_with_unit;
+use stampede_model::record::LogSignal;
 use stampede_monitor::IdleIn;
 use stampede_plan::model::Scalar;
 
@@ -34,7 +35,12 @@ pub struct RuntimeManifest {
     /// name is then the default and adds nothing.
     #[serde(default)]
     pub web_server: Option<String>,
+    /// Needs that several directories share, each with a file in `common/needs`. The catalogue adds
+    /// them to `needs`.
+    #[serde(default)]
+    pub common_needs: Vec<Spanned<String>>,
     /// Programs and files of the machine, by the name that `run:` lines and templates use.
+    #[serde(default)]
     pub needs: BTreeMap<String, Need>,
     /// Whether the workers are threads of one PHP, which must then be thread-safe.
     #[serde(default)]
@@ -231,6 +237,22 @@ pub struct Need {
     /// The text in the file itself that precedes the version; for libraries.
     #[serde(default)]
     pub version_in_file: Option<String>,
+    /// The texts in logs by which the program reports a limit or a failure.
+    #[serde(default)]
+    pub logs: Vec<LogPattern>,
+}
+
+/// A text in a log, and its meaning.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogPattern {
+    /// The part of the line that identifies it, literally.
+    pub contains: String,
+    /// What the line reports.
+    pub signal: LogSignal,
+    /// Whether the program logs this only once in its life, even if the state lasts.
+    #[serde(default)]
+    pub once: bool,
 }
 
 /// A setting as a runtime declares it.

@@ -121,7 +121,8 @@ pub enum Server {
         /// Log lines from that time.
         log: Vec<String>,
     },
-    /// The stack's log lines could not be understood.
+    /// The stack's log lines could not be understood. Only records of earlier versions have it: what
+    /// log lines mean is read with the runtime.
     #[serde(rename = "log_unreadable")]
     LogUnreadable {
         /// The reason.

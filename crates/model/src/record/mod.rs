@@ -244,7 +244,7 @@ pub struct LogEvidence {
     pub first: String,
 }
 
-/// Meaning of a log line, according to `runtimes/common/log-patterns.yaml`.
+/// Meaning of a log line, according to `logs` of a runtime's need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogSignal {

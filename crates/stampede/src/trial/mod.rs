@@ -284,7 +284,7 @@ fn load_and_record(
     let asked_after = measured.queries();
     record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(threads_before);
     let died = ended_processes(&measured.exited(), ended_before);
-    let said = measured.logs().evidence(&logs);
+    record.runtime.said = measured.logs().evidence(&logs);
     let php_errors = measured.logs().php_errors(&logs);
 
     phases.enter(Phase::Verify, None);
@@ -306,13 +306,6 @@ fn load_and_record(
     let replaced_workers = replaced_workers(record, measured, &resources, &logs);
     changed.extend(replaced_workers.map(|note| (Validity::Valid, note.into())));
     changed.extend(begin::begin_facts(ctx.begin, record, measured));
-    match said {
-        Ok(said) => record.runtime.said = said,
-        Err(error) => {
-            let cause = cause(&error);
-            changed.push((Validity::Valid, Server::LogUnreadable { cause }.into()));
-        }
-    }
     changed.extend(verdict::odd_headers(&result.odd));
     changed.extend(unlimited(ctx, subject, record).map(|note| (Validity::Valid, note.into())));
     let limit = record.isolation.memory_bytes;

@@ -176,7 +176,8 @@ fn a_wrong_directory_points_into_its_file() {
         ("role_unknown", "processes: { role: php }", "processes: { role: web }"),
         ("php_unknown", "php: php\n", "php: phq\n"),
         ("run_unknown", "      php {{", "      phq {{"),
-        ("yaml_broken", "needs:", "needs: ["),
+        ("need_unknown", "common_needs: [php]", "common_needs: [phq]"),
+        ("yaml_broken", "settings:", "settings: ["),
     ] {
         assert!(good.contains(from), "{from}");
         fs::write(own.join("runtime.yaml"), good.replacen(from, to, 1)).expect("file");
