@@ -2,7 +2,7 @@
 //! in it would go unseen until the next full build.
 
 fn main() {
-    for directory in ["../../apps", "../../runtimes", "../../php/src", "../../php/autoload.php"] {
-        println!("cargo:rerun-if-changed={directory}");
+    for name in ["apps", "runtimes", "fronts", "databases", "php/src", "php/autoload.php"] {
+        println!("cargo:rerun-if-changed=../../{name}");
     }
 }

@@ -1,7 +1,8 @@
-//! Reads the catalogue: runtimes and apps as directories of data, embedded or the user's own.
+//! Reads the catalogue: runtimes, apps, fronts and databases as directories of data, embedded or the
+//! user's own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use include_dir::{Dir, include_dir};
@@ -25,17 +26,21 @@ use super::template::render_including;
 
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../runtimes");
 static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
+static FRONTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fronts");
+static DATABASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../databases");
 
 /// Its subdirectory with the files that scripts of recipes share.
 const COMMON_GET: &str = "get";
 
-/// All known runtimes and apps.
+/// All known runtimes and apps, and what may stand before and beside a runtime.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     /// The places where programs are looked for.
     pub places: SearchPaths,
     runtimes: BTreeMap<String, Directory>,
     apps: BTreeMap<String, Directory>,
+    pub(super) fronts: BTreeMap<String, Directory>,
+    pub(super) databases: BTreeMap<String, Directory>,
     /// The recipes that get needs, by the need's name. Read at first use.
     recipes: OnceLock<BTreeMap<String, BuildRecipe>>,
 }
@@ -55,21 +60,24 @@ pub struct RuntimeDirectory {
 }
 
 impl Catalogue {
-    /// Loads the embedded directories, then `~/.config/stampede/{runtimes,apps}`, then the
-    /// directories of `STAMPEDE_RUNTIMES` and `STAMPEDE_APPS`. Later directories override earlier
-    /// ones of the same name. Manifests are read when they are needed.
+    /// Loads the embedded directories, then those of `~/.config/stampede` (`runtimes`, `apps`,
+    /// `fronts`, `databases`), then the directories of `STAMPEDE_RUNTIMES`, `STAMPEDE_APPS` and so
+    /// on. Later directories override earlier ones of the same name. Manifests are read when they
+    /// are needed.
     pub fn load(places: SearchPaths) -> Catalogue {
-        let mut runtimes = embedded(&RUNTIMES);
-        let mut apps = embedded(&APPS);
-        let own = places.config.iter();
-        for directory in own.map(|path| path.join("runtimes")).chain(places.runtimes.clone()) {
-            runtimes.extend(on_disk(&directory));
-        }
-        let own = places.config.iter();
-        for directory in own.map(|path| path.join("apps")).chain(places.apps.clone()) {
-            apps.extend(on_disk(&directory));
-        }
-        Catalogue { places, runtimes, apps, recipes: OnceLock::new() }
+        let all = |name: &str, shipped: &'static Dir<'static>, named: &[PathBuf]| {
+            let mut directories = embedded(shipped);
+            let own = places.config.iter().map(|config| config.join(name));
+            for directory in own.chain(named.iter().cloned()) {
+                directories.extend(on_disk(&directory));
+            }
+            directories
+        };
+        let runtimes = all("runtimes", &RUNTIMES, &places.runtimes);
+        let apps = all("apps", &APPS, &places.apps);
+        let fronts = all("fronts", &FRONTS, &places.fronts);
+        let databases = all("databases", &DATABASES, &places.databases);
+        Catalogue { places, runtimes, apps, fronts, databases, recipes: OnceLock::new() }
     }
 
     /// Names of all runtimes, sorted.

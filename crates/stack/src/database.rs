@@ -1,32 +1,27 @@
-//! Adds a database to any runtime: processes, files and needs from
-//! `runtimes/common/database-<name>.yaml`. Also counts the queries that reached the database.
+//! Creates the database beside a runtime, fills it, and counts the queries that reached it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use minijinja::context;
 use serde::Deserialize;
 use serde::{Serialize, Serializer};
-use serde_saphyr::Spanned;
 use stampede_keeper::spec::ProcessSpec;
 use stampede_linux::interrupt;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 use stampede_model::record::DATABASE_ROLE;
-use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
-use super::catalogue::{Catalogue, RuntimeDirectory, parse};
+use super::catalogue::RuntimeDirectory;
 use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, ResolvedNeed, SearchPaths};
 use super::logs;
-use super::manifest::{Install, Need, ProcessManifest, RuntimeManifest};
 use super::placement::Placement;
 use super::setting::Settings;
 use super::template::render;
@@ -34,14 +29,6 @@ use crate::process::preparation::{BuildContext, Input, Step};
 use crate::process::stack::{StackHandle, ended};
 use crate::process::user::User;
 
-/// The databases that a plan may name.
-pub const DATABASES: [&str; 4] = [NONE, SQLITE, POSTGRESQL, MARIADB];
-/// A database in a file.
-pub(super) const SQLITE: &str = "sqlite";
-/// A database server.
-pub(super) const POSTGRESQL: &str = "postgresql";
-/// Another database server.
-pub(super) const MARIADB: &str = "mariadb";
 /// The common setting that names the database.
 pub const SETTING: &str = "database";
 /// The common setting that says on which CPUs the database runs.
@@ -49,8 +36,6 @@ pub const CPUS: &str = "database_cpus";
 /// The values of that setting. `beside`: CPUs that neither the stack nor the load has, if there are
 /// any. `stack`: the stack's CPUs.
 pub const CPUS_OF: [&str; 2] = ["beside", "stack"];
-/// The role of the database's processes.
-const NONE: &str = "none";
 /// The directory of the database's files in the working directory.
 const DIRECTORY: &str = "database";
 /// The timeout for the query count, which takes about a millisecond.
@@ -60,44 +45,10 @@ const UP_WITHIN: Duration = Duration::from_secs(60);
 /// The pause between two checks whether the database is up. Each check starts a process.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The content of `database-<name>.yaml`: what is added to a runtime.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DatabaseManifest {
-    /// Title for readers.
-    title: String,
-    /// The needs, as in a runtime's manifest.
-    needs: BTreeMap<String, Need>,
-    /// The commands that create the database, in order. Each begins with the name of a need.
-    make: Vec<CreateCommand>,
-    /// Templates of the shared directory.
-    #[serde(default)]
-    files: Vec<Spanned<String>>,
-    /// The database's processes. They start before the runtime's own, and stop after them.
-    #[serde(default)]
-    processes: Vec<ProcessManifest>,
-    /// The app's environment: variable → template.
-    env: BTreeMap<String, String>,
-    /// The PHP extensions with which the app reaches the database.
-    extensions: Vec<String>,
-    /// The command that prints how many queries the database has answered so far. Its output is
-    /// lines whose last words are numbers to add.
-    queries: String,
-    /// The command that fills the running database with the user's SQL from its standard input.
-    fill: String,
-    /// How to recognise a user's file that is such a database itself; `None`: the database is not a
-    /// file.
-    #[serde(default)]
-    file: Option<FileDatabase>,
-    /// The packages to install, as in a runtime's manifest.
-    #[serde(default)]
-    install: BTreeMap<String, Install>,
-}
-
 /// A database that consists of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileDatabase {
+pub(super) struct FileDatabase {
     /// The first bytes of the file.
     begins: String,
     /// The file's name in the database's directory.
@@ -109,7 +60,7 @@ struct FileDatabase {
 /// A command that creates a part of a database.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CreateCommand {
+pub(super) struct CreateCommand {
     /// The command, as a template.
     run: String,
     /// The command's standard input, as a template in which `schema` is the app's SQL.
@@ -120,84 +71,20 @@ struct CreateCommand {
 /// The database beside a runtime: how it is created, and how the app reaches it.
 #[derive(Clone, Debug)]
 pub struct Database {
-    name: String,
-    make: Vec<CreateCommand>,
-    env: BTreeMap<String, String>,
-    extensions: Vec<String>,
-    queries: String,
-    fill: String,
-    file: Option<FileDatabase>,
-}
-
-impl Catalogue {
-    /// The runtime of `choice` with what its settings add to it and the database that `app` needs.
-    ///
-    /// # Errors
-    /// Those of `chosen`; or the app cannot use the database, or has no use for one.
-    pub fn with_database_for(
-        &self,
-        choice: &RuntimeChoice,
-        app: &App,
-    ) -> Result<RuntimeDirectory, RuntimeError> {
-        let runtime = self.chosen(choice)?;
-        let asked = choice.settings.get(SETTING).map(ToString::to_string);
-        let Some(name) = choose_database(app, choice, asked)? else { return Ok(runtime) };
-        let file = format!("database-{name}.yaml");
-        let text = runtime.common_text(&file)?;
-        let manifest: DatabaseManifest = parse(&format!("common/{file}"), &text)?;
-        let both = Arc::new(with_database_processes(&runtime.manifest, &manifest));
-        let DatabaseManifest { make, env, extensions, queries, fill, file, .. } = manifest;
-        let database = Database { name, make, env, extensions, queries, fill, file };
-        let database = Some(Arc::new(database));
-        Ok(RuntimeDirectory { manifest: both, database, ..runtime })
-    }
-}
-
-/// The database that the plan asks for, or else the app's first; `None`: the app has none.
-fn choose_database(
-    app: &App,
-    choice: &RuntimeChoice,
-    asked: Option<String>,
-) -> Result<Option<String>, RuntimeError> {
-    let able = app.manifest.database.as_ref().map(|database| database.any_of.as_slice());
-    let able = able.unwrap_or_default();
-    let fits = match &asked {
-        None => return Ok(able.first().cloned()),
-        Some(name) if name == NONE => able.is_empty(),
-        // An unknown database name is reported later, where all settings are resolved.
-        Some(name) => able.contains(name) || !DATABASES.contains(&name.as_str()),
-    };
-    if fits {
-        return Ok(asked.filter(|name| able.contains(name)));
-    }
-    let why = match able.is_empty() {
-        true => format!("app `{}` has no use for one", app.name),
-        false => format!("app `{}` cannot do with it", app.name),
-    };
-    Err(RuntimeError::BadSetting {
-        runtime: choice.name.clone(),
-        setting: SETTING.into(),
-        value: asked.unwrap_or_default(),
-        because: format!(": {why}"),
-        allowed: if able.is_empty() { NONE.into() } else { able.join(", ") },
-    })
-}
-
-/// Returns `runtime` with the database's processes before its own.
-fn with_database_processes(
-    runtime: &RuntimeManifest,
-    database: &DatabaseManifest,
-) -> RuntimeManifest {
-    let mut both = runtime.clone();
-    both.title = format!("{}, with {}", both.title, database.title);
-    let DatabaseManifest { needs, files, install, .. } = database.clone();
-    both.merge_needs(needs, files, install);
-    both.processes.splice(0..0, database.processes.iter().cloned());
-    // The extensions that reach the database must not make rows incomparable, since the database
-    // belongs to what is compared.
-    both.forced.extensions.extend(database.extensions.iter().cloned());
-    both.forced.ini.extend(database.extensions.iter().map(|name| format!("{name}.*")));
-    both
+    /// The name in plans.
+    pub(super) name: String,
+    /// The commands that create it, in order.
+    pub(super) make: Vec<CreateCommand>,
+    /// The app's environment: variable → template.
+    pub(super) env: BTreeMap<String, String>,
+    /// The PHP extensions that reach it.
+    pub(super) extensions: Vec<String>,
+    /// The command that counts its queries.
+    pub(super) queries: String,
+    /// The command that fills it with the user's SQL.
+    pub(super) fill: String,
+    /// How a user's file that is such a database is recognised.
+    pub(super) file: Option<FileDatabase>,
 }
 
 /// Where a database is created, and with which programs.

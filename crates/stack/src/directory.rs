@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::Dir;
+use serde_saphyr::Spanned;
 
 use super::error::RuntimeError;
 
@@ -91,6 +92,11 @@ impl Sources {
         Sources { own, others: BTreeMap::from([(COMMON.to_owned(), common)]) }
     }
 
+    /// Adds the directory whose files have paths that begin with `place`.
+    pub(super) fn add(&mut self, place: &str, directory: Directory) {
+        self.others.insert(place.to_owned(), directory);
+    }
+
     /// The text of a file; `None`: there is no such file.
     pub(super) fn text(&self, file: &str) -> Option<String> {
         let bytes = match self.other(file) {
@@ -123,6 +129,18 @@ impl Sources {
             Some((directory, file.strip_prefix(name.as_str())?.strip_prefix('/')?))
         })
     }
+}
+
+/// The paths, among the sources of a stack, of the files that the manifest in the directory `place`
+/// lists.
+pub(super) fn below(place: &str, mut files: Vec<Spanned<String>>) -> Vec<Spanned<String>> {
+    let is_own = |file: &&mut Spanned<String>| {
+        file.value.strip_prefix(COMMON).is_none_or(|rest| !rest.starts_with('/'))
+    };
+    for file in files.iter_mut().filter(is_own) {
+        file.value = format!("{place}/{}", file.value);
+    }
+    files
 }
 
 /// The subdirectories of an embedded directory, by name.

@@ -8,7 +8,7 @@ use stampede_model::fact::Notice;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
-use super::own_database::own_database;
+use super::catalogue::Catalogue;
 use super::spec::app_env;
 
 /// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
@@ -66,8 +66,9 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 
 /// Notices about `.env`: where it differs from what the app gets from this choice, and which
 /// database the load reaches.
-pub fn env_notices(app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
-    let database = own_database(app, choice).map(|own| Notice::OwnDatabase { at: own.at });
+pub fn env_notices(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
+    let own = catalogue.own_database(app, choice);
+    let database = own.map(|own| Notice::OwnDatabase { at: own.at });
     overruled_env_notice(app, &app_env(app, choice)).into_iter().chain(database).collect()
 }
 

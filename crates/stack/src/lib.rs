@@ -14,6 +14,7 @@ mod client;
 mod common_need;
 mod copy;
 mod database;
+mod database_choice;
 mod deployed;
 mod detect;
 mod directory;
@@ -60,7 +61,7 @@ pub use locate::{ExtensionError, LIB, ResolvedNeed, SearchPaths};
 pub use logs::LogMarks;
 pub use manifest::{BuildRecipe, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{
-    DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, choose_seed, own_database, with_scratch_database,
+    DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, choose_seed, with_scratch_database,
 };
 pub use page::{Accepts, PageRequest, PageResult, Site, path_on_same_host, request_page};
 pub use pages::{AnswerContext, Pages};
@@ -75,5 +76,5 @@ pub use process::watched::{WATCHED, WatchMode};
 pub use process::{ProcessProvider, Supervise};
 pub use provider::{Endpoint, Logs, NoLogs, Provider, Providers, Stack, StackLoss, StackRequest};
 pub use resolve::RuntimeTraits;
-pub use setting::{COMMON, CommonSetting, SettingKind, Settings};
+pub use setting::{COMMON, CommonSetting, DirectoryKind, SettingKind, Settings};
 pub use spec::{Caches, Readiness, StackSpec};

@@ -33,6 +33,10 @@ pub struct SearchPaths {
     pub runtimes: Vec<PathBuf>,
     /// The directories in `STAMPEDE_APPS`.
     pub apps: Vec<PathBuf>,
+    /// The directories in `STAMPEDE_FRONTS`.
+    pub fronts: Vec<PathBuf>,
+    /// The directories in `STAMPEDE_DATABASES`.
+    pub databases: Vec<PathBuf>,
     /// The directory in which working directories are created.
     pub temp: PathBuf,
     /// A file system in memory, for the working directories of apps that ask for it. `None`: the
@@ -94,6 +98,8 @@ impl SearchPaths {
             config: below_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("stampede")),
             runtimes: list("STAMPEDE_RUNTIMES"),
             apps: list("STAMPEDE_APPS"),
+            fronts: list("STAMPEDE_FRONTS"),
+            databases: list("STAMPEDE_DATABASES"),
             temp: std::env::temp_dir(),
             memory: var("TMPDIR").is_none().then(|| "/dev/shm".into()),
             family: family(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),

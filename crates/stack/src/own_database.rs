@@ -7,7 +7,8 @@ use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::app_manifest::{AppDatabase, Queries};
-use super::database::{MARIADB, POSTGRESQL, SQLITE};
+use super::catalogue::Catalogue;
+use super::database_choice::DatabaseKind;
 use super::dotenv;
 use crate::process::preparation;
 use crate::spec::app_env;
@@ -32,7 +33,7 @@ pub struct OwnDatabase {
     /// The database's place and the variable that names it, without user and password.
     pub at: String,
     /// The kind of database, if stampede can create one; `None`: it cannot.
-    pub kind: Option<&'static str>,
+    pub kind: Option<String>,
     /// The database's file; `None`: it is not in a file.
     pub file: Option<PathBuf>,
 }
@@ -46,11 +47,22 @@ pub enum DatabaseSeed {
     Migrations(String),
 }
 
-/// The database that the app itself names; `None`: it names none, or stampede creates one for it.
-pub fn own_database(app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
-    let said: BTreeMap<String, String> =
-        dotenv::values(app).into_iter().chain(app_env(app, choice)).collect();
-    named(&said).filter(|_| app.manifest.database.is_none())
+impl Catalogue {
+    /// The database that the app itself names; `None`: it names none, or stampede creates one for
+    /// it.
+    pub fn own_database(&self, app: &App, choice: &RuntimeChoice) -> Option<OwnDatabase> {
+        if app.manifest.database.is_some() {
+            return None;
+        }
+        let said: BTreeMap<String, String> =
+            dotenv::values(app).into_iter().chain(app_env(app, choice)).collect();
+        named(&said, &self.database_kinds())
+    }
+
+    /// The titles of the databases in whose place stampede can create one.
+    pub fn replaced_databases(&self) -> Vec<String> {
+        self.database_kinds().into_iter().flat_map(|kind| kind.titles).collect()
+    }
 }
 
 /// What fills a scratch database in place of `own`: the file that the user names, a copy of
@@ -80,62 +92,66 @@ pub fn with_scratch_database(app: &App, kind: &str, fill: &DatabaseSeed) -> App 
     app
 }
 
-fn named(said: &BTreeMap<String, String>) -> Option<OwnDatabase> {
+fn named(said: &BTreeMap<String, String>, kinds: &[DatabaseKind]) -> Option<OwnDatabase> {
+    let kind = |written: &str| kind(written, kinds);
     let get = |key: &str| said.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let of_url = |variable: &&str| {
         let (scheme, rest) = get(variable)?.split_once("://")?;
         let kind = kind(scheme);
         let rest = rest.split('?').next()?;
-        match kind {
+        match kind.filter(|kind| kind.is_file) {
             // The URL of an absolute path has one slash more than the URL of a host.
-            Some(SQLITE) => of_file(rest.strip_prefix('/')?, variable),
-            _ => at_host(rest.split('/').next()?.rsplit('@').next()?, variable, kind),
+            Some(kind) => of_file(rest.strip_prefix('/')?, variable, kind),
+            None => at_host(rest.split('/').next()?.rsplit('@').next()?, variable, kind),
         }
     };
     let connection = get("DB_CONNECTION").map(kind);
-    let file = || of_file(get("DB_DATABASE")?, "DB_DATABASE");
-    let is_file = connection.is_none_or(|kind| kind == Some(SQLITE));
+    let in_file = connection.unwrap_or_else(|| kind("sqlite")).filter(|kind| kind.is_file);
+    let file = || of_file(get("DB_DATABASE")?, "DB_DATABASE", in_file?);
     // For many years Laravel used MySQL if `DB_CONNECTION` was not set.
-    let host = || at_host(get("DB_HOST")?, "DB_HOST", connection.unwrap_or(Some(MARIADB)));
+    let server = connection.unwrap_or_else(|| kind("mysql"));
+    let is_server = server.is_none_or(|kind| !kind.is_file);
+    let host = || at_host(get("DB_HOST").filter(|_| is_server)?, "DB_HOST", server);
     let url = ["DATABASE_URL", "DB_URL"].iter().find_map(of_url);
-    let file = || is_file.then(file).flatten();
-    let host = || (connection != Some(Some(SQLITE))).then(host).flatten();
     url.or_else(file).or_else(host)
 }
 
 /// The kind of database, by the scheme of a URL (also `pdo-mysql`) or the name of a connection.
-fn kind(written: &str) -> Option<&'static str> {
+fn kind<'a>(written: &str, kinds: &'a [DatabaseKind]) -> Option<&'a DatabaseKind> {
     let written = written.to_ascii_lowercase();
     let plain = written.trim_start_matches("pdo-").trim_start_matches("pdo_");
-    match plain {
-        "mysql" | "mysql2" | "mysqli" | "mariadb" => Some(MARIADB),
-        "postgres" | "postgresql" | "pgsql" => Some(POSTGRESQL),
-        _ if plain.starts_with("sqlite") => Some(SQLITE),
-        _ => None,
-    }
+    kinds.iter().find(|kind| kind.fits(plain))
 }
 
-fn at_host(host: &str, variable: &str, kind: Option<&'static str>) -> Option<OwnDatabase> {
+fn at_host(host: &str, variable: &str, kind: Option<&DatabaseKind>) -> Option<OwnDatabase> {
     let at = format!("{host} ({variable})");
+    let kind = kind.map(|kind| kind.name.clone());
     (!host.is_empty()).then_some(OwnDatabase { at, kind, file: None })
 }
 
 /// A database file with an absolute path. That path leads out of the app's copy, even if it lies in
 /// the app's directory.
-fn of_file(path: &str, variable: &str) -> Option<OwnDatabase> {
+fn of_file(path: &str, variable: &str, kind: &DatabaseKind) -> Option<OwnDatabase> {
     let path = path.starts_with('/').then(|| format!("/{}", path.trim_start_matches('/')))?;
     let at = format!("{path} ({variable})");
     // A path with `%kernel.project_dir%` leads into the copy.
-    (!path.contains('%')).then(|| OwnDatabase { at, kind: Some(SQLITE), file: Some(path.into()) })
+    let kind = Some(kind.name.clone());
+    (!path.contains('%')).then(|| OwnDatabase { at, kind, file: Some(path.into()) })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::locate::SearchPaths;
     use super::*;
 
     fn of(text: &str) -> Option<OwnDatabase> {
-        named(&dotenvy::from_read_iter(text.as_bytes()).flatten().collect())
+        let kinds = Catalogue::load(SearchPaths::default()).database_kinds();
+        named(&dotenvy::from_read_iter(text.as_bytes()).flatten().collect(), &kinds)
     }
+
+    const SQLITE: &str = "sqlite";
+    const POSTGRESQL: &str = "postgresql";
+    const MARIADB: &str = "mariadb";
 
     #[test]
     fn the_apps_own_database_is_named_without_its_password() {
@@ -174,7 +190,7 @@ mod tests {
             ("DATABASE_URL=sqlite:////srv/a.db", Some(SQLITE)),
         ];
         for (text, found) in cases {
-            assert_eq!(kind(text), found, "{text}");
+            assert_eq!(kind(text).as_deref(), found, "{text}");
         }
     }
 }

@@ -16,7 +16,7 @@ use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
-use super::setting::Settings;
+use super::setting::{DirectoryNames, Settings};
 use super::{framework, locate, setting};
 use crate::process::preparation;
 
@@ -79,7 +79,8 @@ impl ResolvedRuntime {
         let (name, places) = (&choice.name, &catalogue.places);
         let runtime = catalogue.with_database_for(choice, app)?;
         check_app(name, &runtime, app)?;
-        let settings = setting::resolve(name, &runtime.manifest, &choice.settings)?;
+        let directories = DirectoryNames::of(catalogue);
+        let settings = setting::resolve(name, &runtime.manifest, &choice.settings, &directories)?;
         check_entry(name, &runtime, app, &settings)?;
         let frameworks = framework::versions(app, places)?;
         let deployed = DeploymentSteps::find(name, app, &settings, places)?;

@@ -7,10 +7,11 @@ use serde_saphyr::Location;
 use stampede_model::quantity::parse_php_size;
 use stampede_plan::model::Scalar;
 
-use super::database::{CPUS, CPUS_OF, DATABASES, SETTING};
+use super::catalogue::Catalogue;
+use super::database::{CPUS, CPUS_OF, SETTING};
 use super::deployed::{AUTOLOADER, AUTOLOADERS, PRELOAD};
 use super::error::{RuntimeError, nearest};
-use super::front::FRONTS;
+use super::front;
 use super::manifest::{RuntimeManifest, SettingSpec, rendered_name};
 
 /// A setting with the same meaning for every runtime.
@@ -47,7 +48,46 @@ pub enum SettingKind {
     Word(&'static [&'static str]),
     /// One of a few words, of which the first is the default, or a file of the app.
     WordOrFile(&'static [&'static str]),
+    /// A directory of the catalogue by its name, or `none`, the default.
+    Directory(DirectoryKind),
 }
+
+/// The directories of the catalogue that a common setting may name.
+#[derive(Clone, Copy, Debug)]
+pub enum DirectoryKind {
+    /// A web server in front of the runtime.
+    Front,
+    /// A database beside it.
+    Database,
+}
+
+/// The names of the directories that common settings may name, sorted.
+pub(super) struct DirectoryNames<'a> {
+    fronts: Vec<&'a str>,
+    databases: Vec<&'a str>,
+}
+
+impl<'a> DirectoryNames<'a> {
+    /// The names in this catalogue.
+    pub(super) fn of(catalogue: &'a Catalogue) -> DirectoryNames<'a> {
+        DirectoryNames {
+            fronts: catalogue.fronts.keys().map(String::as_str).collect(),
+            databases: catalogue.databases.keys().map(String::as_str).collect(),
+        }
+    }
+
+    /// The words that a setting of this kind may have.
+    fn words(&self, kind: DirectoryKind) -> Vec<&'a str> {
+        let names = match kind {
+            DirectoryKind::Front => &self.fronts,
+            DirectoryKind::Database => &self.databases,
+        };
+        std::iter::once(NONE).chain(names.iter().copied()).collect()
+    }
+}
+
+/// The value of a setting that names no directory.
+const NONE: &str = "none";
 
 /// All common settings. The defaults are those of docs/how-it-measures.md ("The same conditions").
 pub const COMMON: &[CommonSetting] = &[
@@ -72,8 +112,8 @@ pub const COMMON: &[CommonSetting] = &[
     ),
     common("keepalive_timeout", "seconds an idle connection stays open", SEVENTY_FIVE),
     common("buffers", "KiB of an answer that the web server takes off PHP's hands", BUFFERS),
-    common("front", "web server before it", SettingKind::Word(&FRONTS)),
-    common(SETTING, "what the app keeps its data in", SettingKind::Word(&DATABASES)),
+    common(front::SETTING, "web server before it", FRONT),
+    common(SETTING, "what the app keeps its data in", DATABASE),
     common(CPUS, "whose CPUs it runs on", SettingKind::Word(&CPUS_OF)),
 ];
 
@@ -82,6 +122,8 @@ const OF_ALL: [&str; 3] = [SETTING, CPUS, AUTOLOADER];
 
 /// The default is 16 buffers of 16 KiB.
 const BUFFERS: SettingKind = SettingKind::Number { default: 256, min: 32 };
+const FRONT: SettingKind = SettingKind::Directory(DirectoryKind::Front);
+const DATABASE: SettingKind = SettingKind::Directory(DirectoryKind::Database);
 const ZERO: SettingKind = SettingKind::Number { default: 0, min: 0 };
 const SEVENTY_FIVE: SettingKind = SettingKind::Number { default: 75, min: 1 };
 /// The prefix of raw lines for a rendered file: `append.nginx.conf`, in a plan `append:
@@ -125,10 +167,11 @@ impl Settings {
 ///
 /// # Errors
 /// Unknown names (with the nearest known one), and values that the setting does not allow.
-pub fn resolve(
+pub(super) fn resolve(
     name: &str,
     manifest: &RuntimeManifest,
     given: &BTreeMap<String, Scalar>,
+    directories: &DirectoryNames<'_>,
 ) -> Result<Settings, RuntimeError> {
     let mut settings = Settings { values: defaults(manifest), ..Settings::default() };
     for (key, value) in given {
@@ -138,7 +181,7 @@ pub fn resolve(
         } else if manifest.needs.contains_key(key) && !settings.values.contains_key(key) {
             settings.programs.insert(key.clone(), value.to_string());
         } else {
-            settings.values.insert(key.clone(), accept(name, manifest, key, value)?);
+            settings.values.insert(key.clone(), accept((name, manifest), key, value, directories)?);
         }
     }
     Ok(settings)
@@ -223,10 +266,10 @@ fn defaults(manifest: &RuntimeManifest) -> BTreeMap<String, Value> {
 }
 
 fn accept(
-    name: &str,
-    manifest: &RuntimeManifest,
+    (name, manifest): (&str, &RuntimeManifest),
     key: &str,
     value: &Scalar,
+    directories: &DirectoryNames<'_>,
 ) -> Result<Value, RuntimeError> {
     let bad = |because: &str, allowed: String| RuntimeError::BadSetting {
         runtime: name.into(),
@@ -252,7 +295,8 @@ fn accept(
             known,
         });
     };
-    let accepted = common.kind.accept(value).ok_or_else(|| bad("", common.kind.allowed()))?;
+    let accepted = common.kind.accept(value, directories);
+    let accepted = accepted.ok_or_else(|| bad("", common.kind.allowed(directories)))?;
     // One list of settings serves all runtimes of a plan. So a setting that the runtime does not
     // support may be given if its value is the default.
     if !honours(manifest, key) && accepted != common.kind.default_value() {
@@ -305,10 +349,14 @@ impl SettingKind {
             SettingKind::Switch { default } => default.into(),
             SettingKind::Size { default } => default.into(),
             SettingKind::Word(words) | SettingKind::WordOrFile(words) => words[0].into(),
+            SettingKind::Directory(_) => NONE.into(),
         }
     }
 
-    fn accept(self, value: &Scalar) -> Option<Value> {
+    fn accept(self, value: &Scalar, directories: &DirectoryNames<'_>) -> Option<Value> {
+        let one_of = |words: &[&str]| {
+            words.iter().find(|word| is_word(value, word)).map(|word| Value::from(*word))
+        };
         match self {
             SettingKind::Number { min, .. } => match value {
                 Scalar::Int(number) if *number >= min => Some((*number).into()),
@@ -319,21 +367,19 @@ impl SettingKind {
                 let text = value.to_string();
                 parse_php_size(&text).is_ok().then(|| text.into())
             }
-            SettingKind::Word(words) => {
-                words.iter().find(|word| is_word(value, word)).map(|word| (*word).into())
-            }
+            SettingKind::Word(words) => one_of(words),
             SettingKind::WordOrFile(words) => {
-                let word = words.iter().find(|word| is_word(value, word)).copied();
                 let file = || match value {
-                    Scalar::Text(file) if file.ends_with(".php") => Some(file.as_str()),
+                    Scalar::Text(file) if file.ends_with(".php") => Some(file.as_str().into()),
                     _ => None,
                 };
-                word.or_else(file).map(Value::from)
+                one_of(words).or_else(file)
             }
+            SettingKind::Directory(kind) => one_of(&directories.words(kind)),
         }
     }
 
-    fn allowed(self) -> String {
+    fn allowed(self, directories: &DirectoryNames<'_>) -> String {
         match self {
             SettingKind::Number { min, .. } => format!("a whole number from {min}"),
             SettingKind::Switch { .. } => "on, off".into(),
@@ -342,6 +388,7 @@ impl SettingKind {
             SettingKind::WordOrFile(words) => {
                 format!("{}, or a PHP file of the app", words.join(", "))
             }
+            SettingKind::Directory(kind) => directories.words(kind).join(", "),
         }
     }
 }

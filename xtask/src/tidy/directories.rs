@@ -3,20 +3,23 @@
 use super::Finding;
 use crate::tree::Tree;
 
-/// The files that every runtime's directory must have: its description and a README for people.
-const RUNTIME_FILES: &[&str] = &["runtime.yaml", "README.md"];
+/// The parts of the catalogue, and the file that describes a directory of each.
+const PARTS: &[(&str, &str)] =
+    &[("runtimes", "runtime.yaml"), ("fronts", "front.yaml"), ("databases", "database.yaml")];
 
 /// The directory beside the runtimes that holds what they share. It is not a runtime.
 const SHARED: &str = "common";
 
-/// Every `runtimes/<name>` has a description and a README.
-pub fn runtimes(tree: &Tree) -> Vec<Finding> {
+/// Every runtime, front and database has a description, and a README for people.
+pub fn catalogue(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for name in tree.directories("runtimes").into_iter().filter(|name| *name != SHARED) {
-        let directory = format!("runtimes/{name}");
-        for wanted in RUNTIME_FILES {
-            if !tree.has(&format!("{directory}/{wanted}")) {
-                findings.push(Finding::new(&directory, 0, format!("has no `{wanted}`")));
+    for (part, description) in PARTS {
+        for name in tree.directories(part).into_iter().filter(|name| *name != SHARED) {
+            let directory = format!("{part}/{name}");
+            for wanted in [*description, "README.md"] {
+                if !tree.has(&format!("{directory}/{wanted}")) {
+                    findings.push(Finding::new(&directory, 0, format!("has no `{wanted}`")));
+                }
             }
         }
     }
@@ -28,15 +31,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runtime_without_a_readme_is_found() {
+    fn a_directory_without_a_readme_or_a_description_is_found() {
         let tree = Tree::of(&[
             ("runtimes/a/runtime.yaml", ""),
             ("runtimes/a/README.md", ""),
             ("runtimes/b/runtime.yaml", ""),
             ("runtimes/README.md", ""),
             ("runtimes/common/php.ini.j2", ""),
+            ("fronts/c/README.md", ""),
         ]);
-        let found: Vec<String> = runtimes(&tree).iter().map(Finding::to_string).collect();
-        assert_eq!(found, ["runtimes/b: has no `README.md`"]);
+        let found: Vec<String> = catalogue(&tree).iter().map(Finding::to_string).collect();
+        assert_eq!(found, ["runtimes/b: has no `README.md`", "fronts/c: has no `front.yaml`"]);
     }
 }

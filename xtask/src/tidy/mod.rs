@@ -50,7 +50,7 @@ const RULES: &[Rule] = &[
     crates::dependencies,
     crates::limited_sources,
     modules::circles,
-    directories::runtimes,
+    directories::catalogue,
     links::relative,
     errors::typed,
 ];

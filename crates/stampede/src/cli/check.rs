@@ -160,7 +160,7 @@ impl CheckSetup {
         }
         check_memory_modes(&catalogue, &stack.runtimes)?;
         let mut env = environment(&args.env)?;
-        let app = with_own_database(app, &stack.runtimes[0], &mut env, args)?;
+        let app = with_own_database(&catalogue, app, &stack.runtimes[0], &mut env, args)?;
         stack.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &stack.runtimes {
             catalogue.check(choice, &app)?;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_model::words;
 use stampede_plan::model::RuntimeChoice;
 use stampede_stack::{
-    App, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed, own_database,
+    App, Catalogue, DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, RuntimeError, choose_seed,
     with_scratch_database,
 };
 
@@ -40,12 +41,14 @@ pub enum CheckDatabaseError {
     },
     /// The app's database is of a kind that stampede cannot create.
     #[error(
-        "the check would write to the app's own database at {at}, and stampede can replace only MariaDB, MySQL, \
-         PostgreSQL and SQLite"
+        "the check would write to the app's own database at {at}, and stampede can replace only {}",
+        words::list(able)
     )]
     Unsupported {
         /// Place of the app's own database.
         at: String,
+        /// The databases that it can replace.
+        able: Vec<String>,
     },
     /// Filling the scratch database failed.
     #[error(transparent)]
@@ -83,6 +86,7 @@ impl CommandError for CheckDatabaseError {
 /// # Errors
 /// It is unknown which kind of database is needed, or how to fill it.
 pub fn with_own_database(
+    catalogue: &Catalogue,
     app: App,
     choice: &RuntimeChoice,
     env: &mut BTreeMap<String, String>,
@@ -92,7 +96,7 @@ pub fn with_own_database(
         env: choice.env.iter().chain(env.iter()).map(|(k, v)| (k.clone(), v.clone())).collect(),
         ..choice.clone()
     };
-    let own = own_database(&app, &named);
+    let own = catalogue.own_database(&app, &named);
     let file = args.database.as_deref().map(readable).transpose()?;
     let is_given = env.keys().any(|name| DATABASE_VARIABLES.contains(&name.as_str()));
     match own {
@@ -102,8 +106,10 @@ pub fn with_own_database(
         Some(own) => {
             let fill = choose_seed(&app, &own, file.as_deref())
                 .ok_or_else(|| CheckDatabaseError::Empty { at: own.at.clone() })?;
-            let kind =
-                own.kind.ok_or_else(|| CheckDatabaseError::Unsupported { at: own.at.clone() })?;
+            let kind = own.kind.as_deref().ok_or_else(|| CheckDatabaseError::Unsupported {
+                at: own.at.clone(),
+                able: catalogue.replaced_databases(),
+            })?;
             // The app gets the address of the scratch database instead.
             env.retain(|name, _| !DATABASE_VARIABLES.contains(&name.as_str()));
             print_message(&format!("note: {}", database_note(&own, kind, &fill)));

@@ -94,8 +94,9 @@ impl Comparison {
         notices.extend(find_external_runtimes(&plan.stack)?.iter().flat_map(External::notices));
         notices.extend(skipped);
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
-        notices
-            .extend(ours.flat_map(|choice| apps.iter().flat_map(|app| env_notices(app, choice))));
+        for choice in ours {
+            notices.extend(apps.iter().flat_map(|app| env_notices(catalogue, app, choice)));
+        }
         notices.extend(cases::recorded_sites_notice(
             plan.loads.iter().flat_map(|load| &load.requests),
         ));

@@ -80,7 +80,7 @@ impl SearchContext {
         let app = apps.into_iter().next().expect("a plan has an app");
         notices.extend(app.notice());
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
-        notices.extend(ours.flat_map(|choice| env_notices(&app, choice)));
+        notices.extend(ours.flat_map(|choice| env_notices(catalogue, &app, choice)));
         notices.extend(cases::recorded_sites_notice(&plan.load.requests));
         let places = assign_cpus(&plan.stack.budget);
         notices.extend(budget::sharing_notice(places.split.shared));

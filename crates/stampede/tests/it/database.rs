@@ -175,7 +175,7 @@ fn messages_when_a_database_is_not_available() {
         stderr(&output).replace(&sandbox.path().display().to_string(), "")
     };
     let unknown = asked("db-read", "oracle", &[]);
-    assert!(unknown.contains(code_or("bad_setting", "sqlite, postgresql, mariadb")), "{unknown}");
+    assert!(unknown.contains(code_or("bad_setting", "mariadb, postgresql, sqlite")), "{unknown}");
     let none = asked("db-read", "none", &[]);
     assert!(none.contains(code_or("bad_setting", "app `db-read` cannot do with it")), "{none}");
     let unused = asked("hello", "sqlite", &[]);
