@@ -31,7 +31,7 @@ demo: ## Install what is missing, build, and compare six PHP runtimes (about two
 	@$(STAMPEDE) compare $(PLAN)
 
 .PHONY: packaged
-packaged: ## The same for all nine runtimes that Debian packages
+packaged: ## The same for nine runtimes that Debian packages
 	@$(RUST) true
 	@scripts/install-packages build packaged
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)

@@ -12,6 +12,7 @@ use stampede_stack::{
 use crate::bench_support::prepared;
 
 const PAGE: &str = include_str!("../../../../docs/add-a-runtime.md");
+const RUNTIMES: &str = include_str!("../../../../docs/runtimes.md");
 
 /// The code block that follows "`DIRECTORY/FILE`:".
 fn block(file: &str) -> &'static str {
@@ -71,4 +72,27 @@ fn the_page_names_every_common_setting_and_field() {
             assert!(PAGE.contains(&format!("`{field}`")), "{}: {field}", file.display());
         }
     }
+}
+
+/// The page has the runtimes that were measured. A runtime that is not among them needs no line.
+#[test]
+fn the_table_of_runtimes_is_true() {
+    let catalogue = Catalogue::load(SearchPaths::default());
+    let rows = RUNTIMES.lines().skip_while(|line| !line.starts_with("| `"));
+    let mut seen = 0;
+    for row in rows.take_while(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, names, mode, _, packages, _] = cells[..] else { panic!("{row}") };
+        for name in names.split(", ") {
+            let name = name.trim_matches('`');
+            let manifest = catalogue.runtime(name).expect("a runtime").manifest;
+            assert_eq!(manifest.mode.name(), mode, "{name}");
+            let only = packages.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+            if let Some(only) = only {
+                assert_eq!(manifest.install["debian"].packages.join(" "), only, "{name}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }

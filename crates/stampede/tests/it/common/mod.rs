@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use stampede_stack::{Catalogue, SearchPaths};
 use tempfile::TempDir;
 
 /// A directory of its own for one test. Results, working directories and the journal are all below
@@ -319,4 +320,29 @@ pub fn runtimes_here(names: &[&'static str]) -> Vec<&'static str> {
 /// The worker runtimes on which planted faults are searched. Debian has no packages of them.
 pub fn workers() -> Vec<&'static str> {
     runtimes_here(&["roadrunner", "frankenphp-worker"])
+}
+
+/// Settings for a snapshot that shows the runtimes of the catalogue as RUNTIMES: the list of all,
+/// with the test's `own`, and the lists of those that have one of `settings`. So a new runtime
+/// changes no snapshot, and a list that lacks one still does.
+pub fn without_runtimes(own: &[&str], settings: &[&str]) -> insta::Settings {
+    let catalogue = Catalogue::load(SearchPaths::default());
+    let shipped = catalogue.runtime_names();
+    let mut all: Vec<&str> = shipped.iter().chain(own).copied().collect();
+    all.sort_unstable();
+    let mut shown = insta::Settings::clone_current();
+    shown.add_filter(&list_pattern(&all, "or"), " RUNTIMES");
+    for setting in settings {
+        let has = |name: &&str| catalogue.runtime(name).is_ok_and(|runtime| runtime.has(setting));
+        let some: Vec<&str> = shipped.iter().copied().filter(has).collect();
+        shown.add_filter(&list_pattern(&some, "and"), " RUNTIMES");
+    }
+    shown
+}
+
+/// The pattern of a list in a message whose lines may be broken anywhere.
+fn list_pattern(names: &[&str], last: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let (end, others) = names.split_last().expect("a name");
+    format!(r"\s+{}\s+{last}\s+{end}", others.join(r",\s+"))
 }
