@@ -195,11 +195,19 @@ fn started(catalogue: &Catalogue, choice: &RuntimeChoice) -> Option<ProcessStack
             | RuntimeError::WrongKind { .. }
             | RuntimeError::BadSetting { .. }),
         ) => {
-            eprintln!("SKIPPED {}: {error}", choice.name);
+            eprintln!("SKIPPED {}: {error}{}", choice.name, how_to_get(catalogue, &choice.name));
             None
         }
         Err(error) => panic!("{}: {error}", choice.name),
     }
+}
+
+/// What a runtime's directory says about getting it on Debian, for the reader of a skipped test.
+fn how_to_get(catalogue: &Catalogue, name: &str) -> String {
+    let note = catalogue.runtime(name).ok().and_then(|runtime| {
+        runtime.manifest.install.get("debian").and_then(|install| install.note.clone())
+    });
+    note.map_or_else(String::new, |note| format!(" ({note})"))
 }
 
 fn catalogue() -> Catalogue {
@@ -394,7 +402,7 @@ fn observations_under_the_keeper_are_the_same() {
         let prepared = match prepared(&provider, &choice, &app, &Placement::default()) {
             Ok(prepared) => prepared,
             Err(error @ (RuntimeError::Missing { .. } | RuntimeError::WrongKind { .. })) => {
-                eprintln!("SKIPPED {name}: {error}");
+                eprintln!("SKIPPED {name}: {error}{}", how_to_get(&catalogue, name));
                 continue;
             }
             Err(error) => panic!("{name}: {error:?}"),
