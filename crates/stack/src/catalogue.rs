@@ -29,7 +29,7 @@ static APPS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../apps");
 static FRONTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fronts");
 static DATABASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../databases");
 
-/// Its subdirectory with the files that scripts of recipes share.
+/// The subdirectory of `common` with the files that scripts of recipes share.
 const COMMON_GET: &str = "get";
 
 /// All known runtimes and apps, and what may stand before and beside a runtime.
