@@ -348,3 +348,68 @@ fn plain(text: &str) -> String {
     let text = text.lines().next().unwrap_or_default();
     text.split(" at line ").next().unwrap_or(text).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use minijinja::context;
+    use minijinja::value::Serde;
+    use serde_json::json;
+
+    use super::super::manifest::rendered_name;
+    use super::super::setting::DirectoryNames;
+    use super::*;
+
+    /// What the templates of a runtime may name, on a machine that has all of its needs.
+    fn values(runtime: &RuntimeDirectory, settings: &setting::Settings, user: bool) -> Value {
+        let manifest = &runtime.manifest;
+        let needs = manifest.needs.keys();
+        let needs: BTreeMap<String, String> =
+            needs.map(|name| (name.replace('-', "_"), format!("/usr/bin/{name}"))).collect();
+        let ports: BTreeMap<&str, u16> =
+            manifest.ports.iter().map(|name| (name.as_str(), 9000)).collect();
+        let cpus_of: BTreeMap<&str, usize> =
+            manifest.processes.iter().map(|process| (process.role.as_str(), 2)).collect();
+        let user = user.then(|| json!({"name": "www", "group": "www", "uid": 33, "gid": 33}));
+        Value::from(Serde(json!({
+            "dir": "/run/stack", "docroot": "/run/stack/app/public", "index": "index.php",
+            "app": {"dir": "/run/stack/app", "kind": "script"}, "host": "127.0.0.1",
+            "port": 8080, "ports": ports, "front": {"port": 8081, "kept": true},
+            "worker": manifest.worker, "threads": manifest.php_threads,
+            "workers": settings.workers(), "settings": settings.values, "needs": needs,
+            "cpus": 2, "cpus_of": cpus_of, "env": {"APP_ENV": "prod"}, "user": user,
+            "extensions": [], "zend_extensions": [], "php_ini": {}, "preload": null,
+        })))
+    }
+
+    /// No runtime need be installed: a name that a template does not have, or an include that is
+    /// not there, is an error for each value that a setting may have.
+    #[test]
+    fn every_file_of_every_runtime_can_be_rendered() {
+        let catalogue = Catalogue::load(SearchPaths::default());
+        let directories = DirectoryNames::of(&catalogue);
+        for name in catalogue.runtime_names() {
+            let runtime = catalogue.runtime(name).expect(name);
+            let own = runtime.manifest.settings.iter();
+            let given = own.flat_map(|(key, spec)| {
+                spec.one_of.iter().map(move |value| BTreeMap::from([(key.clone(), value.clone())]))
+            });
+            for given in std::iter::once(BTreeMap::new()).chain(given) {
+                let settings = setting::resolve(name, &runtime.manifest, &given, &directories);
+                let settings = settings.expect(name);
+                for (file, user) in
+                    runtime.manifest.files.iter().flat_map(|file| [(file, false), (file, true)])
+                {
+                    let values = values(&runtime, &settings, user);
+                    let values = context! { append => "", ..values };
+                    let text = runtime.text(&file.value).expect(name);
+                    let rendered = runtime.render(&file.value, &text, &values);
+                    let rendered = rendered.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                    assert!(!rendered.contains("{%"), "{name}: {rendered}");
+                    if rendered_name(&file.value).ends_with(".yaml") {
+                        parse::<serde_json::Value>(&file.value, &rendered).expect(name);
+                    }
+                }
+            }
+        }
+    }
+}
