@@ -20,6 +20,9 @@ pub(crate) struct Field<'a> {
     pub(crate) value: &'a [u8],
 }
 
+/// Name and value of a field that was copied, without folds.
+pub(crate) type OwnedField = (Vec<u8>, Vec<u8>);
+
 /// Reads the fields of `bytes` up to the empty line that ends them, and passes each to `each`.
 /// Returns their length with that line, and what was odd; `None` where they are not complete. After
 /// an error or `None`, what `each` was given is meaningless. More than `most` lines are an error.
@@ -87,12 +90,11 @@ pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
     })
 }
 
-/// All fields of a head that was parsed before, in their order, each as name and value without
-/// folds.
+/// All fields of a head that was parsed before, in their order.
 ///
 /// # Errors
 /// The bytes are no head.
-pub(super) fn all(head: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, AnswerEnd> {
+pub(super) fn all(head: &[u8]) -> Result<Vec<OwnedField>, AnswerEnd> {
     let empty = head.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let line = whole_line(&head[empty..]).ok_or(AnswerEnd::Malformed)?;
     let mut fields = Vec::new();

@@ -5,7 +5,7 @@ use super::body::{Body, Progress};
 use super::head::Head;
 use super::{HEAD_BYTES_MAX, INTERIM_MAX};
 use crate::check::{Check, Sink};
-use crate::fields;
+use crate::fields::{self, OwnedField};
 use crate::protocol::AnswerEnd;
 use crate::protocol::head::{HeadReader, HeadStep, SharedParsing};
 use crate::traffic::AnswerShape;
@@ -53,7 +53,7 @@ pub struct AnswerReader {
     interim: u32,
     /// The final head and what is left of its body; `None` before.
     begun: Option<(Head, Body)>,
-    headers: Vec<(Vec<u8>, Vec<u8>)>,
+    headers: Vec<OwnedField>,
     body: KeptBody,
 }
 
