@@ -166,12 +166,12 @@ export function breakingWords(entry: Case): string {
   return `broke at ${rate}${format.THIN}/s${lost}; up to there p95 was ${time}`;
 }
 
-/** `1 CPU, 512 MiB`; several of these if cases differ. */
+/** `1 CPU, 512 MiB`, `0.5 CPU`; several of these if cases differ. */
 export function budgetWords(cases: Case[]): string {
   const known = cases.filter((entry) => entry.budget_cpus > 0);
   const words = known.map((entry) => {
     const memory = entry.budget_memory_bytes > 0 ? `, ${format.bytes(entry.budget_memory_bytes)}` : "";
-    return `${entry.budget_cpus} CPU${entry.budget_cpus === 1 ? "" : "s"}${memory}`;
+    return `${entry.budget_cpus} CPU${entry.budget_cpus > 1 ? "s" : ""}${memory}`;
   });
   return [...new Set(words)].join(" or ");
 }

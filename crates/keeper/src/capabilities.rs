@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use stampede_linux::mounts::Mounts;
 use stampede_linux::run::TimedCommand;
+use stampede_model::cpus::CpuCount;
 use stampede_model::time::Nanos;
 
 use super::cgroup::{self, Freezer};
@@ -90,6 +91,19 @@ pub fn capabilities(program: &Path) -> Capabilities {
     }
 }
 
+/// What would allow a CPU quota on this machine; `None`: one is allowed. Creates and removes a
+/// group in every hierarchy.
+pub fn cpu_quota_fix() -> Option<&'static str> {
+    let spec = ProcessSetSpec {
+        id: format!("probe-quota-{}", std::process::id()),
+        cpu_quota: Some(CpuCount::of_thousandths(500)),
+        ..probe_spec()
+    };
+    let by = probed(&spec, Freezer::NotNeeded, |groups| groups.isolation().cpu_quota);
+    let is_set = by.is_some_and(|by| by != "none");
+    (!is_set).then(|| MissingControllersCause::of(&Mounts::read_with_cpu()).fix())
+}
+
 /// The hidden command. Exits with code 0 if an init could start in new namespaces.
 pub(super) fn main() -> ! {
     let spawn_mode = match rustix::process::geteuid().is_root() {
@@ -111,27 +125,36 @@ fn try_namespace(program: &Path) -> PidNamespace {
 /// Creates a stack's groups without processes, looks at them, and removes them. Also returns
 /// whether the v1 freezer can be used.
 fn try_groups() -> (Vec<Controller>, bool) {
-    let spec = probe_spec();
-    let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+    probed(&probe_spec(), Freezer::IfNoKill, |groups| {
+        let found = groups.controllers();
+        let by = |name: &str| {
+            let version = found.iter().find(|(_, one)| one == name).map(|(version, _)| *version);
+            let by_v2 = name == "cpuacct" && groups.v2_counts_cpu();
+            let version = version.or(by_v2.then_some("cgroup-v2"));
+            version.map_or(Writable::No, Writable::By)
+        };
+        let mut controllers: Vec<Controller> =
+            USED.into_iter().map(|name| Controller { name, writable: by(name) }).collect();
+        let kill = groups.kill_directory().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
+        controllers.push(Controller { name: "kill", writable: kill });
+        (controllers, groups.freezer_directory().is_some())
+    })
+}
+
+/// Creates the groups of `spec`, without processes, lets `look` see them, and removes them.
+fn probed<T>(
+    spec: &ProcessSetSpec,
+    freezer: Freezer,
+    look: impl FnOnce(&cgroup::Groups) -> T,
+) -> T {
+    let plan = cgroup::Plan::new(spec, CgroupUse::Allowed);
     let directories = plan.directories();
-    let groups = plan.create(&spec, Freezer::IfNoKill);
-    let found = groups.controllers();
-    let by = |name: &str| {
-        let version = found.iter().find(|(_, one)| one == name).map(|(version, _)| *version);
-        let by_v2 = name == "cpuacct" && groups.v2_counts_cpu();
-        let version = version.or(by_v2.then_some("cgroup-v2"));
-        version.map_or(Writable::No, Writable::By)
-    };
-    let mut controllers: Vec<Controller> =
-        USED.into_iter().map(|name| Controller { name, writable: by(name) }).collect();
-    let kill = groups.kill_directory().map_or(Writable::No, |_| Writable::By("cgroup-v2"));
-    controllers.push(Controller { name: "kill", writable: kill });
-    let freezer = groups.freezer_directory().is_some();
+    let seen = look(&plan.create(spec, freezer));
     for directory in directories {
         let _ = cgroup::remove(&directory);
     }
     plan.undo();
-    (controllers, freezer)
+    seen
 }
 
 fn probe_spec() -> ProcessSetSpec {
@@ -141,6 +164,7 @@ fn probe_spec() -> ProcessSetSpec {
         in_memory: Vec::new(),
         cpus: cpus::allowed().to_vec(),
         cpus_by_role: Default::default(),
+        cpu_quota: None,
         memory_bytes: 64 << 20,
         processes: vec![ProcessSpec {
             role: "probe".to_owned(),
@@ -285,7 +309,7 @@ mod tests {
         let (controllers, _) = try_groups();
         assert_eq!(controllers.len(), 4);
         let spec = probe_spec();
-        let plan = cgroup::Plan::new(&spec.id, CgroupUse::Allowed);
+        let plan = cgroup::Plan::new(&spec, CgroupUse::Allowed);
         assert!(plan.directories().iter().all(|directory| !directory.exists()));
     }
 }

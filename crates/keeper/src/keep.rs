@@ -138,7 +138,7 @@ impl Keeper {
             Ok(_) => return End::Stopped,
             Err(end) => return end,
         };
-        let plan = Plan::new(&spec.id, request.cgroups);
+        let plan = Plan::new(&spec, request.cgroups);
         match self.start(&spec, request.namespaces, plan) {
             Ok(started) => self.serve(&spec, started),
             Err(end) => end,

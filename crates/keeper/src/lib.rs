@@ -35,7 +35,9 @@ mod sys;
 mod wire;
 mod work;
 
-pub use capabilities::{Capabilities, Controller, PidNamespace, Writable, capabilities};
+pub use capabilities::{
+    Capabilities, Controller, PidNamespace, Writable, capabilities, cpu_quota_fix,
+};
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
 pub use stack::{

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::cpus::CpuCount;
 use stampede_model::time::Nanos;
 
 /// A whole stack: a group of processes with one working directory.
@@ -21,6 +22,9 @@ pub struct ProcessSetSpec {
     pub cpus: Vec<usize>,
     /// CPUs of single roles (unequal budgets). A role that is not listed has `cpus`.
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// CPU time of the whole stack, without the roles in `cpus_by_role`; `None`: no quota.
+    #[serde(default)]
+    pub cpu_quota: Option<CpuCount>,
     /// Memory limit of the whole stack in bytes; 0: no limit.
     pub memory_bytes: u64,
     /// Processes in the order of their start. They are stopped in the reverse order.

@@ -50,8 +50,18 @@ const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
 impl Mounts {
     /// Reads the hierarchies of this process.
     pub fn read() -> Mounts {
+        Mounts::read_of(&USED_V1)
+    }
+
+    /// Does the same, with the v1 hierarchy that limits CPU time.
+    pub fn read_with_cpu() -> Mounts {
+        let used: Vec<&str> = USED_V1.into_iter().chain(["cpu"]).collect();
+        Mounts::read_of(&used)
+    }
+
+    fn read_of(used: &[&str]) -> Mounts {
         let proc = Proc::default();
-        Mounts::parse(&proc.text("self/mountinfo"), &proc.text("self/cgroup"))
+        Mounts::of_controllers(&proc.text("self/mountinfo"), &proc.text("self/cgroup"), used)
     }
 
     /// Parses the hierarchies of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is that

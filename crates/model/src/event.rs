@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::counts::Second;
+use crate::cpus::CpuCount;
 use crate::record::{CaseRecord, RunRecord, TrialRecord};
 use crate::sample::ResourceSample;
 use crate::time::Nanos;
@@ -35,7 +36,7 @@ pub enum Event<'a> {
         /// The row that is measured.
         case: &'a CaseRecord,
         /// CPUs of the stack's budget. All of them busy is 100 % of CPU.
-        budget_cpus: u32,
+        budget_cpus: CpuCount,
         /// How long this trial and the rest will take.
         left: RemainingTime,
     },

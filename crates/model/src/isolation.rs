@@ -14,6 +14,10 @@ pub struct IsolationRecord {
     /// CPUs of each role; empty: no CPUs are set, or an earlier version did not record them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// How CPU time is limited to a fraction of a CPU: `cgroup-v2`, `cgroup-v1`, or `none` where
+    /// the quota is not in force. `None`: the budget has no fraction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<String>,
     /// How memory is limited: `cgroup-v2`, `cgroup-v1` or `none`.
     pub memory_limit: String,
     /// Memory limit in bytes; 0: none.
@@ -23,6 +27,10 @@ pub struct IsolationRecord {
     /// Where CPU time and memory are read: `cgroup-v2`, `cgroup-v1` or `proc`.
     pub accounting: String,
 }
+
+/// Name of the group whose processes share the CPU quota of a fractional budget. Quotas of other
+/// groups are somebody else's.
+pub const CPU_QUOTA_GROUP: &str = "stampede-cpu-quota";
 
 /// How one process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ pub mod address;
 pub mod app_kind;
 pub mod causes;
 pub mod counts;
+pub mod cpus;
 pub mod entry;
 pub mod event;
 pub mod expectation;

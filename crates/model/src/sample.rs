@@ -23,9 +23,13 @@ pub struct ResourceSample {
     /// The stack's own listening sockets, by name (`127.0.0.1:8080`, `fpm.sock`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub listeners: BTreeMap<String, ListenerSample>,
-    /// How long CPU quotas stopped processes in the stack's groups, summed over CPUs.
+    /// How long CPU quotas of others stopped processes in the stack's groups, summed over CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
+    /// How long the quota of the stack's own budget stopped them, summed over CPUs. The plan asks
+    /// for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub budget_throttled_ns: u64,
     /// How often the kernel met the stack's memory limit, and reclaimed pages or refused memory. If
     /// the kernel does not count (seen with cgroup v1 of Linux 6.18), a reading at the limit is 1.
     #[serde(default, skip_serializing_if = "is_zero")]

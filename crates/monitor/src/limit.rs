@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_linux::cgroup;
 use stampede_linux::proc::pressure_some;
+use stampede_model::isolation::CPU_QUOTA_GROUP;
 use stampede_model::process_group::{Accounting, ProcessGroup};
 
 use super::source::{OpenFile, ReadBuffer};
@@ -54,7 +55,7 @@ impl Limit {
                 Accounting::CgroupV1 { memory: Some(directory), .. } => (directory, &V1),
                 Accounting::CgroupV1 { memory: None, .. } | Accounting::Proc => continue,
             };
-            let holds = [Some(directory.as_path()), directory.parent()].into_iter().flatten();
+            let holds = directory.ancestors().take(levels(directory));
             directories.extend(holds.map(|directory| (directory.to_owned(), files)));
         }
         let open = |(directory, files): (&PathBuf, &&LimitFiles)| {
@@ -77,6 +78,12 @@ impl Limit {
     pub fn stalled_ns(&mut self, text: &mut ReadBuffer) -> Option<u64> {
         self.groups.iter_mut().filter_map(|group| group.stalled_ns(text)).max()
     }
+}
+
+/// The number of groups from that of a role up to that of the stack.
+fn levels(role: &Path) -> usize {
+    let above = role.parent().and_then(Path::file_name);
+    if above.is_some_and(|name| name == CPU_QUOTA_GROUP) { 3 } else { 2 }
 }
 
 impl LimitedGroup {

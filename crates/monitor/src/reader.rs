@@ -138,6 +138,7 @@ impl Reader {
             workers: self.workers.as_mut().and_then(WorkerSampler::take),
             listeners: self.listeners.take(),
             throttled_ns: self.quota.throttled_ns(text),
+            budget_throttled_ns: self.quota.budget_throttled_ns(text),
             memory_limit_hits: self.limit.hits(text),
             memory_stalled_ns: self.limit.stalled_ns(text),
             pool: None,

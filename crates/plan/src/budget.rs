@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::cpus::{CpuCount, CpuCountError};
+
 use super::error::{Mistake, PlanError};
 use super::flags::split;
 use super::model::{Budget, BudgetFit};
 use super::tree::{Node, Value};
-use super::value::{Fields, not_a, size, switch, whole_u32};
+use super::value::{Fields, not_a, out_of_range, size, switch, whole_u32};
 
 /// Roles that a budget can be split by.
 pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
@@ -14,12 +16,15 @@ pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 /// Keys of a budget.
 pub(super) const KEYS: [&str; 6] = ["cpus", "memory", "php", "web", "load", "or_less"];
 
-/// Most CPUs. 8192 is the kernel's own limit (`CONFIG_NR_CPUS` on x86-64).
-const CPUS_MAX: u32 = 8_192;
+/// Most CPUs of a role. A role has whole CPUs: a quota is for the whole stack.
+const CPUS_MAX: u32 = CpuCount::MOST.needed();
+
+/// Stands for half of the machine's CPUs.
+const HALF: CpuCount = CpuCount::whole(0);
 
 /// Reads a budget. Without one: half of the machine's CPUs and no memory limit.
 pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
-    let Some(node) = node else { return Ok(Budget::Shared { cpus: vec![0], memory_bytes: 0 }) };
+    let Some(node) = node else { return Ok(Budget::Shared { cpus: vec![HALF], memory_bytes: 0 }) };
     let fields = Fields::of(node, "`budget`", &KEYS)?;
     let memory_bytes = match fields.get("memory") {
         Some(node) => size(node, "memory")?,
@@ -37,7 +42,7 @@ pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
     }
     let cpus = match fields.get("cpus") {
         Some(node) => cpu_counts(node)?,
-        None => vec![0],
+        None => vec![HALF],
     };
     Ok(Budget::Shared { cpus, memory_bytes })
 }
@@ -51,18 +56,18 @@ pub(super) fn fit(node: Option<&Node>) -> Result<BudgetFit, PlanError> {
 }
 
 /// One number or several: `cpus: [1, 2, 4]`, or `--cpus 1,2,4` as a flag.
-fn cpu_counts(node: &Node) -> Result<Vec<u32>, PlanError> {
-    const EXPECTED: &str = "each number once, 1 or more, such as `[1, 2, 4]`";
+fn cpu_counts(node: &Node) -> Result<Vec<CpuCount>, PlanError> {
+    const EXPECTED: &str = "each number once, such as `[1, 2, 4]` or `[500m, 1]`";
     let node = &match node.text() {
         Some(text) if text.contains(',') => split(node),
         _ => node.clone(),
     };
     let Value::List(items) = &node.value else {
-        return Ok(vec![whole_u32(node, "number of CPUs", 0..=CPUS_MAX)?]);
+        return Ok(vec![cpu_count(node)?]);
     };
     let mut counts = Vec::new();
     for item in items {
-        let count = whole_u32(item, "number of CPUs", 1..=CPUS_MAX)?;
+        let count = cpu_count(item)?;
         if counts.contains(&count) {
             let mistake = Mistake::Twice { kind: "numbers of CPUs", name: count.to_string() };
             return Err(item.place.wrong(mistake, EXPECTED));
@@ -72,5 +77,18 @@ fn cpu_counts(node: &Node) -> Result<Vec<u32>, PlanError> {
     match counts.is_empty() {
         true => Err(not_a(node, "a choice of numbers of CPUs", EXPECTED)),
         false => Ok(counts),
+    }
+}
+
+/// Reads `2`, `0.5` or `500m`.
+fn cpu_count(node: &Node) -> Result<CpuCount, PlanError> {
+    const EXPECTED: &str =
+        "a number from 0.01 to 8 192 with three decimals at most, such as `2`, `0.5` or `500m`";
+    match node.text().map(str::parse::<CpuCount>) {
+        Some(Ok(count)) => Ok(count),
+        Some(Err(CpuCountError::OutOfRange)) => Err(out_of_range(node, "number of CPUs", EXPECTED)),
+        Some(Err(CpuCountError::NotANumber)) | None => {
+            Err(not_a(node, "a number of CPUs", EXPECTED))
+        }
     }
 }

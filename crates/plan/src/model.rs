@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use stampede_model::app_kind::AppKind;
+use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::Notice;
 use stampede_model::load::{Arrivals, HttpVersion, Model};
@@ -300,9 +301,9 @@ pub struct RequestSpec {
 pub enum Budget {
     /// One budget for the whole stack, including the web server in front.
     Shared {
-        /// Whole CPUs. 0: half of the machine's, at least one. Several values: each case is
-        /// measured with each of them.
-        cpus: Vec<u32>,
+        /// CPUs; a fraction is a quota. 0: half of the machine's, at least one. Several values:
+        /// each case is measured with each of them.
+        cpus: Vec<CpuCount>,
         /// Bytes. 0: no limit.
         memory_bytes: u64,
     },
@@ -327,12 +328,12 @@ pub enum BudgetFit {
 impl Budget {
     /// The numbers of CPUs that each case is measured with, at least one. A budget by role has one
     /// number: the CPUs of the whole stack.
-    pub fn cpu_counts(&self) -> Vec<u32> {
+    pub fn cpu_counts(&self) -> Vec<CpuCount> {
         match self {
             Budget::Shared { cpus, .. } => cpus.clone(),
             Budget::ByRole { cpus, .. } => {
                 let stack = cpus.iter().filter(|(role, _)| *role != "load");
-                vec![stack.map(|(_, count)| count).sum()]
+                vec![CpuCount::whole(stack.map(|(_, count)| count).sum())]
             }
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use stampede_model::app_kind::AppKind;
+use stampede_model::cpus::CpuCount;
 use stampede_model::load::{Arrivals, HttpVersion, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
 
@@ -72,7 +73,10 @@ load: {users: {users: 4, for: 1s, urls: [/a, /b]}}", // old words
 fn the_shop_plan() {
     let plan = plan(SHOP);
     assert_eq!(plan.stack.apps.choices, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);
-    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![1], memory_bytes: 1 << 30 });
+    assert_eq!(
+        plan.stack.budget,
+        Budget::Shared { cpus: vec![CpuCount::whole(1)], memory_bytes: 1 << 30 }
+    );
     assert_eq!(names(&plan), ["nginx-fpm", "frankenphp-worker", "external"]);
     let external = RuntimeSource::External {
         url: "http://127.0.0.1:8080".to_owned(),
@@ -134,7 +138,10 @@ fn the_short_form() {
     let plan = plan(SHORT);
     assert_eq!(load_names(&plan), ["4 at a time 20s"]);
     assert_eq!(plan.rounds, Rounds::Fixed(1));
-    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![0], memory_bytes: 0 });
+    assert_eq!(
+        plan.stack.budget,
+        Budget::Shared { cpus: vec![CpuCount::whole(0)], memory_bytes: 0 }
+    );
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::Auto);
     assert_eq!(plan.loads[0].requests, [], "each app's own");
 }
@@ -191,7 +198,10 @@ fn flags_win_over_the_plan() {
     let plan = plan_with(LARAVEL, &flags);
     assert_eq!(plan.stack.apps.choices, [AppChoice::Named("hello".into())]);
     assert_eq!(load_names(&plan), ["3 at a time 100 requests"]);
-    assert_eq!(plan.stack.budget, Budget::Shared { cpus: vec![3], memory_bytes: 0 });
+    assert_eq!(
+        plan.stack.budget,
+        Budget::Shared { cpus: vec![CpuCount::whole(3)], memory_bytes: 0 }
+    );
     assert_eq!(plan.loads[0].timeout, Nanos::from_secs(1));
     assert_eq!(plan.begin.warm_up(), Nanos::from_secs(1));
     assert_eq!(plan.expect.len(), 2);
@@ -313,7 +323,7 @@ fn cpus_may_be_several() {
     let flags = Overrides { cpus: Some("1, 2,4".into()), ..Overrides::default() };
     let text = "app: hello\nruntimes: [nginx-fpm]\nload: const(100,2s)\n";
     let in_plan = plan(&format!("{text}budget: {{cpus: [1, 2, 4]}}\n")).stack.budget;
-    assert_eq!(in_plan.cpu_counts(), [1, 2, 4]);
+    assert_eq!(in_plan.cpu_counts(), [1, 2, 4].map(CpuCount::whole));
     assert_eq!(plan_with(text, &flags).stack.budget, in_plan);
 }
 
@@ -344,7 +354,7 @@ fn a_stack_has_no_load() {
     let flags = Overrides { runtimes: text("a"), cpus: text("2"), ..Overrides::default() };
     let stack = stack_from_flags(&flags, Some("small")).unwrap();
     assert_eq!(stack.apps.choices, [AppChoice::Named("small".into())]);
-    assert_eq!(stack.budget.cpu_counts(), [2]);
+    assert_eq!(stack.budget.cpu_counts(), [CpuCount::whole(2)]);
     assert_eq!(stack.written().flags, ["--runtimes a", "--cpus 2"], "nobody typed the app");
     let error = stack_from_flags(&flags, None).unwrap_err();
     let PlanError::Wrong(wrong) = error else { panic!("{error}") };
@@ -375,6 +385,21 @@ fn a_search_needs_no_load_and_takes_nothing_from_its_rate() {
     assert_eq!(plan.load.timeout, Nanos::from_secs(2));
     let trial = plan.load.with("one".to_owned(), plan.load.open("const(5,1s)".parse().unwrap()));
     assert_eq!((schedule_of(&trial).as_str(), trial.timeout), ("const(5,1s)", plan.load.timeout));
+}
+
+/// A fraction is a quota. `2000m` is two whole CPUs, as `2` is.
+#[test]
+fn cpus_may_have_a_fraction() {
+    let text = "app: hello\nruntimes: [nginx-fpm]\nload: const(100,2s)\n";
+    let wanted = [500, 1_500, 250, 2_000].map(CpuCount::of_thousandths);
+    let in_plan = plan(&format!("{text}budget: {{cpus: [0.5, 1500m, \"250m\", 2000m]}}\n")).stack;
+    assert_eq!(in_plan.budget.cpu_counts(), wanted);
+    let flags = Overrides { cpus: self::text("0.5,1.5, 250m,2"), ..Overrides::default() };
+    assert_eq!(plan_with(text, &flags).stack.budget.cpu_counts(), wanted);
+    let twice = read_text(&format!("{text}budget: {{cpus: [0.5, 500m]}}\n"), &Overrides::default());
+    let Err(PlanError::Wrong(wrong)) = twice else { panic!("{twice:?}") };
+    assert!(matches!(wrong.mistake, Mistake::Twice { .. }), "{}", wrong.mistake);
+    assert_eq!((wrong.place.text(), wrong.place.line_column()), ("500m", (4, 22)));
 }
 
 #[test]

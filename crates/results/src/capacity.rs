@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::search::Limited;
 use stampede_model::fact::{Fact, LimitFound, Reason};
 
@@ -27,7 +28,7 @@ pub struct CapacityReport {
     /// What has to hold, as written.
     pub expect: Vec<String>,
     /// CPUs of the whole stack.
-    pub budget_cpus: u32,
+    pub budget_cpus: CpuCount,
     /// Memory of the whole stack; 0: no limit.
     pub budget_memory_bytes: u64,
     /// How wide the interval was to be: 0.1 for 10 %.

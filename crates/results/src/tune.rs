@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::Fact;
 use stampede_model::fact::search::{ChoiceFailed, Tuned};
 
@@ -33,7 +34,7 @@ pub struct TuneReport {
     /// to be the highest.
     pub rate_per_second: Option<f64>,
     /// CPUs of the whole stack.
-    pub budget_cpus: u32,
+    pub budget_cpus: CpuCount,
     /// Memory of the whole stack; 0: no limit.
     pub budget_memory_bytes: u64,
     /// How long all of it could take.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::cpus::CpuCount;
+
 use crate::process::watched::WatchMode;
 
 /// Where a stack may run, and what is done besides.
@@ -11,6 +13,8 @@ pub struct Placement {
     pub cpus: Vec<usize>,
     /// The CPUs of single roles.
     pub cpus_by_role: BTreeMap<String, Vec<usize>>,
+    /// The fraction of `cpus` that the stack may use; `None`: all of them.
+    pub cpu_quota: Option<CpuCount>,
     /// The CPUs that neither the stack nor the load has, for processes beside the stack.
     pub beside: Vec<usize>,
     /// The memory limit in bytes; 0: no limit.
@@ -22,4 +26,11 @@ pub struct Placement {
     /// A command of the app that is run for its output in the prepared copy: a script of the app's
     /// directory with its arguments. `None`: there is none.
     pub ask: Option<String>,
+}
+
+impl Placement {
+    /// The CPUs of the stack's budget. All of them busy is 100 % of CPU.
+    pub fn budget_cpus(&self) -> CpuCount {
+        self.cpu_quota.unwrap_or(CpuCount::whole(self.cpus.len() as u32))
+    }
 }

@@ -115,11 +115,12 @@ impl StackSpec {
     }
 
     fn placement_facts(&self) -> Value {
-        let Placement { cpus, cpus_by_role, beside, memory_bytes, port, watch, ask } =
+        let Placement { cpus, cpus_by_role, cpu_quota, beside, memory_bytes, port, watch, ask } =
             &self.placement;
         json!({
             "cpus": cpus,
             "cpus_by_role": cpus_by_role,
+            "cpu_quota": cpu_quota,
             "cpus_beside": beside,
             "memory_bytes": memory_bytes,
             "port": port,

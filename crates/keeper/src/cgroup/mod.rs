@@ -4,6 +4,9 @@
 //! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
 //! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
 //! ```
+//! With a CPU quota, the roles that share it are in a group of their own in between, so that a
+//! database on other CPUs is not stopped with them.
+//!
 //! Only the leaves hold processes. A v2 group with controllers may hold groups or processes, not
 //! both (cgroup-v2.rst, "No Internal Process Constraint").
 
@@ -39,18 +42,24 @@ impl Plan {
     /// Finds the hierarchies, and the parent group for ours in each. On v2 this may enable
     /// controllers for the children of an ancestor. They stay enabled after the stack has ended.
     /// Somebody else may have set a limit there by then, which disabling a controller would remove.
-    pub(super) fn new(id: &str, allowed: CgroupUse) -> Plan {
+    pub(super) fn new(spec: &ProcessSetSpec, allowed: CgroupUse) -> Plan {
         let mounts = match allowed {
             CgroupUse::Forbidden => Mounts::default(),
+            CgroupUse::Allowed | CgroupUse::OnlyV1 if spec.cpu_quota.is_some() => {
+                Mounts::read_with_cpu()
+            }
             CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
         };
+        let wanted = tree::wanted_v2(spec.cpu_quota);
         let v2 = match allowed {
-            CgroupUse::Allowed => mounts.v2.as_ref().and_then(tree::Parent::v2),
+            CgroupUse::Allowed => {
+                mounts.v2.as_ref().and_then(|mount| tree::Parent::v2(mount, wanted))
+            }
             CgroupUse::OnlyV1 | CgroupUse::Forbidden => None,
         };
         // Each controller is in one hierarchy only, so a controller of v2 is in no v1 mount.
         let v1 = mounts.v1.iter().map(tree::Parent::v1);
-        Plan { name: format!("{PREFIX}{id}"), parents: v2.into_iter().chain(v1).collect() }
+        Plan { name: format!("{PREFIX}{}", spec.id), parents: v2.into_iter().chain(v1).collect() }
     }
 
     /// The directories that `create` may create, for the journal.
@@ -73,10 +82,16 @@ impl Plan {
                 (process.role.clone(), cpus.clone())
             })
             .collect();
+        let shares_quota = |role: &&String| !spec.cpus_by_role.contains_key(*role);
+        let quota = spec.cpu_quota.map(|cpus| tree::QuotaSpec {
+            cpus,
+            roles: roles.keys().filter(shares_quota).cloned().collect(),
+        });
         let wanted = tree::GroupSpec {
             cpus: stack_cpus(spec),
             memory_bytes: spec.memory_bytes,
             roles,
+            quota,
             freezer,
         };
         let trees =
@@ -149,10 +164,12 @@ impl Groups {
         let unpinned = self.wanted.cpus.is_empty();
         let cpu_set = by("cpuset").unwrap_or(if unpinned { "none" } else { "affinity" });
         let memory_limit = by("memory");
+        let quota = self.wanted.quota.as_ref();
         IsolationRecord {
             cpu_set: cpu_set.to_owned(),
             cpus: self.wanted.cpus.clone(),
             cpus_by_role: if unpinned { BTreeMap::new() } else { self.wanted.roles.clone() },
+            cpu_quota: quota.map(|_| by("cpu").unwrap_or("none").to_owned()),
             memory_limit: memory_limit.unwrap_or("none").to_owned(),
             memory_bytes: memory_limit.map_or(0, |_| self.wanted.memory_bytes),
             process_group: String::new(),

@@ -7,6 +7,8 @@ use std::{fs, io};
 
 use stampede_linux::cpu_list;
 use stampede_linux::mounts::{Mount, Version};
+use stampede_model::cpus::CpuCount;
+use stampede_model::isolation::CPU_QUOTA_GROUP;
 
 use super::{Freezer, remove};
 
@@ -14,6 +16,17 @@ use super::{Freezer, remove};
 /// With it, the roles would get equal shares instead of competing process by process, as they do in
 /// v1.
 const WANTED_V2: [&str; 2] = ["memory", "cpuset"];
+/// The v2 controllers for a stack with a CPU quota. Below the group that has the quota, `cpu` is
+/// not enabled, so the roles in it compete as without a quota.
+const WANTED_V2_FOR_QUOTA: [&str; 3] = ["memory", "cpuset", "cpu"];
+
+/// The v2 controllers to enable.
+pub(super) fn wanted_v2(quota: Option<CpuCount>) -> &'static [&'static str] {
+    if quota.is_some() { &WANTED_V2_FOR_QUOTA } else { &WANTED_V2 }
+}
+
+/// The kernel's default period of a CPU quota, which Kubernetes uses too.
+const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// The limits and the roles that the groups shall have.
 pub(super) struct GroupSpec {
@@ -23,7 +36,15 @@ pub(super) struct GroupSpec {
     pub memory_bytes: u64,
     /// CPUs of each role; empty: those of the stack.
     pub roles: BTreeMap<String, Vec<usize>>,
+    /// `None`: CPU time is not limited.
+    pub quota: Option<QuotaSpec>,
     pub freezer: Freezer,
+}
+
+/// A CPU quota, and the roles that share it.
+pub(super) struct QuotaSpec {
+    pub cpus: CpuCount,
+    pub roles: BTreeSet<String>,
 }
 
 /// The group below which the stack's own group is created.
@@ -33,19 +54,22 @@ pub(super) struct Parent {
     controllers: BTreeSet<String>,
     /// The controllers that this plan enabled.
     added: Vec<String>,
+    /// The v2 controllers to enable.
+    wanted: &'static [&'static str],
 }
 
 impl Parent {
     pub(super) fn v1(mount: &Mount) -> Parent {
         let (directory, controllers) = (mount.own.clone(), mount.controllers.clone());
-        Parent { version: Version::V1, directory, controllers, added: Vec::new() }
+        Parent { version: Version::V1, directory, controllers, added: Vec::new(), wanted: &[] }
     }
 
     /// Chooses our own group or one of its ancestors. The group that gives its children most
     /// controllers wins. Among equals, a group wins in which nothing has to be enabled, then the
     /// nearest one. If no group gives any controller, our own group is chosen, which still offers
     /// `cgroup.kill` and counts CPU time.
-    pub(super) fn v2(mount: &Mount) -> Option<Parent> {
+    pub(super) fn v2(mount: &Mount, wanted: &'static [&'static str]) -> Option<Parent> {
+        let count = |have: &BTreeSet<String>| count(have, wanted);
         let mut directories: Vec<&Path> = mount
             .own
             .ancestors()
@@ -64,7 +88,7 @@ impl Parent {
             if most.is_some_and(|most| most >= count(&available_controllers(directory))) {
                 break;
             }
-            let (controllers, added) = enable(directory);
+            let (controllers, added) = enable(directory, wanted);
             if most.is_some_and(|most| most >= count(&controllers)) {
                 disable(directory, &added);
                 continue;
@@ -73,7 +97,7 @@ impl Parent {
                 loser.undo();
             }
             let directory = directory.to_owned();
-            best = Some(Parent { version: Version::V2, directory, controllers, added });
+            best = Some(Parent { version: Version::V2, directory, controllers, added, wanted });
         }
         best
     }
@@ -85,9 +109,7 @@ impl Parent {
 
     /// Creates the stack's group and its leaves; `None` if that is not allowed or not useful.
     pub(super) fn create(&self, name: &str, wanted: &GroupSpec) -> Option<Tree> {
-        let only_freezer = self.version == Version::V1
-            && !["cpuset", "memory", "cpuacct"].iter().any(|c| self.controllers.contains(*c));
-        if only_freezer && wanted.freezer == Freezer::NotNeeded {
+        if !self.is_useful(wanted) {
             return None;
         }
         let directory = self.directory.join(name);
@@ -100,16 +122,24 @@ impl Parent {
             version: self.version,
             controllers: self.controllers.clone(),
             limited: BTreeSet::new(),
+            in_quota: BTreeSet::new(),
             entered: true,
             directory,
         };
-        if !children_can_hold_processes(&tree.directory)
-            || tree.fill(&self.directory, wanted).is_err()
-        {
+        if !children_can_hold_processes(&tree.directory) || tree.fill(self, wanted).is_err() {
             let _ = remove(&tree.directory);
             return None;
         }
         Some(tree)
+    }
+
+    /// Whether a group in this hierarchy would count, limit or end anything.
+    fn is_useful(&self, wanted: &GroupSpec) -> bool {
+        let has = |controller: &str| self.controllers.contains(controller);
+        self.version == Version::V2
+            || ["cpuset", "memory", "cpuacct"].into_iter().any(has)
+            || has("cpu") && wanted.quota.is_some()
+            || has("freezer") && wanted.freezer != Freezer::NotNeeded
     }
 }
 
@@ -121,13 +151,19 @@ pub(super) struct Tree {
     pub controllers: BTreeSet<String>,
     /// The controllers whose limit was set and read back.
     limited: BTreeSet<String>,
+    /// The roles whose leaves are in the group with the quota.
+    in_quota: BTreeSet<String>,
     /// Whether every process could enter the group.
     pub entered: bool,
 }
 
 impl Tree {
     pub(super) fn role(&self, role: &str) -> PathBuf {
-        self.directory.join(leaf_name(role))
+        let group = match self.in_quota.contains(role) {
+            true => self.directory.join(CPU_QUOTA_GROUP),
+            false => self.directory.clone(),
+        };
+        group.join(leaf_name(role))
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
@@ -148,11 +184,13 @@ impl Tree {
 
     /// Sets the limits first and creates the leaves then. A v1 CPU set accepts no process before it
     /// has CPUs and memory nodes.
-    fn fill(&mut self, parent: &Path, wanted: &GroupSpec) -> io::Result<()> {
+    fn fill(&mut self, parent: &Parent, wanted: &GroupSpec) -> io::Result<()> {
         if self.version == Version::V2 {
-            self.controllers = enable(&self.directory).0;
+            self.controllers = enable(&self.directory, parent.wanted).0;
         }
-        if self.controllers.contains("cpuset") && set_cpus(&self.directory, parent, &wanted.cpus)? {
+        if self.controllers.contains("cpuset")
+            && set_cpus(&self.directory, &parent.directory, &wanted.cpus)?
+        {
             self.limited.insert("cpuset".to_owned());
         }
         if self.controllers.contains("memory")
@@ -160,6 +198,9 @@ impl Tree {
             && self.set_memory(wanted.memory_bytes)
         {
             self.limited.insert("memory".to_owned());
+        }
+        if let Some(quota) = wanted.quota.as_ref().filter(|_| self.controllers.contains("cpu")) {
+            self.make_quota_group(quota, &wanted.cpus)?;
         }
         for (role, cpus) in &wanted.roles {
             let directory = self.role(role);
@@ -170,11 +211,29 @@ impl Tree {
             }
             if self.controllers.contains("cpuset") {
                 let cpus = if cpus.is_empty() { &wanted.cpus } else { cpus };
-                if !set_cpus(&directory, &self.directory, cpus)? {
+                let above = directory.parent().unwrap_or(&self.directory);
+                if !set_cpus(&directory, above, cpus)? {
                     self.limited.remove("cpuset");
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Creates the group that has the quota, for the leaves of the roles that share it.
+    fn make_quota_group(&mut self, quota: &QuotaSpec, cpus: &[usize]) -> io::Result<()> {
+        let group = self.directory.join(CPU_QUOTA_GROUP);
+        fs::create_dir(&group)?;
+        if self.version == Version::V2 {
+            enable(&group, &WANTED_V2);
+        }
+        if self.controllers.contains("cpuset") {
+            set_cpus(&group, &self.directory, cpus)?;
+        }
+        if set_quota(&group, self.version, quota.cpus) {
+            self.limited.insert("cpu".to_owned());
+        }
+        self.in_quota = quota.roles.clone();
         Ok(())
     }
 
@@ -195,6 +254,23 @@ impl Tree {
             && read_number(&self.directory.join(limit))
                 .is_some_and(|got| got.abs_diff(bytes) < page)
     }
+}
+
+/// Sets a group's CPU quota. Returns whether it is in force.
+fn set_quota(group: &Path, version: Version, cpus: CpuCount) -> bool {
+    let quota_us = u64::from(cpus.thousandths()) * QUOTA_PERIOD_US / 1_000;
+    let (file, text) = match version {
+        Version::V2 => ("cpu.max", format!("{quota_us} {QUOTA_PERIOD_US}")),
+        Version::V1 => ("cpu.cfs_quota_us", quota_us.to_string()),
+    };
+    if version == Version::V1
+        && fs::write(group.join("cpu.cfs_period_us"), QUOTA_PERIOD_US.to_string()).is_err()
+    {
+        return false;
+    }
+    let set = fs::write(group.join(file), text);
+    let got = fs::read_to_string(group.join(file)).unwrap_or_default();
+    set.is_ok() && got.split_whitespace().next() == Some(quota_us.to_string().as_str())
 }
 
 /// Gives a group its CPUs, or its parent's if `cpus` is empty, and in v1 its parent's memory nodes.
@@ -262,16 +338,16 @@ fn available_controllers(directory: &Path) -> BTreeSet<String> {
 /// Enables each wanted controller for the children of a v2 group. Returns the enabled ones, and
 /// those of them that were not enabled before. Each controller needs its own write: in one common
 /// write, one refused controller would refuse all.
-fn enable(directory: &Path) -> (BTreeSet<String>, Vec<String>) {
+fn enable(directory: &Path, wanted: &[&str]) -> (BTreeSet<String>, Vec<String>) {
     let control = directory.join("cgroup.subtree_control");
     let before = words(&control);
     for controller in available_controllers(directory).iter().filter(|one| !before.contains(*one)) {
-        if WANTED_V2.contains(&controller.as_str()) {
+        if wanted.contains(&controller.as_str()) {
             let _ = fs::write(&control, format!("+{controller}"));
         }
     }
     let mut enabled = words(&control);
-    enabled.retain(|one| WANTED_V2.contains(&one.as_str()));
+    enabled.retain(|one| wanted.contains(&one.as_str()));
     let added = enabled.difference(&before).cloned().collect();
     (enabled, added)
 }
@@ -289,8 +365,8 @@ fn words(path: &Path) -> BTreeSet<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-fn count(have: &BTreeSet<String>) -> usize {
-    WANTED_V2.iter().filter(|one| have.contains(**one)).count()
+fn count(have: &BTreeSet<String>, wanted: &[&str]) -> usize {
+    wanted.iter().filter(|one| have.contains(**one)).count()
 }
 
 fn read_number(path: &Path) -> Option<u64> {
@@ -333,7 +409,7 @@ mod tests {
     fn chosen(top: &Path, own: &str) -> PathBuf {
         let own = top.join(own);
         let mount = Mount { top: top.to_owned(), own, controllers: BTreeSet::new() };
-        Parent::v2(&mount).unwrap().directory.strip_prefix(top).unwrap().to_owned()
+        Parent::v2(&mount, &WANTED_V2).unwrap().directory.strip_prefix(top).unwrap().to_owned()
     }
 
     const ALL: &str = "cpuset cpu memory pids";
@@ -376,7 +452,7 @@ mod tests {
         group(top.path(), ALL, "cpuset memory");
         fs::write(top.path().join("cgroup.procs"), "1\n").unwrap();
         assert_eq!(chosen(top.path(), ""), Path::new(""));
-        assert_eq!(count(&available_controllers(top.path())), 2);
+        assert_eq!(count(&available_controllers(top.path()), &WANTED_V2), 2);
     }
 
     /// As in a container, whose visible root is an ordinary group that holds our process.
@@ -386,6 +462,48 @@ mod tests {
         inner(top.path(), ALL, "", "0\n17\n");
         assert_eq!(chosen(top.path(), ""), Path::new(""));
         assert_eq!(control(top.path()), "");
+    }
+
+    /// The quota is that of the roles on the stack's CPUs, and not of a database on other CPUs.
+    #[test]
+    fn roles_that_share_a_quota_are_in_a_group_of_their_own() {
+        let top = tempfile::tempdir().unwrap();
+        let (directory, controllers) = (top.path().to_owned(), ["cpu".to_owned()].into());
+        let mount = Mount { top: directory.clone(), own: directory, controllers };
+        let roles = ["database", "php", "web"].map(|role| (role.to_owned(), Vec::new()));
+        let mut wanted = GroupSpec {
+            cpus: Vec::new(),
+            memory_bytes: 0,
+            roles: roles.into(),
+            quota: Some(QuotaSpec {
+                cpus: CpuCount::of_thousandths(1_500),
+                roles: ["php", "web"].map(str::to_owned).into(),
+            }),
+            freezer: Freezer::NotNeeded,
+        };
+        let tree = Parent::v1(&mount).create("stack", &wanted).unwrap();
+        assert!(tree.limits("cpu"));
+        let group = top.path().join("stack").join(CPU_QUOTA_GROUP);
+        let text = |file: &str| fs::read_to_string(group.join(file)).unwrap();
+        let quota = (text("cpu.cfs_quota_us"), text("cpu.cfs_period_us"));
+        assert_eq!(quota, ("150000".to_owned(), "100000".to_owned()));
+        assert_eq!(tree.role("php"), group.join("role-php"));
+        assert_eq!(tree.role("database"), top.path().join("stack/role-database"));
+        assert!(["php", "web", "database"].iter().all(|role| tree.role(role).is_dir()));
+        wanted.quota = None;
+        assert!(Parent::v1(&mount).create("other", &wanted).is_none(), "it has no other use");
+    }
+
+    #[test]
+    fn a_v2_group_with_a_quota_needs_the_cpu_controller_down_to_it() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), ALL, "cpuset memory");
+        inner(&top.path().join("own"), ALL, ALL, "");
+        let own = top.path().join("own");
+        let mount = Mount { top: top.path().to_owned(), own, controllers: BTreeSet::new() };
+        let wanted = wanted_v2(Some(CpuCount::of_thousandths(500)));
+        assert_eq!(Parent::v2(&mount, wanted).unwrap().controllers.len(), 3);
+        assert_eq!(Parent::v2(&mount, wanted_v2(None)).unwrap().controllers.len(), 2);
     }
 
     #[test]

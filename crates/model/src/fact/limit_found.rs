@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
+use crate::cpus::CpuCount;
 use crate::words;
 
 /// What limited a runtime, with figures.
@@ -57,6 +58,13 @@ pub enum LimitFound {
         /// Time in which that was measured, in nanoseconds.
         watched_ns: u64,
     },
+    /// The stack used up the CPU quota that its budget is.
+    QuotaUsedUp {
+        /// Share of the time for which the quota held the stack back, from 0 to 1.
+        share: f64,
+        /// CPUs of the budget.
+        cpus: CpuCount,
+    },
     /// All workers were busy, the CPU was not.
     AllWorkersBusy {
         /// Number of workers.
@@ -69,14 +77,14 @@ pub enum LimitFound {
         /// Share of the CPU budget that was used.
         cpu_share: f64,
         /// CPUs of the budget.
-        cpus: u32,
+        cpus: CpuCount,
     },
     /// The workers wanted more CPU, and other programs had it.
     CpuTaken {
         /// Share of the CPU budget that the stack got.
         cpu_share: f64,
         /// CPUs of the budget.
-        cpus: u32,
+        cpus: CpuCount,
     },
     /// No limit was reached.
     NoLimitReached {
@@ -238,8 +246,14 @@ impl fmt::Display for LimitFound {
                 words::time(*throttled_ns as f64),
                 words::time(*watched_ns as f64)
             ),
+            LimitFound::QuotaUsedUp { share, cpus } => write!(
+                f,
+                "CPU quota used up: the stack was throttled for {} of the time by its budget of {}",
+                percent(*share),
+                cpus.in_words()
+            ),
             LimitFound::CpuFull { cpu_share, cpus } => {
-                let (share, cpus) = (percent(*cpu_share), cpus_text(*cpus));
+                let (share, cpus) = (percent(*cpu_share), cpus.its());
                 write!(f, "CPU-bound: the stack used {share} of {cpus}")
             }
             LimitFound::CpuTaken { cpu_share, cpus } => write!(
@@ -247,7 +261,7 @@ impl fmt::Display for LimitFound {
                 "CPU-bound: its workers always waited for a CPU and got only {} of {}; other \
                  programs used the rest: stop them and measure again",
                 percent(*cpu_share),
-                cpus_text(*cpus)
+                cpus.its()
             ),
             LimitFound::AppFailed { statuses } => {
                 write!(f, "the app itself answered with status {}", statuses_text(statuses))
@@ -434,13 +448,6 @@ fn statuses_text(statuses: &[StatusCount]) -> String {
     match texts.as_slice() {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         texts => texts.concat(),
-    }
-}
-
-fn cpus_text(cpus: u32) -> String {
-    match cpus {
-        1 => "its CPU".to_owned(),
-        cpus => format!("its {cpus} CPUs"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::CpuCount;
 use crate::words;
 
 /// Something that the machine did, or could not do.
@@ -51,6 +52,12 @@ pub enum Machine {
         /// The limit that was asked for.
         limit_bytes: u64,
     },
+    /// The CPU quota that was asked for is not in force.
+    #[serde(rename = "cpu_quota_missing")]
+    CpuQuotaMissing {
+        /// CPUs of the budget.
+        cpus: CpuCount,
+    },
     /// One address does not have enough ports for this many connections.
     #[serde(rename = "ports_exhausted")]
     PortsExhausted {
@@ -84,6 +91,11 @@ impl fmt::Display for Machine {
             Machine::MemoryFull { peak_bytes, limit_bytes } => {
                 write!(f, "memory was full: {} of {}", bytes(peak_bytes), bytes(limit_bytes))
             }
+            Machine::CpuQuotaMissing { cpus } => write!(
+                f,
+                "the CPU quota of {} was not in force, so the stack had more CPU time than its budget",
+                cpus.in_words()
+            ),
             Machine::MemoryLimitMissing { limit_bytes } => write!(
                 f,
                 "the memory limit of {} is not in force here (`stampede doctor` says why)",

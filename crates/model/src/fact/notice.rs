@@ -11,6 +11,7 @@ use super::external::External;
 use super::server::with_todo;
 use super::stored::{Damage, Identity, MachinePart};
 use super::{Cause, Fact, Kind, Look, Reason, Unfit};
+use crate::cpus::CpuCount;
 use crate::time::Nanos;
 use crate::words;
 use crate::words::length;
@@ -86,7 +87,7 @@ pub enum Notice {
     #[serde(rename = "budget_cpus_too_many")]
     CpusTooMany {
         /// Number of CPUs asked for.
-        cpus: u32,
+        cpus: CpuCount,
         /// Number of CPUs of the machine.
         machine_cpus: u32,
     },
@@ -102,7 +103,7 @@ pub enum Notice {
     #[serde(rename = "cpus_left_out")]
     CpusLeftOut {
         /// The numbers of CPUs that are skipped.
-        asked: Vec<u32>,
+        asked: Vec<CpuCount>,
     },
     /// The budget is split by role, so rows have unequal means.
     #[serde(rename = "budget_split")]

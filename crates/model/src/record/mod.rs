@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::counts::{Connections, Counts, End};
+use crate::cpus::CpuCount;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::isolation::{Exit, IsolationRecord};
 use expectations::Expectations;
@@ -54,8 +55,8 @@ pub struct TrialRecord {
     pub runtime: RuntimeRecord,
     /// The isolation of its stack.
     pub isolation: IsolationRecord,
-    /// CPUs of the whole stack's budget. All of them busy is 100 % of CPU.
-    pub budget_cpus: u32,
+    /// CPUs of the whole stack's budget. All of them busy is 100 % of CPU. A fraction is a quota.
+    pub budget_cpus: CpuCount,
     /// Whether the budget is split by role.
     pub budget_unequal: bool,
     /// How its processes ended.
@@ -77,7 +78,7 @@ impl TrialRecord {
             load: None,
             runtime: RuntimeRecord::default(),
             isolation: IsolationRecord::default(),
-            budget_cpus: 0,
+            budget_cpus: CpuCount::default(),
             budget_unequal: false,
             exits: Vec::new(),
             verdict: Verdict { judged: Validity::Invalid, reasons: Vec::new(), notes: Vec::new() },

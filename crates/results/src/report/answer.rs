@@ -472,10 +472,7 @@ fn budget(cases: &[&CaseSummary]) -> Option<String> {
     if !cases.iter().all(|case| is_same(&case)) {
         return Some("unequal budgets".to_owned());
     }
-    let cpus = match first.budget_cpus {
-        1 => "1 CPU".to_owned(),
-        cpus => format!("{cpus} CPUs"),
-    };
+    let cpus = first.budget_cpus.in_words();
     let memory = match first.budget_memory_bytes {
         0 => String::new(),
         bytes => format!(", {}", words::bytes(bytes as f64)),

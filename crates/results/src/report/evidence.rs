@@ -93,7 +93,7 @@ fn exhausted_text(one: &Exhausted) -> String {
             format!("its CPU quota: throttled {} of the time", percent(share))
         }
         Exhausted::Database { share, cpus } => {
-            format!("the database: {} of {}", percent(share), cpus_of("", *cpus))
+            format!("the database: {} of {}", percent(share), cpus.in_words())
         }
         Exhausted::Workers { workers: 1, share } => {
             format!("its only worker: busy in {} of the samples", percent(share))
@@ -106,14 +106,14 @@ fn exhausted_text(one: &Exhausted) -> String {
             format!("one thread of {role}: {} busy", percent(share))
         }
         Exhausted::Cpu { share, cpus } => {
-            format!("{} of {}", percent(share), cpus_of("its ", *cpus))
+            format!("{} of {}", percent(share), cpus.its())
         }
         Exhausted::RoleCpu { role, share, cpus } => {
-            format!("{} of {} for {role}", percent(share), cpus_of("its ", *cpus))
+            format!("{} of {} for {role}", percent(share), cpus.its())
         }
         Exhausted::CpuTaken { share, cpus } => format!(
             "{}: the stack got {}, other programs used the rest",
-            cpus_of("its ", *cpus),
+            cpus.its(),
             percent(share)
         ),
     }
@@ -133,15 +133,6 @@ fn memory(one: &Exhausted) -> String {
         kills => format!(", the kernel ended {} processes", words::count(*kills)),
     };
     format!("its memory{of}{ended}")
-}
-
-/// `its CPU`, `its 2 CPUs`.
-fn cpus_of(whose: &str, cpus: u32) -> String {
-    match (cpus, whose) {
-        (1, "") => "1 CPU".to_owned(),
-        (1, whose) => format!("{whose}CPU"),
-        (cpus, whose) => format!("{whose}{cpus} CPUs"),
-    }
 }
 
 /// `yes`, or `no: 148.2 of 200.0 requests/s`.
@@ -247,6 +238,8 @@ const MOST_LETTERS: usize = 40;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::cpus::CpuCount;
+
     use super::*;
 
     fn record(path: &str, title: &str, bytes: u64) -> PageRecord {
@@ -304,14 +297,21 @@ mod tests {
     #[test]
     fn exhausted_resources_read_as_a_phrase() {
         let all = [
-            (Exhausted::Cpu { share: 0.98, cpus: 1 }, "98 % of its CPU"),
+            (Exhausted::Cpu { share: 0.98, cpus: CpuCount::whole(1) }, "98 % of its CPU"),
             (
                 Exhausted::Workers { workers: 8, share: 1.0 },
                 "all 8 workers: busy in 100 % of the samples",
             ),
-            (Exhausted::Database { share: 0.93, cpus: 1 }, "the database: 93 % of 1 CPU"),
             (
-                Exhausted::RoleCpu { role: "web".to_owned(), share: 0.95, cpus: 2 },
+                Exhausted::Database { share: 0.93, cpus: CpuCount::whole(1) },
+                "the database: 93 % of 1 CPU",
+            ),
+            (
+                Exhausted::RoleCpu {
+                    role: "web".to_owned(),
+                    share: 0.95,
+                    cpus: CpuCount::whole(2),
+                },
                 "95 % of its 2 CPUs for web",
             ),
             (

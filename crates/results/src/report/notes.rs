@@ -1,6 +1,7 @@
 //! Writes the notes below a table: refusals, errors by kind, and the meaning of the marks and
 //! signs.
 
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Found};
 use stampede_model::primary::noun;
 use stampede_model::record::{ProviderKind, Validity};
@@ -295,7 +296,7 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String
         let what = "the budget is split by role, so the stacks did not have the same resources";
         add(Importance::Doubt, format!("unequal budget ({who}): {what}"));
     }
-    let budgets: Vec<u32> = cases.iter().map(|case| case.budget_cpus).collect();
+    let budgets: Vec<CpuCount> = cases.iter().map(|case| case.budget_cpus).collect();
     if budgets.windows(2).any(|pair| pair[0] != pair[1]) {
         let each = cases.iter().map(|case| format!("{} {}", case.runtime, case.budget_cpus));
         let each = each.collect::<Vec<_>>().join(", ");

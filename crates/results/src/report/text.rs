@@ -81,10 +81,7 @@ pub fn title(group: &Group, cases: &[&CaseSummary]) -> String {
     };
     let shown = rows(cases);
     let budget = shown.first().map_or(String::new(), |case| {
-        let cpus = match case.budget_cpus {
-            1 => "1 CPU".to_owned(),
-            cpus => format!("{cpus} CPUs"),
-        };
+        let cpus = case.budget_cpus.in_words();
         let memory = match case.budget_memory_bytes {
             0 => String::new(),
             bytes => format!(", {}", words::bytes(bytes as f64)),

@@ -1,5 +1,6 @@
 //! Computes the summary of one case from its trials.
 
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Reason, Server};
 use stampede_model::record::expectations::WrittenExpectation;
 use stampede_model::record::{CaseRecord, ProviderKind, Validity};
@@ -83,7 +84,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         versions: Default::default(),
         php_version: String::new(),
         workers: None,
-        budget_cpus: 0,
+        budget_cpus: CpuCount::default(),
         budget_memory_bytes: 0,
         budget_unequal: false,
         timeout_ns: 0,

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Notice};
 use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{LoadModel, LogSignal, ProviderKind, RunRecord, Validity};
@@ -64,7 +65,7 @@ pub enum Exhausted {
         /// The share of these CPUs that the database alone used.
         share: f64,
         /// The number of these CPUs.
-        cpus: u32,
+        cpus: CpuCount,
     },
     /// All workers were busy, while the CPU was not.
     Workers {
@@ -86,7 +87,7 @@ pub enum Exhausted {
         /// The share of them that was used.
         share: f64,
         /// The number of these CPUs.
-        cpus: u32,
+        cpus: CpuCount,
     },
     /// The CPUs that only one role uses.
     RoleCpu {
@@ -95,7 +96,7 @@ pub enum Exhausted {
         /// The share of them that was used.
         share: f64,
         /// The number of these CPUs.
-        cpus: u32,
+        cpus: CpuCount,
     },
     /// The CPUs of the budget, some of which other programs used: the workers wanted one in almost
     /// every sample.
@@ -103,7 +104,7 @@ pub enum Exhausted {
         /// The share of them that the stack used.
         share: f64,
         /// The number of these CPUs.
-        cpus: u32,
+        cpus: CpuCount,
     },
 }
 
@@ -278,8 +279,8 @@ fn listen_queue(facts: &Facts<'_>) -> Vec<Exhausted> {
 }
 
 fn quota(facts: &Facts<'_>) -> Vec<Exhausted> {
-    let share = facts.throttled_ns() as f64 / facts.watched_ns().max(1) as f64;
-    limits::throttled(facts).map(|_| Exhausted::Quota { share }).into_iter().collect()
+    let share = limits::quota_share(facts);
+    share.map(|share| Exhausted::Quota { share }).into_iter().collect()
 }
 
 /// The exhausted CPUs, judged for each set of CPUs that some roles share.
@@ -301,7 +302,7 @@ fn cpus(facts: &Facts<'_>) -> Vec<Exhausted> {
 /// A set of CPUs, and the roles that run on them.
 struct Pool<'a> {
     roles: Vec<&'a str>,
-    cpus: u32,
+    cpus: CpuCount,
 }
 
 /// The sets of CPUs, from the CPUs that each role had. Earlier results have no CPUs by role: then
@@ -313,7 +314,7 @@ fn pools<'a>(facts: &Facts<'a>) -> Vec<Pool<'a>> {
     if by_role.is_empty() {
         let is_shared = !record.budget_unequal && !has_own_cpus(facts);
         let pool = Pool { roles, cpus: record.budget_cpus };
-        return if is_shared && record.budget_cpus > 0 { vec![pool] } else { Vec::new() };
+        return if is_shared && !record.budget_cpus.is_zero() { vec![pool] } else { Vec::new() };
     }
     let mut pools: BTreeMap<&Vec<usize>, Vec<&str>> = BTreeMap::new();
     for role in roles {
@@ -322,7 +323,15 @@ fn pools<'a>(facts: &Facts<'a>) -> Vec<Pool<'a>> {
         };
         pools.entry(cpus).or_default().push(role);
     }
-    pools.into_iter().map(|(cpus, roles)| Pool { roles, cpus: cpus.len() as u32 }).collect()
+    pools
+        .into_iter()
+        .map(|(cpus, roles)| {
+            let all = CpuCount::whole(cpus.len() as u32);
+            // The quota of a budget is not for a database on CPUs of its own.
+            let quota = record.budget_cpus.quota().filter(|_| roles != [DATABASE_ROLE]);
+            Pool { roles, cpus: quota.unwrap_or(all) }
+        })
+        .collect()
 }
 
 /// Whether a database runs on CPUs beside those of the stack.
@@ -340,7 +349,7 @@ impl Pool<'_> {
     /// The share of its CPUs that some of its roles used.
     fn share(&self, facts: &Facts<'_>, of: impl Fn(&str) -> bool) -> Option<f64> {
         let used = facts.cpus_used(|role| self.roles.contains(&role) && of(role))?;
-        Some(used / f64::from(self.cpus))
+        Some(used / self.cpus.as_f64())
     }
 
     fn exhausted(&self, facts: &Facts<'_>, is_split: bool) -> Vec<Exhausted> {
@@ -420,7 +429,7 @@ fn cpus_have_room(facts: &Facts<'_>) -> bool {
 /// Whether other programs left CPU time to the stack. What they used may have been on the stack's
 /// CPUs, so at least the CPU time that nobody used is left.
 fn others_left_room(facts: &Facts<'_>) -> bool {
-    let cpus: u32 = pools(facts).iter().map(|pool| pool.cpus).sum();
+    let cpus: u32 = pools(facts).iter().map(|pool| pool.cpus.needed()).sum();
     let used = |row: &&ResourceSample| {
         let stack: u64 = row.roles.values().map(|role| role.cpu_ns).sum();
         // The CPU time of stampede itself is subtracted: the load has CPUs of its own.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
 use stampede_model::record::{AutoRecord, ProviderKind, Validity as Verdict};
 use stampede_stats::estimate::Estimate;
@@ -139,8 +140,8 @@ pub struct CaseSummary {
     /// The number of PHP workers that was observed. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// CPUs of the whole stack: 100 % CPU use.
-    pub budget_cpus: u32,
+    /// CPUs of the whole stack: 100 % CPU use. A fraction is a quota.
+    pub budget_cpus: CpuCount,
     /// Memory limit of the whole stack in bytes. 0: no limit.
     pub budget_memory_bytes: u64,
     /// Whether the budget is split by role.

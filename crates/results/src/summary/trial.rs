@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{End, TimeSet};
+use stampede_model::cpus::CpuCount;
 use stampede_model::failure::FailureKind;
 use stampede_model::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 use stampede_model::sample::{ResourceSample, RoleSample};
@@ -220,14 +221,14 @@ fn add_resources(
 struct ResourceUse<'a> {
     samples: &'a [ResourceSample],
     scheduled_ns: u64,
-    budget_cpus: u32,
+    budget_cpus: CpuCount,
 }
 
 impl ResourceUse<'_> {
     /// The median and the highest share of the CPU budget, in per cent. Only readings mostly within
     /// the schedule count: while the last answers are awaited, the stack is idle.
     fn cpu_percent(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
-        if self.budget_cpus == 0 {
+        if self.budget_cpus.is_zero() {
             return (Figure::None, Figure::None);
         }
         let shares = self
@@ -239,7 +240,7 @@ impl ResourceUse<'_> {
             })
             .map(|sample| {
                 let spent: u64 = roles(sample, &of).map(|role| role.cpu_ns).sum();
-                let budget = sample.interval_ns as f64 * f64::from(self.budget_cpus);
+                let budget = sample.interval_ns as f64 * self.budget_cpus.as_f64();
                 spent as f64 / budget * 100.0
             })
             .collect();

@@ -146,6 +146,7 @@ impl External {
             cpu_set: none(),
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
+            cpu_quota: None,
             memory_limit: none(),
             memory_bytes: 0,
             process_group: none(),

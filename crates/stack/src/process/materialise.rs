@@ -211,6 +211,7 @@ fn process_set(
         work: dir,
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, settings),
+        cpu_quota: placement.cpu_quota,
         memory_bytes: placement.memory_bytes,
         first: first(&processes, delayed_starts),
         processes,

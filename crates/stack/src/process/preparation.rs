@@ -257,6 +257,7 @@ impl BuildContext<'_> {
             in_memory: Vec::new(),
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
+            cpu_quota: None,
             memory_bytes: 0,
             processes,
             first: 0,

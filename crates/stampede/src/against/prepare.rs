@@ -62,6 +62,7 @@ pub fn run(
         in_memory: Vec::new(),
         cpus: Vec::new(),
         cpus_by_role: BTreeMap::new(),
+        cpu_quota: None,
         memory_bytes: 0,
         processes: vec![ProcessSpec {
             role: "prepare".to_owned(),

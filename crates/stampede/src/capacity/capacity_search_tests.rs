@@ -1,5 +1,6 @@
 //! Searches on simulated runtimes whose capacity can be calculated.
 
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, FigureUnit, Found, Traffic};
 use stampede_results::capacity::{CapacityReport, FORMAT, LimitingFactor, held_back};
 use stampede_results::summary::why::Cause;
@@ -120,7 +121,7 @@ fn a_search_is_told_in_words_with_what_held_the_runtime_back() {
         started_at: String::new(),
         app: "hello".to_owned(),
         expect: vec!["p95 < 100ms".to_owned()],
-        budget_cpus: 1,
+        budget_cpus: CpuCount::whole(1),
         budget_memory_bytes: 512 << 20,
         precision: 0.1,
         max_time_s: 180.0,

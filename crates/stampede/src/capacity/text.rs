@@ -13,7 +13,7 @@ pub fn text(report: &CapacityReport) -> String {
         0 => String::new(),
         bytes => format!(", {}", words::bytes(bytes as f64)),
     };
-    let cpus = words::number_of(report.budget_cpus, "CPU");
+    let cpus = report.budget_cpus.spelled();
     let mut text = format!("{} · {}{memory} · {}\n", report.app, cpus, report.expect.join(", "));
     for limit in &report.runtimes {
         text.push_str(&format!("\n{}", of_runtime(limit)));

@@ -175,7 +175,8 @@ pub struct CompareArgs {
     /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// Limit the whole stack to N CPUs; the load generator gets the rest. N,M: measure with each
+    /// Limit the whole stack to N CPUs; the load generator gets the rest. N,M: measure with each.
+    /// 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N,M")]
     pub cpus: Option<String>,
     /// Limit the memory of the whole stack: 1GiB
@@ -227,7 +228,7 @@ pub struct UpArgs {
     /// Set the number of PHP workers
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// Limit the whole stack to N CPUs
+    /// Limit the whole stack to N CPUs; 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,
     /// Limit the memory of the whole stack: 1GiB

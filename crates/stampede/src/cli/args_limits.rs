@@ -17,7 +17,8 @@ pub struct SearchFlags {
     /// Send the requests in this file in turn: one path or URL per line
     #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
-    /// Limit the whole stack to N CPUs; the load generator gets the rest
+    /// Limit the whole stack to N CPUs; the load generator gets the rest. 0.5 or 500m is a quota of
+    /// CPU time
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,
     /// Limit the memory of the whole stack: 1GiB

@@ -118,9 +118,9 @@ fn figures(tally: &ComparisonState) -> [String; 5] {
         0 => "errors 0".to_owned(),
         count => style(format!("errors {}/s", words::rate(last.rate(count)))).red().to_string(),
     };
-    let cpu = tally.cpu_share.map_or("—".to_owned(), |share| {
-        words::percent(100.0 * share / f64::from(tally.budget_cpus.max(1)))
-    });
+    let cpus = if tally.budget_cpus.is_zero() { 1.0 } else { tally.budget_cpus.as_f64() };
+    let cpu =
+        tally.cpu_share.map_or("—".to_owned(), |share| words::percent(100.0 * share / cpus));
     let p95 = last.times.at_rank((last.times.len() as f64 * 0.95).ceil() as u64);
     [
         format!("target {}/s", words::rate(last.rate(last.planned))),

@@ -2,6 +2,7 @@
 //! from the trials so far.
 
 use stampede_model::counts::Second;
+use stampede_model::cpus::CpuCount;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
@@ -23,7 +24,7 @@ pub struct ComparisonState {
     /// Seconds of load so far in this phase.
     pub seconds: u32,
     /// CPUs of the stack's budget.
-    pub budget_cpus: u32,
+    pub budget_cpus: CpuCount,
     /// Measured seconds of this trial, merged.
     pub measured: LoadFigures,
     /// The last second alone.
@@ -184,7 +185,7 @@ mod tests {
             trials: 3,
             round: 1,
             case: &case,
-            budget_cpus: 1,
+            budget_cpus: CpuCount::whole(1),
             left: RemainingTime {
                 trial: Nanos::from_secs(10),
                 after: Nanos::from_secs(20),

@@ -1,12 +1,13 @@
 //! Checks whether a plan's budget fits into this machine, and its workers into the budget.
 
 use stampede_keeper::Sharing;
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::Notice;
 use stampede_model::machine::MachineFacts;
 use stampede_model::words;
 use stampede_plan::model::{Budget, BudgetFit, RuntimeChoice};
 use stampede_plan::parts::StackPlan;
-use stampede_plan::{self, Subject};
+use stampede_plan::{self, Help, Subject};
 use stampede_stack::RuntimeTraits;
 
 use super::refusal::Refusal;
@@ -18,7 +19,7 @@ enum OverBudget {
     #[error("a budget of {wanted} CPUs does not fit: this machine has {machine}")]
     Cpus {
         /// The number of CPUs that the plan asks for.
-        wanted: u32,
+        wanted: CpuCount,
         /// The number of CPUs that this process may use.
         machine: u32,
     },
@@ -50,16 +51,26 @@ impl OverBudget {
     }
 }
 
+/// A fraction of a CPU that this machine cannot enforce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a budget of {} is a CPU quota, which cannot be set here", cpus.in_words())]
+struct NoQuota {
+    /// CPUs of the budget.
+    cpus: CpuCount,
+}
+
 /// Fits a stack's budget into this machine. Returns the notices for the reader.
 ///
 /// # Errors
-/// The budget does not fit, and the plan does not say `or_less: true`.
+/// The budget does not fit, and the plan does not say `or_less: true`. Or it has a fraction of a
+/// CPU, and no quota can be set here.
 pub fn fit(stack: &mut StackPlan, facts: &MachineFacts) -> Result<Vec<Notice>, Refusal> {
+    check_quota(stack, stampede_keeper::cpu_quota_fix)?;
     let mut notices = fit_to_machine(stack, facts)?;
     if let Budget::Shared { cpus, .. } = &mut stack.budget {
-        let machine = facts.cpus_allowed.len().max(1) as u32;
+        let machine = CpuCount::whole(facts.cpus_allowed.len().max(1) as u32);
         let (asked, above) = (cpus.len(), cpus.iter().filter(|count| **count > machine).copied());
-        let above: Vec<u32> = above.collect();
+        let above: Vec<CpuCount> = above.collect();
         cpus.iter_mut().for_each(|count| *count = (*count).min(machine));
         cpus.sort_unstable();
         cpus.dedup();
@@ -69,6 +80,20 @@ pub fn fit(stack: &mut StackPlan, facts: &MachineFacts) -> Result<Vec<Notice>, R
     }
     notices.extend(split_notice(&stack.budget));
     Ok(notices)
+}
+
+/// Refuses a budget with a fraction where `fix` names what keeps this machine from setting a quota.
+fn check_quota(
+    stack: &StackPlan,
+    fix: impl FnOnce() -> Option<&'static str>,
+) -> Result<(), Refusal> {
+    let ours = stack.runtimes.iter().any(|choice| !choice.is_external());
+    let quota = stack.budget.cpu_counts().into_iter().find_map(CpuCount::quota);
+    let Some(cpus) = quota.filter(|_| ours) else { return Ok(()) };
+    let Some(fix) = fix() else { return Ok(()) };
+    let todo = Help::Do(format!("use a whole number of CPUs, or {fix}"));
+    let subject = Subject::Budget("cpus");
+    Err(Refusal::Plan(stampede_plan::refused(stack.written(), subject, NoQuota { cpus }, todo)))
 }
 
 /// The notice about what it costs if stack and load share cores or CPUs; `None`: they are apart.
@@ -91,7 +116,7 @@ fn fit_to_machine(stack: &StackPlan, facts: &MachineFacts) -> Result<Vec<Notice>
     let machine = facts.cpus_allowed.len().max(1) as u32;
     let mut lacking = Vec::new();
     for (key, wanted) in wanted(&stack.budget) {
-        if wanted > machine {
+        if wanted > CpuCount::whole(machine) {
             let why = OverBudget::Cpus { wanted, machine };
             lacking.push((key, why, format!("{machine} at most, or {OR_LESS}")));
         }
@@ -119,13 +144,13 @@ const OR_LESS: &str = "`budget: {or_less: true}` in the plan";
 
 /// The wanted number of CPUs, with the key that asks for it. A split budget is one sum, with the
 /// load's CPUs in it.
-fn wanted(budget: &Budget) -> Vec<(&'static str, u32)> {
+fn wanted(budget: &Budget) -> Vec<(&'static str, CpuCount)> {
     match budget {
         Budget::Shared { cpus, .. } => cpus.iter().map(|&count| ("cpus", count)).collect(),
         Budget::ByRole { cpus, .. } => {
             let of = |role: &str| cpus.get(role).copied().unwrap_or(0);
             let key = if of("php") >= of("web") { "php" } else { "web" };
-            vec![(key, of("php") + of("web") + of("load"))]
+            vec![(key, CpuCount::whole(of("php") + of("web") + of("load")))]
         }
     }
 }
@@ -174,6 +199,7 @@ mod tests {
     use stampede_stack::HeldBy;
 
     use super::*;
+    use crate::trial::comparison;
 
     fn stack(cpus: &str, memory: &str) -> StackPlan {
         let given = |text: &str| Some(text.to_owned());
@@ -214,7 +240,11 @@ mod tests {
     fn or_less_uses_the_whole_machine_and_gives_a_notice() {
         let mut stack = StackPlan { fit: BudgetFit::OrLess, ..stack("2,3", "5GiB") };
         let said = fit(&mut stack, &machine()).expect("taken");
-        assert_eq!(stack.budget.cpu_counts(), [2], "the same is not measured twice");
+        assert_eq!(
+            stack.budget.cpu_counts(),
+            [CpuCount::whole(2)],
+            "the same is not measured twice"
+        );
         assert_eq!(
             sentences(&said),
             [
@@ -223,6 +253,38 @@ mod tests {
                 "CPU counts above this machine's number are skipped: 3",
             ]
         );
+    }
+
+    /// 1.5 needs two CPUs and fits; 2.5 does not fit.
+    #[test]
+    fn a_fraction_fits_into_the_cpus_that_it_needs() {
+        assert!(fit_to_machine(&stack("1.5,500m", "1GiB"), &machine()).expect("fits").is_empty());
+        assert!(fit_to_machine(&stack("2.5", "1GiB"), &machine()).is_err());
+        let less = StackPlan { fit: BudgetFit::OrLess, ..stack("2.5", "1GiB") };
+        assert_eq!(
+            sentences(&fit_to_machine(&less, &machine()).expect("taken")),
+            ["a budget of 2.5 CPUs does not fit: this machine has 2; all of it is used"]
+        );
+        let placements = comparison::assign_cpus(&stack("1,500m,1.5", "0").budget).placements;
+        let quotas: Vec<Option<u32>> =
+            placements.iter().map(|one| one.cpu_quota.map(CpuCount::thousandths)).collect();
+        assert_eq!(quotas, [None, Some(500), Some(1_500)]);
+        let budgets: Vec<String> =
+            placements.iter().map(|one| one.budget_cpus().to_string()).collect();
+        assert_eq!(budgets, ["1", "0.5", "1.5"]);
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+    #[test]
+    fn a_fraction_is_refused_where_no_quota_can_be_set() {
+        let refused = |cpus| match check_quota(&stack(cpus, "1GiB"), || Some("run as root")) {
+            Err(Refusal::Plan(error)) => error.render(stampede_plan::RenderStyle::Plain),
+            other => panic!("{other:?}"),
+        };
+        insta::assert_snapshot!(refused("500m"));
+        assert!(check_quota(&stack("0.5", "0"), || None).is_ok());
+        let whole = check_quota(&stack("1,2000m", "0"), || panic!("a whole number is no quota"));
+        assert!(whole.is_ok());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use stampede_keeper::{self, CpuSplit};
 use stampede_linux::clock::now;
 use stampede_load::{Generator, InProcess};
 use stampede_mask::mask_secrets;
+use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
@@ -199,7 +200,7 @@ impl Comparison {
         let runtime = &self.plan.stack.runtimes[self.cases[case].runtime];
         TrialRecord {
             started_at: now(),
-            budget_cpus: self.places.placements[self.cases[case].cpus].cpus.len() as u32,
+            budget_cpus: self.places.placements[self.cases[case].cpus].budget_cpus(),
             budget_unequal: matches!(self.plan.stack.budget, Budget::ByRole { .. })
                 || runtime.is_external(),
             ..TrialRecord::empty(number, round, case)
@@ -228,7 +229,8 @@ pub struct CpuPlacements {
 /// Chooses CPUs for the stacks and for the load.
 pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
     let counts = budget.cpu_counts();
-    let split = stampede_keeper::split_cpus(counts.iter().copied().max().unwrap_or(0));
+    let most = counts.iter().map(|count| count.needed()).max().unwrap_or(0);
+    let split = stampede_keeper::split_cpus(most);
     let (memory_bytes, cpus_by_role) = match budget {
         Budget::Shared { memory_bytes, .. } => (*memory_bytes, BTreeMap::new()),
         Budget::ByRole { cpus, memory_bytes } => (*memory_bytes, by_role(cpus, &split.stack)),
@@ -241,10 +243,11 @@ pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
     // CPUs that the load shares with the stack are not free for others.
     let beside: Vec<usize> =
         beside.iter().copied().filter(|cpu| !split.stack.contains(cpu)).collect();
-    let placement = |&count| Placement {
+    let placement = |count: &CpuCount| Placement {
         // The CPUs of a smaller stack are a part of those of a larger one.
-        cpus: stampede_keeper::split_cpus(count).stack,
+        cpus: stampede_keeper::split_cpus(count.needed()).stack,
         cpus_by_role: cpus_by_role.clone(),
+        cpu_quota: count.quota(),
         beside: beside.clone(),
         memory_bytes,
         port: None,

@@ -146,7 +146,7 @@ impl RunExecutor<'_> {
             trials: u32::try_from(self.record.trials()).unwrap_or(u32::MAX),
             round: round as u32 + 1,
             case: named,
-            budget_cpus: placement.cpus.len() as u32,
+            budget_cpus: placement.budget_cpus(),
             left: RemainingTime {
                 trial: self.left.of(index),
                 after: after.fold(Nanos(0), |sum, &case| sum.plus(self.left.of(case))),

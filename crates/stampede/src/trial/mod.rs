@@ -307,7 +307,7 @@ fn load_and_record(
     changed.extend(replaced_workers.map(|note| (Validity::Valid, note.into())));
     changed.extend(begin::begin_facts(ctx.begin, record, measured));
     changed.extend(verdict::odd_headers(&result.odd));
-    changed.extend(unlimited(ctx, subject, record).map(|note| (Validity::Valid, note.into())));
+    changed.extend(limits_missing(ctx, subject, record));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
     record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
@@ -394,15 +394,26 @@ fn replaced_workers(
     is_worth.then_some(Server::Replaced { started, threads, is_asked, log })
 }
 
-/// A memory limit that was asked for and is not in force; `None`: there is none missing.
-fn unlimited(
+/// The limits that were asked for and are not in force. A stack with more CPU time than its budget
+/// is not what was asked about.
+fn limits_missing(
     ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
     record: &TrialRecord,
-) -> Option<Machine> {
-    let limit_bytes = ctx.placement.memory_bytes;
-    let has_none = record.isolation.memory_bytes == 0 && ctx.provider.starts(subject.runtime);
-    (limit_bytes > 0 && has_none).then_some(Machine::MemoryLimitMissing { limit_bytes })
+) -> Vec<Judgement> {
+    if !ctx.provider.starts(subject.runtime) {
+        return Vec::new();
+    }
+    let (placement, isolation) = (ctx.placement, &record.isolation);
+    let limit_bytes = placement.memory_bytes;
+    let no_limit = (limit_bytes > 0 && isolation.memory_bytes == 0)
+        .then(|| (Validity::Valid, Machine::MemoryLimitMissing { limit_bytes }.into()));
+    let is_unlimited = isolation.cpu_quota.as_deref().is_none_or(|by| by == "none");
+    let no_quota = placement
+        .cpu_quota
+        .filter(|_| is_unlimited)
+        .map(|cpus| (Validity::Invalid, Machine::CpuQuotaMissing { cpus }.into()));
+    no_limit.into_iter().chain(no_quota).collect()
 }
 
 fn judge(

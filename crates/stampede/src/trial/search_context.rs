@@ -6,6 +6,7 @@ use stampede_linux::clock::now;
 use stampede_load::InProcess;
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
+use stampede_model::cpus::CpuCount;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use stampede_model::fact::{self, Fact, Reason};
 use stampede_model::load::Model;
@@ -95,9 +96,9 @@ impl SearchContext {
         cases::app_name(&self.plan.stack.apps.choices[0])
     }
 
-    /// The number of CPUs of the stack.
-    pub fn budget_cpus(&self) -> u32 {
-        self.places.placements[0].cpus.len() as u32
+    /// The CPUs of the stack's budget.
+    pub fn budget_cpus(&self) -> CpuCount {
+        self.places.placements[0].budget_cpus()
     }
 
     /// The memory limit of the stack in bytes; 0: no limit.

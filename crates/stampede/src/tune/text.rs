@@ -13,7 +13,7 @@ pub fn text(report: &TuneReport) -> String {
         0 => String::new(),
         bytes => format!(", {}", words::bytes(bytes as f64)),
     };
-    let cpus = words::number_of(report.budget_cpus, "CPU");
+    let cpus = report.budget_cpus.spelled();
     let objective = match report.rate_per_second {
         None => "the highest capacity".to_owned(),
         Some(at) => format!("the least p95 at {}/s", target_rate(at)),

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::{Sandbox, assert_measured, finish, skipped, stderr, stdout, summary, trials};
+use crate::common::why::WhyRun;
+use crate::common::{
+    Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
+};
 use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -119,4 +122,52 @@ fn a_runtime_that_closes_every_connection_is_not_measured_with_keep_alive() {
     let output = compare("nginx-fpm,php-builtin");
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stdout(&output).contains(code_or("keep_alive_unfit", why)), "{}", stdout(&output));
+}
+
+/// On one CPU, four requests at a time want all of it. With `500m` the kernel stops the stack for
+/// the other half of the time, as the plan asks.
+#[test]
+fn half_a_cpu_is_a_quota_whose_stops_are_expected_and_shown() {
+    if skipped(&["nginx", "php-fpm"]) {
+        return;
+    }
+    let plan = "app: cpu
+budget: {cpus: [500m, 1]}
+workers: 4
+warm_up: 500ms
+load: {rush: {concurrency: 4, for: 3s, path: '/?ms=10', keep_alive: false}}
+runtimes: [nginx-fpm]
+";
+    if stampede_keeper::cpu_quota_fix().is_some() {
+        println!("no CPU quota can be set here: only the refusal is tested");
+        let sandbox = Sandbox::new();
+        sandbox.write("plan.yaml", plan);
+        let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        assert!(stderr(&output).contains("plan.yaml:2:16"), "{}", stderr(&output));
+        return;
+    }
+    let run = WhyRun::of(plan);
+    let (half, whole) = (run.case("nginx-fpm cpus=0.5"), run.case("nginx-fpm cpus=1"));
+    assert_eq!((&half["budget_cpus"], &whole["budget_cpus"]), (&json!(0.5), &json!(1)));
+    for trial in trials(&run.sandbox) {
+        let is_half = trial["budget_cpus"] == 0.5;
+        let by = trial["isolation"]["cpu_quota"].as_str();
+        assert_eq!(by.is_some_and(|by| by.starts_with("cgroup-v")), is_half, "{trial:#}");
+        let reasons = &trial["verdict"]["reasons"];
+        assert_eq!(fact(reasons, "throttled"), &Value::Null, "its stops are expected: {reasons}");
+        assert_eq!(fact(reasons, "cpu_quota_missing"), &Value::Null, "{reasons}");
+    }
+    let (used_up, _) = run.found("nginx-fpm cpus=0.5", "throttled");
+    assert_eq!((&used_up["code"], &used_up["cpus"]), (&json!("quota_used_up"), &json!(0.5)));
+    // 50 % on an idle machine. Where other programs take a part of the CPU, the stack is stopped
+    // less.
+    let share = used_up["share"].as_f64().expect("a share");
+    assert!((0.05..0.7).contains(&share), "{used_up}");
+    run.silent("nginx-fpm cpus=1", "throttled");
+    let ok = |case: &Value| case["counts"]["ok"].as_u64().expect("a count");
+    assert!(ok(half) < ok(whole), "{} with a half, {} with a whole CPU", ok(half), ok(whole));
+    let stopped = |row: &Value| row["budget_throttled_ns"].as_u64();
+    assert!(run.readings().iter().filter_map(stopped).sum::<u64>() > 0);
+    assert_eq!(run.sandbox.left_behind(), Vec::<String>::new());
 }

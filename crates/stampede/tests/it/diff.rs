@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{ChangeFound, Fact, Found};
 use stampede_model::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
 use stampede_results::store::RunDirectory;
@@ -184,7 +185,7 @@ fn unlike() -> RunData {
     run.record.cases[0].load_text = "const(300,10s)".to_owned();
     for trial in &mut run.trials {
         let record = &mut trial.record;
-        record.budget_cpus = 2;
+        record.budget_cpus = CpuCount::whole(2);
         record.isolation.memory_bytes = 0;
         record.runtime.settings.insert("workers".into(), 8.into());
         record.runtime.versions.insert("php-fpm".into(), "8.3.1".into());

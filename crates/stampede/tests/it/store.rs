@@ -66,7 +66,7 @@ fn trial_record(number: u32, load: Option<LoadRecord>) -> TrialRecord {
         load,
         runtime: RuntimeRecord::default(),
         isolation: IsolationRecord::default(),
-        budget_cpus: 1,
+        budget_cpus: stampede_model::cpus::CpuCount::whole(1),
         budget_unequal: false,
         exits: vec![Exit { process: 0, role: "php".to_owned(), code: Some(0), signal: None }],
         verdict: Verdict { judged: Validity::Valid, reasons: Vec::new(), notes: Vec::new() },

@@ -1,5 +1,6 @@
 //! Tests summaries of runs whose figures are all known beforehand.
 
+use stampede_model::cpus::CpuCount;
 use stampede_model::event::{Event, EventListener};
 use stampede_model::expectation as asked;
 use stampede_model::expectation::{Bound, Expectation, Relation};
@@ -61,7 +62,7 @@ fn cpu_is_a_share_of_the_whole_budget_and_idle_drain_is_left_out() {
     let spent = [vec![(0.8, 0.0, 1, 1); 10], vec![(0.0, 0.0, 9, 1); 10]].concat();
     let trial =
         add(&mut run, 0, Requests { answered_ns: vec![MS; 100], spent, ..Requests::default() });
-    trial.record.budget_cpus = 2;
+    trial.record.budget_cpus = CpuCount::whole(2);
     let summary = summarize(&run);
     close(summary.cases[0].figures.cpu_percent_median, 40.0);
     // Memory is read to the end: memory held during the drain counts.

@@ -166,9 +166,9 @@ fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
     taken as f64 / (time.max(1) as f64 * cpus)
 }
 
-/// The time in ns for which a CPU quota stopped the stack's processes.
+/// The time in ns for which CPU quotas stopped the stack's processes, the budget's own among them.
 fn throttled(samples: &[ResourceSample]) -> u64 {
-    samples.iter().map(|sample| sample.throttled_ns).sum()
+    samples.iter().map(|sample| sample.throttled_ns + sample.budget_throttled_ns).sum()
 }
 
 /// The kinds of failure, each with its meaning, its count and its seconds.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{Counts, TimeSet};
+use stampede_model::cpus::CpuCount;
 use stampede_model::record::SecondRecord;
 use stampede_model::sample::{ResourceSample, RoleSample};
 
@@ -209,7 +210,7 @@ fn without_a_stump(samples: &[ResourceSample]) -> &[ResourceSample] {
     }
 }
 
-fn resources(samples: &[ResourceSample], budget_cpus: u32) -> Resources {
+fn resources(samples: &[ResourceSample], budget_cpus: CpuCount) -> Resources {
     let samples = without_a_stump(samples);
     let thinning = Thinning::of(samples.len());
     let at = samples.iter().map(|sample| Number((sample.at_ns as f64 / 1e8).round() / 10.0));
@@ -222,7 +223,7 @@ fn resources(samples: &[ResourceSample], budget_cpus: u32) -> Resources {
         };
         names.iter().map(one).collect::<BTreeMap<_, _>>()
     };
-    let budget = f64::from(budget_cpus.max(1));
+    let budget = if budget_cpus.is_zero() { 1.0 } else { budget_cpus.as_f64() };
     Resources {
         at: thinning.times(at.collect()),
         cpu_percent: by_role(&|sample, role| {
@@ -249,7 +250,7 @@ mod tests {
                 ..ResourceSample::default()
             };
             let samples = [(1000, 1000), (2000, 1000), (2000 + last_ms, last_ms)].map(reading);
-            resources(&samples, 1).at.len()
+            resources(&samples, CpuCount::whole(1)).at.len()
         };
         assert_eq!([drawn(2), drawn(99), drawn(100), drawn(1000)], [2, 2, 3, 3]);
     }

@@ -23,7 +23,7 @@ fn record() -> TrialRecord {
 /// stack's two CPUs and nginx a fifth of one. Everything was read.
 fn trial() -> TrialData {
     let mut record = record();
-    record.budget_cpus = 2;
+    record.budget_cpus = CpuCount::whole(2);
     record.runtime.given.workers = 4;
     record.isolation.memory_bytes = 1 << 30;
     record.isolation.cpus_by_role = [("php", vec![0, 1]), ("web", vec![0, 1])]
@@ -170,21 +170,22 @@ fn a_database_that_nobody_watches_may_have_been_the_limit() {
 
 #[test]
 fn a_full_budget_a_full_role_and_a_full_database() {
-    let cpu = |share| Exhausted::Cpu { share, cpus: 2 };
+    let cpu = |share| Exhausted::Cpu { share, cpus: CpuCount::whole(2) };
     assert_eq!(found(|trial| set(trial, "php", role(1.7, None))), Some(vec![cpu(0.95)]));
     let split = |trial: &mut TrialData| {
         let cpus = &mut trial.record.isolation.cpus_by_role;
         cpus.insert("php".to_owned(), vec![0]);
         cpus.insert("web".to_owned(), vec![1]);
     };
-    let of_role = Exhausted::RoleCpu { role: "php".to_owned(), share: 1.0, cpus: 1 };
+    let of_role =
+        Exhausted::RoleCpu { role: "php".to_owned(), share: 1.0, cpus: CpuCount::whole(1) };
     assert_eq!(found(split), Some(vec![of_role]));
     // The database on a CPU of its own.
     let beside = found(|trial| {
         set(trial, "database", role(0.95, None));
         trial.record.isolation.cpus_by_role.insert("database".to_owned(), vec![2]);
     });
-    assert_eq!(beside, Some(vec![Exhausted::Database { share: 0.95, cpus: 1 }]));
+    assert_eq!(beside, Some(vec![Exhausted::Database { share: 0.95, cpus: CpuCount::whole(1) }]));
     // The database on the stack's CPUs: it used 1.5 of 2.0 CPUs.
     let shared = |database: f64, php: f64| {
         found(|trial| {
@@ -193,9 +194,30 @@ fn a_full_budget_a_full_role_and_a_full_database() {
             trial.record.isolation.cpus_by_role.insert("database".to_owned(), vec![0, 1]);
         })
     };
-    let database = Exhausted::Database { share: 0.75, cpus: 2 };
+    let database = Exhausted::Database { share: 0.75, cpus: CpuCount::whole(2) };
     assert_eq!(shared(1.5, 0.3), Some(vec![database, cpu(1.0)]));
     assert_eq!(shared(0.5, 1.3), Some(vec![cpu(1.0)]), "PHP took most of it");
+}
+
+/// PHP uses 1.0 and nginx 0.2 CPUs: all of a quota of 1.25, which stands on two CPUs.
+#[test]
+fn a_fraction_of_a_cpu_is_full_when_its_quota_is() {
+    let (quota, whole) = (CpuCount::of_thousandths(1_250), CpuCount::whole(1));
+    let full = found(|trial| trial.record.budget_cpus = quota);
+    assert_eq!(full, Some(vec![Exhausted::Cpu { share: 0.96, cpus: quota }]));
+    let throttled = found(|trial| {
+        trial.record.budget_cpus = quota;
+        every(trial, |row| row.budget_throttled_ns = SECOND / 2);
+    });
+    let of_quota = Exhausted::Quota { share: 0.25 };
+    assert_eq!(throttled, Some(vec![of_quota, Exhausted::Cpu { share: 0.96, cpus: quota }]));
+    // The quota is not that of a database on a CPU of its own.
+    let beside = found(|trial| {
+        trial.record.budget_cpus = CpuCount::of_thousandths(1_900);
+        set(trial, "database", role(0.95, None));
+        trial.record.isolation.cpus_by_role.insert("database".to_owned(), vec![2]);
+    });
+    assert_eq!(beside, Some(vec![Exhausted::Database { share: 0.95, cpus: whole }]));
 }
 
 #[test]
@@ -207,7 +229,7 @@ fn an_older_result_does_not_know_the_cpus_of_each_role() {
             change(trial);
         })
     };
-    assert_eq!(full(|_| {}), Some(vec![Exhausted::Cpu { share: 0.95, cpus: 2 }]));
+    assert_eq!(full(|_| {}), Some(vec![Exhausted::Cpu { share: 0.95, cpus: CpuCount::whole(2) }]));
     assert_eq!(full(|trial| trial.record.budget_unequal = true), None);
     let beside = |trial: &mut TrialData| {
         set(trial, "database", role(0.1, None));
@@ -282,7 +304,7 @@ fn summaries(all: &[Option<Vec<Exhausted>>]) -> Vec<TrialSummary> {
 
 #[test]
 fn the_majority_of_trials_decides() {
-    let cpu = |share| Exhausted::Cpu { share, cpus: 1 };
+    let cpu = |share| Exhausted::Cpu { share, cpus: CpuCount::whole(1) };
     let of = |all: &[Option<Vec<Exhausted>>]| over(&summaries(all));
     assert_eq!(of(&[]), None);
     assert_eq!(of(&[Some(vec![]), Some(vec![])]), Some(vec![]));
@@ -298,9 +320,9 @@ fn a_group_with_exhausted_resources_is_described() {
         let data = RunData { record: run(), trials: vec![] };
         CaseSummary { exhausted, ..super::super::case::summarize(&data, 2) }
     };
-    let cpu = |share| case(Some(vec![Exhausted::Cpu { share, cpus: 1 }]));
-    let database = Exhausted::Database { share: 0.95, cpus: 1 };
-    let waits = case(Some(vec![database, Exhausted::Cpu { share: 1.0, cpus: 1 }]));
+    let cpu = |share| case(Some(vec![Exhausted::Cpu { share, cpus: CpuCount::whole(1) }]));
+    let database = Exhausted::Database { share: 0.95, cpus: CpuCount::whole(1) };
+    let waits = case(Some(vec![database, Exhausted::Cpu { share: 1.0, cpus: CpuCount::whole(1) }]));
     let (full, fuller) = (cpu(0.97), cpu(0.99));
     assert_eq!(least_cpu_share([&full, &fuller]), Some(0.97));
     assert_eq!(least_cpu_share([&full, &waits]), None, "one waits for its database");

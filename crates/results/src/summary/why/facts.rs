@@ -57,7 +57,7 @@ impl<'a> Facts<'a> {
 
     /// The share of the CPU budget that some roles used.
     pub fn cpu_share_of(&self, of: impl Fn(&str) -> bool) -> Option<f64> {
-        let budget = f64::from(self.record.budget_cpus);
+        let budget = self.record.budget_cpus.as_f64();
         if budget == 0.0 { None } else { Some(self.cpus_used(of)? / budget) }
     }
 
@@ -154,7 +154,15 @@ impl<'a> Facts<'a> {
         self.rows.iter().map(of).max().unwrap_or(0)
     }
 
-    /// How long a CPU quota stopped the processes, in ns.
+    /// The share of the time for which the quota of the stack's own budget stopped it, on average
+    /// over its CPUs. `None`: the budget is no quota.
+    pub fn budget_throttled_share(&self) -> Option<f64> {
+        let cpus = self.record.budget_cpus.quota()?.needed();
+        let stopped: u64 = self.rows.iter().map(|row| row.budget_throttled_ns).sum();
+        Some(stopped as f64 / (self.watched_ns().max(1) as f64 * f64::from(cpus)))
+    }
+
+    /// How long CPU quotas of others stopped the processes, in ns.
     pub fn throttled_ns(&self) -> u64 {
         self.rows.iter().map(|row| row.throttled_ns).sum()
     }

@@ -65,11 +65,29 @@ fn stalled_ns(row: &ResourceSample) -> Option<u64> {
     row.memory_stalled_ns.or_else(|| row.host.pressure_some_ns.get("memory").copied())
 }
 
+/// A quota held the stack back: somebody else's, or that of its own budget.
 pub fn throttled(facts: &Facts<'_>) -> Option<Diagnosis> {
     let (throttled_ns, watched_ns) = (facts.throttled_ns(), facts.watched_ns());
-    (throttled_ns as f64 >= watched_ns.max(1) as f64 * THROTTLED_SHARE).then(|| {
-        Diagnosis::new(Cause::Throttled, LimitFound::Throttled { throttled_ns, watched_ns })
-    })
+    let cpus = facts.record.budget_cpus;
+    let found = match others_quota_share(facts) {
+        Some(_) => LimitFound::Throttled { throttled_ns, watched_ns },
+        None => LimitFound::QuotaUsedUp { share: budget_quota_share(facts)?, cpus },
+    };
+    Some(Diagnosis::new(Cause::Throttled, found))
+}
+
+/// The share of the time for which a quota held the stack back. `None`: none did for long.
+pub fn quota_share(facts: &Facts<'_>) -> Option<f64> {
+    others_quota_share(facts).or_else(|| budget_quota_share(facts))
+}
+
+fn others_quota_share(facts: &Facts<'_>) -> Option<f64> {
+    let share = facts.throttled_ns() as f64 / facts.watched_ns().max(1) as f64;
+    (share >= THROTTLED_SHARE).then_some(share)
+}
+
+fn budget_quota_share(facts: &Facts<'_>) -> Option<f64> {
+    facts.budget_throttled_share().filter(|share| *share >= THROTTLED_SHARE)
 }
 
 /// All workers are busy, more requests wait, and the CPU has time left.
@@ -166,7 +184,7 @@ pub fn is_cpu_bound(facts: &Facts<'_>) -> bool {
     let Some(share) = facts.cpu_share() else { return false };
     let cpus = facts.record.budget_cpus;
     let worker_samples = facts.worker_samples();
-    let wanted = worker_samples.iter().filter(|(_, running)| *running >= cpus).count();
+    let wanted = worker_samples.iter().filter(|(_, running)| *running >= cpus.needed()).count();
     let always =
         !worker_samples.is_empty() && wanted as f64 >= worker_samples.len() as f64 * WANTED_SHARE;
     share >= CPU_FULL || always

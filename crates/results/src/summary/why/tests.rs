@@ -5,6 +5,7 @@ mod server;
 use std::collections::BTreeMap;
 
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
+use stampede_model::cpus::CpuCount;
 use stampede_model::fact::LimitFound;
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::record::{
@@ -58,7 +59,7 @@ fn trial() -> TrialData {
         load: Some(load),
         runtime,
         isolation: IsolationRecord::default(),
-        budget_cpus: 2,
+        budget_cpus: CpuCount::whole(2),
         budget_unequal: false,
         exits: Vec::new(),
         verdict: Verdict { judged: Validity::Valid, reasons: vec![], notes: vec![] },
@@ -295,6 +296,45 @@ fn throttling_by_a_quota_is_reported_from_one_percent_on() {
     let throttled = |ns: u64| causes(move |trial| trial.resources[0].throttled_ns = ns);
     assert_eq!(throttled(SECOND / 10), [Cause::Throttled]);
     assert_eq!(throttled(SECOND / 11), []);
+}
+
+/// Ten seconds on 1.5 CPUs, that is on two CPUs. 100 ms of stops a second on both are 10 %.
+#[test]
+fn a_used_up_quota_of_the_budget_is_a_limit_with_its_share_of_the_time() {
+    let of_budget = |thousandths: u32, ns_a_second: u64| {
+        why(move |trial| {
+            trial.record.budget_cpus = CpuCount::of_thousandths(thousandths);
+            every(trial, |row| row.budget_throttled_ns = ns_a_second);
+        })
+    };
+    let found = of_budget(1_500, SECOND / 5);
+    assert_eq!(found[0].cause, Cause::Throttled);
+    assert_eq!(
+        line(&found),
+        "CPU quota used up: the stack was throttled for 10 % of the time by its budget of 1.5 CPUs"
+    );
+    let causes = |found: Vec<LimitingCause>| found.iter().map(|one| one.cause).collect::<Vec<_>>();
+    assert!(!causes(of_budget(1_500, SECOND / 51)).contains(&Cause::Throttled), "below 1 %");
+    assert!(!causes(of_budget(2_000, SECOND / 5)).contains(&Cause::Throttled), "no quota");
+}
+
+/// The stack uses half a CPU: a quarter of two, and all of a half.
+#[test]
+fn the_cpu_is_full_when_the_fraction_of_the_budget_is() {
+    let half = |thousandths: u32| {
+        why(move |trial| {
+            trial.record.budget_cpus = CpuCount::of_thousandths(thousandths);
+            every(trial, |row| {
+                row.roles.clear();
+                let role = RoleSample { cpu_ns: SECOND / 2, ..RoleSample::default() };
+                row.roles.insert("php".to_owned(), role);
+            });
+        })
+    };
+    let full = half(500);
+    assert_eq!(full[0].cause, Cause::Cpu);
+    assert!(line(&full).starts_with("CPU-bound: the stack used 100 % of its 0.5 CPU"), "{full:?}");
+    assert!(half(2_000).iter().all(|one| one.cause != Cause::Cpu));
 }
 
 #[test]

@@ -244,6 +244,27 @@ fn steal_throttling_and_a_slow_clock_make_it_suspect() {
     assert_eq!(verdict.reasons.len(), 4, "{:?}", verdict.reasons);
 }
 
+/// Stops by the quota of the stack's own budget are what the plan asks for; those by a quota of
+/// others are not.
+#[test]
+fn only_throttling_that_the_plan_does_not_ask_for_makes_it_suspect() {
+    let verdict_of = |throttled_ns, budget_throttled_ns| {
+        let sample = ResourceSample {
+            interval_ns: 1_000_000_000,
+            throttled_ns,
+            budget_throttled_ns,
+            ..ResourceSample::default()
+        };
+        let load = load();
+        judge(&Evidence { resources: &[sample], ..evidence(&load, OPEN) })
+    };
+    assert_eq!(verdict_of(0, 500_000_000).judged, Validity::Valid);
+    let both = verdict_of(5_000_000, 500_000_000);
+    assert_eq!(both.judged, Validity::Suspect);
+    let reason: Fact<Reason> = Machine::Throttled { throttled_ns: 5_000_000 }.into();
+    assert_eq!(both.reasons, [reason]);
+}
+
 /// Judges an observed change: from what was observed, through `changed`, to the verdict.
 fn after_load(change: impl Fn(&mut ObservedState)) -> Verdict {
     let observed = ObservedState {

@@ -89,6 +89,7 @@ impl Sandbox {
             in_memory: Vec::new(),
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
+            cpu_quota: None,
             memory_bytes: 0,
             processes,
             first: 0,

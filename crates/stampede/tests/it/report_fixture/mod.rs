@@ -175,7 +175,7 @@ fn record(number: u32, round: u32, case: usize, requests: &Requests) -> TrialRec
             memory_bytes: 1 << 30,
             ..Default::default()
         },
-        budget_cpus: 1,
+        budget_cpus: stampede_model::cpus::CpuCount::whole(1),
         budget_unequal: false,
         exits: Vec::new(),
         verdict: Verdict {
