@@ -175,13 +175,19 @@ fn budget_map() -> Value {
     let by_role =
         budget::ROLES.map(|role| (role.to_owned(), json!({ "type": "integer", "minimum": 1 })));
     let mut properties: Map<String, Value> = by_role.into_iter().collect();
+    let count = json!({
+        "anyOf": [
+            { "type": "number", "minimum": 0.01, "maximum": 8192 },
+            { "type": "string", "pattern": "^([0-9]+m|[0-9]+(\\.[0-9]+)?)$" },
+        ],
+    });
     let counts = json!({
         "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": 8192 },
-            { "type": "array", "items": { "type": "integer", "minimum": 1, "maximum": 8192 },
-              "minItems": 1, "uniqueItems": true },
+            count,
+            { "type": "array", "items": count, "minItems": 1, "uniqueItems": true },
         ],
-        "description": "Of the whole stack; a list measures every case with each of them.",
+        "description": "Of the whole stack; a list measures every case with each of them. A fraction, \
+                        `0.5` or `500m`, is a quota of CPU time.",
     });
     properties.insert("cpus".to_owned(), counts);
     properties.insert("memory".to_owned(), of("size"));
@@ -370,6 +376,8 @@ mod tests {
             include_str!("../../../plans/published/004.yaml"),
             "app: {path: ./shop, kind: script}",
             "apps: [hello, {path: ~/shop}]",
+            "budget: {cpus: 0.5}",
+            "budget: {cpus: [500m, 1, \"1.5\"]}",
         ] {
             assert!(accepts(yaml), "{yaml}");
         }
@@ -384,6 +392,9 @@ mod tests {
             "workers: 0",
             "rounds: many",
             "budget: {cpu: 1}",
+            "budget: {cpus: 0}",
+            "budget: {cpus: [-1]}",
+            "budget: {php: 0.5}",
             "runtimes: nginx-fpm",
             "runtimes: [{a: {x: 1}, b: {y: 1}}]",
             "runtimes: [{external: {watch: {pid: 1}}}]",
