@@ -1,7 +1,6 @@
 //! Formats a check as an HTML page: one file without scripts and without other files.
 
 mod code;
-mod element;
 mod finding;
 #[cfg(test)]
 mod tests;
@@ -11,9 +10,10 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
+use stampede_markup::{Element, classed, element};
+use stampede_mask::mask_secrets;
 use stampede_model::words;
 
-use self::element::{Element, classed, element};
 use super::amount::amount;
 use super::model::{CheckReport, Growth, RuntimeResult, SkippedRequest, Verdict};
 use super::text::{self, NO_PROOF, VerdictText};
@@ -32,7 +32,7 @@ pub fn html(report: &CheckReport, command: &str) -> String {
         .children(skipped(&report.skipped))
         .child(again(report));
     let page = classed("div", "page").child(head(report)).child(main).child(foot(report));
-    let title = element("title").text(&format!("{app} · stampede check")).markup();
+    let title = masked(&element("title").text(&format!("{app} · stampede check")));
     let policy = format!(
         "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-{}'",
         STANDARD.encode(Sha256::digest(STYLE))
@@ -43,8 +43,14 @@ pub fn html(report: &CheckReport, command: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          {title}<style>{STYLE}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-        page.markup()
+        masked(&page)
     )
+}
+
+/// Returns the markup of an element. All data of the page goes through here: secrets are masked in
+/// each text and each attribute.
+fn masked(element: &Element) -> String {
+    element.html(mask_secrets)
 }
 
 /// Returns the last part of the path of the app's directory.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use stampede_markup::{Element, classed, element};
 use stampede_model::words;
 use stampede_php::{CodeScan, Suspect, SuspectKind};
 
-use super::element::{Element, classed, element};
 use super::{LISTED, block, left};
 use crate::model::CheckReport;
 use crate::text;

@@ -1,9 +1,9 @@
 //! Shows each finding with its evidence.
 
+use stampede_markup::{Element, classed, element};
 use stampede_mask::mask_secrets;
 use stampede_model::words;
 
-use super::element::{Element, classed, element};
 use super::{block, left};
 use crate::analyze::{name, user_name};
 use crate::kinds::{KINDS, Kind, Severity};

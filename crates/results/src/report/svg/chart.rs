@@ -1,6 +1,7 @@
 //! Draws a chart with two axes: legend, grid, lines and marks.
 
-use super::element::{Element, number};
+use stampede_markup::{Element, element, number};
+
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
 use super::look::{GROUND, SeriesStyle};
 use super::scale::{Scale, step};
@@ -152,7 +153,7 @@ impl Chart {
             if x > MARGIN && x + width > WIDTH - MARGIN {
                 (x, y) = (MARGIN, y + 22.0);
             }
-            let mut entry = Element::new("g").children(line.look.sample(x, y));
+            let mut entry = element("g").children(line.look.sample(x, y));
             if line.strength == Strength::Faint {
                 entry = entry.with("opacity", FAINT);
             }
@@ -245,7 +246,7 @@ impl Plot {
 
     fn line(&self, line: &Line, place: usize, count: usize) -> Element {
         let stretches = self.stretches(line);
-        let mut drawn = Element::new("g").child(Element::new("title").text(&line.name));
+        let mut drawn = element("g").child(element("title").text(&line.name));
         if line.strength == Strength::Faint {
             drawn = drawn.with("opacity", FAINT);
         }
@@ -258,11 +259,11 @@ impl Plot {
             })
             .collect();
         if !path.is_empty() {
-            drawn = drawn.child(line.look.stroke(Element::new("path").with("d", path)));
+            drawn = drawn.child(line.look.stroke(element("path").with("d", &path)));
         }
         // A point between two gaps belongs to no line, so it is drawn as a dot.
         let alone = stretches.iter().filter(|points| points.len() == 1).map(|points| {
-            Element::new("circle")
+            element("circle")
                 .at("cx", points[0].0)
                 .at("cy", points[0].1)
                 .at("r", 2.0)
@@ -311,7 +312,7 @@ fn marked(points: &[(f64, f64)], first: f64) -> Vec<(f64, f64)> {
 }
 
 fn rule(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Element {
-    Element::new("line").at("x1", x1).at("y1", y1).at("x2", x2).at("y2", y2).with("stroke", colour)
+    element("line").at("x1", x1).at("y1", y1).at("x2", x2).at("y2", y2).with("stroke", colour)
 }
 
 const HEIGHT: f64 = 300.0;

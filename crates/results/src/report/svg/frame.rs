@@ -1,6 +1,7 @@
 //! Draws the parts around all charts: title, subtitle, notes, and the name of the run.
 
-use super::element::Element;
+use stampede_markup::{Element, element, number};
+
 use super::look::GROUND;
 use super::words;
 
@@ -54,36 +55,33 @@ impl Frame {
             lines.push(text(line, MARGIN, below + 18.0 * f64::from(place) + 8.0, 12.0, SOFT));
         }
         let source = text(&self.source, WIDTH - MARGIN, foot + 14.0, 11.0, FAINT);
-        let box_of = format!("0 0 {WIDTH} {}", super::element::number(height));
-        Element::new("svg")
+        let box_of = format!("0 0 {WIDTH} {}", number(height));
+        element("svg")
             .with("xmlns", "http://www.w3.org/2000/svg")
-            .with("viewBox", box_of)
+            .with("viewBox", &box_of)
             .at("width", WIDTH)
             .at("height", height)
             .with("font-family", FONTS)
             .with("role", "img")
-            .child(Element::new("title").text(format!("{title}: {}", self.subtitle)))
-            .child(Element::new("desc").text(self.notes.join(" ")))
+            .child(element("title").text(&format!("{title}: {}", self.subtitle)))
+            .child(element("desc").text(&self.notes.join(" ")))
             .child(
-                Element::new("rect")
-                    .with("width", "100%")
-                    .with("height", "100%")
-                    .with("fill", GROUND),
+                element("rect").with("width", "100%").with("height", "100%").with("fill", GROUND),
             )
             .children(lines)
             .child(source.with("text-anchor", "end"))
             .child(
-                Element::new("g")
-                    .with("transform", format!("translate(0 {})", super::element::number(top)))
+                element("g")
+                    .with("transform", &format!("translate(0 {})", number(top)))
                     .children(body.elements),
             )
-            .file()
+            .xml()
     }
 }
 
 /// A line of text with its baseline at `y`.
 pub fn text(text: &str, x: f64, y: f64, size: f64, colour: &str) -> Element {
-    Element::new("text").at("x", x).at("y", y).at("font-size", size).with("fill", colour).text(text)
+    element("text").at("x", x).at("y", y).at("font-size", size).with("fill", colour).text(text)
 }
 
 /// The approximate width of a text. It is rather too large than too small, because each reader has

@@ -1,7 +1,8 @@
 //! The look of each runtime in all charts: a colour, a dash pattern and a marker. It is the same as
 //! on the page, and runtimes can be distinguished without colours too.
 
-use super::element::Element;
+use stampede_markup::{Element, element, number};
+
 use crate::report::page::Page;
 
 /// The look of a line.
@@ -96,12 +97,8 @@ impl SeriesStyle {
 
     /// The sample of a line beside its name, 36 pixels wide.
     pub fn sample(&self, x: f64, y: f64) -> Vec<Element> {
-        let line = self
-            .stroke(Element::new("line"))
-            .at("x1", x)
-            .at("x2", x + 36.0)
-            .at("y1", y)
-            .at("y2", y);
+        let line =
+            self.stroke(element("line")).at("x1", x).at("x2", x + 36.0).at("y1", y).at("y2", y);
         [line].into_iter().chain(self.point(x + 18.0, y, 4.0)).collect()
     }
 
@@ -121,7 +118,7 @@ fn outline(marker: Marker, x: f64, y: f64, r: f64) -> Element {
     let d = r * 1.3;
     let path = match marker {
         Marker::Circle => {
-            return Element::new("circle").at("cx", x).at("cy", y).at("r", r);
+            return element("circle").at("cx", x).at("cy", y).at("r", r);
         }
         Marker::Square => vec![(-r, -r), (r, -r), (r, r), (-r, r)],
         Marker::Triangle => vec![(0.0, -q), (q, r), (-q, r)],
@@ -130,17 +127,13 @@ fn outline(marker: Marker, x: f64, y: f64, r: f64) -> Element {
         Marker::Cross | Marker::Plus => {
             let (a, b) = if marker == Marker::Cross { (r, r) } else { (q, 0.0) };
             let (c, d) = if marker == Marker::Cross { (r, -r) } else { (0.0, q) };
-            let to = |x1: f64, y1: f64| {
-                format!("{} {}", super::element::number(x + x1), super::element::number(y + y1))
-            };
+            let to = |x1: f64, y1: f64| format!("{} {}", number(x + x1), number(y + y1));
             let path = format!("M{}L{}M{}L{}", to(-a, -b), to(a, b), to(-c, -d), to(c, d));
-            return Element::new("path").with("d", path);
+            return element("path").with("d", &path);
         }
     };
-    let to = |(dx, dy): &(f64, f64)| {
-        format!("{},{}", super::element::number(x + dx), super::element::number(y + dy))
-    };
-    Element::new("polygon").with("points", path.iter().map(to).collect::<Vec<_>>().join(" "))
+    let to = |(dx, dy): &(f64, f64)| format!("{},{}", number(x + dx), number(y + dy));
+    element("polygon").with("points", &path.iter().map(to).collect::<Vec<_>>().join(" "))
 }
 
 /// Each runtime and its look, in the plan's order, followed by those that never started.

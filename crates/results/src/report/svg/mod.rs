@@ -11,7 +11,6 @@ mod across;
 pub mod capacity;
 mod chart;
 mod curve;
-mod element;
 mod frame;
 mod look;
 mod name;

@@ -1,11 +1,11 @@
 //! Draws the distribution over trials: one point for each trial, with the interval over them.
 
+use stampede_markup::{Element, element};
 use stampede_model::primary::Primary;
 use stampede_model::record::Validity;
 use stampede_model::words as figures;
 
 use super::RenderedChart;
-use super::element::Element;
 use super::frame::{Body, INK, MARGIN, SOFT, WIDTH, text, width_of};
 use super::look::SeriesStyle;
 use super::panel::Panel;
@@ -144,7 +144,7 @@ impl RowArea {
         let in_unit = Scale { low: low / metric.unit, high: high / metric.unit, kind };
         for step in in_unit.steps(8) {
             let x = self.x_of(step * metric.unit);
-            let line = Element::new("line").at("x1", x).at("x2", x).at("y1", 0.0).at("y2", height);
+            let line = element("line").at("x1", x).at("x2", x).at("y1", 0.0).at("y2", height);
             elements.push(line.with("stroke", "#e6e8eb"));
             let words = (metric.axis)(step);
             elements.push(text(&words, x, height + 20.0, 12.0, SOFT).with("text-anchor", "middle"));
@@ -165,7 +165,7 @@ impl RowArea {
             0 => "no trial counts".to_owned(),
             _ => words::tied(&figure_text(figure, metric.words)),
         };
-        Element::new("g")
+        element("g")
             .children(look.point(MARGIN + 6.0, y - 4.0, 5.0))
             .child(text(&name, MARGIN + 24.0, y, NAME, INK))
             .child(text(&count_text, MARGIN + 24.0, y + 15.0, 12.0, SOFT))
@@ -177,7 +177,7 @@ impl RowArea {
     fn estimate(&self, figure: Figure, look: SeriesStyle, y: f64) -> Vec<Element> {
         let band = figure.interval().map(|(low, high)| {
             let (from, to) = (self.x_of(low), self.x_of(high));
-            Element::new("rect")
+            element("rect")
                 .at("x", from)
                 .at("y", y - 9.0)
                 .at("width", (to - from).max(1.0))
@@ -188,7 +188,7 @@ impl RowArea {
         });
         let stroke = figure.value().map(|value| {
             let x = self.x_of(value);
-            Element::new("line")
+            element("line")
                 .at("x1", x)
                 .at("x2", x)
                 .at("y1", y - 13.0)
@@ -210,18 +210,19 @@ impl RowArea {
         let mut trials: Vec<_> = case.trials.iter().collect();
         // Hollow points are drawn last: points that count would hide them.
         trials.sort_by_key(|trial| trial.verdict == Validity::Invalid);
-        let points = trials.into_iter().filter_map(|trial| {
-            let value =
-                (metric.of)(panel, &trial.figures).value().filter(|value| value.is_finite())?;
-            let x = self.x_of(value);
-            let invalid = trial.verdict == Validity::Invalid;
-            let point = if invalid { look.hollow(x, y, 4.5) } else { look.point(x, y, 4.5) }?;
-            let counts = if invalid { ", invalid" } else { "" };
-            let words = (metric.words)(value);
-            Some(point.child(
-                Element::new("title").text(format!("trial {}: {words}{counts}", trial.number)),
-            ))
-        });
+        let points =
+            trials.into_iter().filter_map(|trial| {
+                let value =
+                    (metric.of)(panel, &trial.figures).value().filter(|value| value.is_finite())?;
+                let x = self.x_of(value);
+                let invalid = trial.verdict == Validity::Invalid;
+                let point = if invalid { look.hollow(x, y, 4.5) } else { look.point(x, y, 4.5) }?;
+                let counts = if invalid { ", invalid" } else { "" };
+                let words = (metric.words)(value);
+                Some(point.child(
+                    element("title").text(&format!("trial {}: {words}{counts}", trial.number)),
+                ))
+            });
         points.collect()
     }
 }
