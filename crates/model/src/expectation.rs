@@ -6,6 +6,7 @@ mod parse;
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use parse::{ExpectationError, Unit};
@@ -21,9 +22,10 @@ pub struct Expectation {
 }
 
 /// The condition of an expectation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// The figure that the condition is about.
+    #[schemars(with = "String")]
     pub figure: Figure,
     /// Whether the condition is about the change against another run (`worse`).
     pub worse: bool,
@@ -152,7 +154,8 @@ impl fmt::Display for Percent {
 const THOUSAND: u32 = 1_000;
 
 /// How a figure must relate to a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub enum Relation {
     /// Less than the limit.
     #[serde(rename = "<")]

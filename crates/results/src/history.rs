@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::causes::chain;
 use stampede_model::record::{RunRecord, Validity};
@@ -12,7 +13,7 @@ use stampede_model::record::{RunRecord, Validity};
 use crate::store::{self, RunState};
 
 /// A short description of one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
     /// Name of the directory, which `report` accepts.
     pub name: String,
@@ -41,7 +42,7 @@ pub struct Entry {
 }
 
 /// What a run found for one app and one load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The app's name.
     pub app: String,
@@ -52,7 +53,7 @@ pub struct Answer {
 }
 
 /// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// The run has every trial of its plan.

@@ -11,6 +11,7 @@
 //! simulated and rejected: with three to five rounds, such a test misses a threefold standard
 //! deviation too often. The example `baseline` counts how often intervals and relations are right.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dunnett;
@@ -38,7 +39,7 @@ pub struct Comparison {
 }
 
 /// How a case's values compare with the baseline's. The caller knows whether higher is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// The 95 % interval lies above 1, and the ratio beyond the margin.

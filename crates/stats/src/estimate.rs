@@ -1,11 +1,12 @@
 //! Estimates a value from trials, together with its uncertainty.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{bootstrap, t};
 
 /// A value over trials, with its interval where there are enough trials for one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Geometric mean of the trials' values: the value itself for one trial, and the arithmetic
     /// mean if a trial's value is not positive.

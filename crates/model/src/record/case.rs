@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unknown::or_none;
@@ -61,7 +62,7 @@ impl CaseRecord {
 }
 
 /// What a load does over time. Two loads are the same if their shapes are equal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadShape {
     /// Requests follow a schedule.
@@ -71,7 +72,7 @@ pub enum LoadShape {
 }
 
 /// A closed load. It ends after a length, after a number of requests, or with its request file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Closed {
     /// Requests at a time.
     #[serde(alias = "users")]
@@ -144,7 +145,7 @@ pub struct SentRecord {
 }
 
 /// The model of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadModel {
     /// Requests are due whether or not earlier ones were answered. Only this model has response

@@ -1,5 +1,6 @@
 //! The record of a run: `run.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -143,7 +144,7 @@ pub struct PeakRate {
 }
 
 /// The record of `rounds: auto`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoRecord {
     /// An interval is narrow if it is narrower than this share of its value.
     pub precision_share: f64,
@@ -156,7 +157,7 @@ pub struct AutoRecord {
 }
 
 /// One check of `rounds: auto`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoCheckRecord {
     /// Number of rounds before the check.
     pub rounds: u32,
@@ -166,7 +167,7 @@ pub struct AutoCheckRecord {
 }
 
 /// Why `rounds: auto` ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoEnd {
     /// Every interval is narrow.

@@ -13,6 +13,7 @@ pub use due::DueTimes;
 pub use error::{Problem, ScheduleError};
 pub use rate::{MicroRate, RateError, parse_rate};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::Arrivals;
@@ -32,7 +33,7 @@ pub trait Schedule: Send {
 /// Segments of target rate: `line(1,100,60s) const(100,540s)`.
 ///
 /// At least one segment; from [`Segments::parse`] also at least one request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<Segment>", into = "Vec<Segment>")]
 pub struct Segments {
     segments: Vec<Segment>,
@@ -40,7 +41,7 @@ pub struct Segments {
 
 /// One segment, as written. As data it is `{"kind": "const", "rate_per_second": 100, "length_ns":
 /// …}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Segment {
     /// `const(rate,length)`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Add;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::expectation as asked;
 use stampede_model::expectation::{Bound, Expectation, Relation, Side};
@@ -20,7 +21,7 @@ use super::over_time::{DueSecond, by_due_second};
 use super::trial::time_figures;
 
 /// The breaking point of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BreakingPoint {
     /// The first second whose requests broke the expectation. 0 is the trial's first second.
     pub second: u32,
@@ -41,7 +42,7 @@ pub struct BreakingPoint {
 }
 
 /// The breaking points of a case with a rising load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Breaking {
     /// The expectations that were judged, as written.

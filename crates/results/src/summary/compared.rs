@@ -1,6 +1,7 @@
 //! The figure that rows are compared by, and each row's comparison with the baseline: a part of
 //! `summary.json`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::primary::Primary;
 use stampede_stats::baseline::{self, Relation, RoundsNeeded};
@@ -9,7 +10,7 @@ use stampede_stats::estimate::Estimate;
 use stampede_model::fact::{Fact, NotCompared};
 
 /// The comparison of one row with the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The row's runtime.
     pub runtime: String,
@@ -111,7 +112,7 @@ impl Comparison {
 }
 
 /// How a figure changes from round to round.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
     /// Last round ÷ first round, along a straight line through the logarithms.
     pub ratio: f64,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Notice};
@@ -21,7 +22,7 @@ use super::why::limits::{self, ALL_BUSY_SHARE, CPU_FULL, CPU_ROOM, WORKERS_ROOM}
 use super::why::server;
 
 /// A resource of the stack, or of the load generator, that was exhausted. Shares are 0 … 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Exhausted {
     /// The load generator. The stack's own limit is higher.

@@ -6,6 +6,7 @@
 //! the same product. It lacks only the time between an answer and the next request on its
 //! connection.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::record::Validity;
 
@@ -13,7 +14,7 @@ use super::input::TrialData;
 use super::model::TrialSummary;
 
 /// The mean number of requests in flight, as counted and as Little's law predicts it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InFlight {
     /// As counted: the gauge of requests in flight, integrated over time.
     pub mean: f64,

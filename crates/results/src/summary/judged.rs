@@ -1,5 +1,6 @@
 //! The outcome of an expectation for a case.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use stampede_model::expectation::Bound;
@@ -7,7 +8,9 @@ pub use stampede_model::fact::Found;
 use stampede_model::fact::{Fact, figure};
 
 /// An expectation and its outcome for a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+// The validity of a trial has this name too, and a schema has each name once.
+#[schemars(rename = "ExpectationValidity")]
 pub struct Validity {
     /// The expectation as written in the plan.
     pub text: String,
@@ -27,7 +30,7 @@ impl Validity {
 }
 
 /// The outcome of an expectation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum ExpectedOutcome {
     /// It holds.

@@ -1,6 +1,7 @@
 //! Determines whether a runtime kept up with a fixed rate: whether it answered the requests that
 //! were due, or a backlog grew.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::counts::{Counts, End};
 use stampede_model::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
@@ -12,7 +13,7 @@ use super::why::facts::{Facts, SECOND, turned_away};
 use super::why::limits;
 
 /// Whether a runtime kept up with a constant target rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kept_up", rename_all = "snake_case")]
 pub enum KeptUp {
     /// It answered the requests, and no backlog grew.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
@@ -20,14 +21,13 @@ use super::why::LimitingCause;
 pub use super::compared::{Comparison, Drift, Standing};
 pub use super::judged::{ExpectedOutcome, Found, Validity};
 pub use stampede_model::primary::Primary;
-
 pub use stampede_model::record::{LoadModel, LoadShape};
 
 /// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
 
 /// The summary of a whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The format's version, [`FORMAT`].
     pub format: u32,
@@ -71,7 +71,7 @@ impl Summary {
 }
 
 /// All runtimes under one app and one load: the rows that may be compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The app's name.
     pub app: String,
@@ -99,7 +99,7 @@ pub struct Group {
 }
 
 /// The summary of one case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseSummary {
     /// The name of the runtime or the variant.
     pub runtime: String,
@@ -200,7 +200,9 @@ pub struct CaseSummary {
 }
 
 /// The verdict on a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseVerdict {
     /// All trials that count are valid.
@@ -217,7 +219,7 @@ pub enum CaseVerdict {
 
 /// Reasons for a verdict that several trials share. With the verdict `Valid` they are notes that do
 /// not affect it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseReason {
     /// The verdict that the reasons led to. `None`: they are about the case itself.
     pub judged: Option<Verdict>,
@@ -251,7 +253,7 @@ impl std::fmt::Display for CaseReason {
 }
 
 /// The summary of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSummary {
     /// The number in the run, counted from 1.
     pub number: u32,
@@ -299,7 +301,7 @@ pub struct TrialSummary {
 }
 
 /// Counts of requests by outcome, and of other events.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseCounts {
     /// Requests in the schedule. In the closed model: requests started.
     pub planned: u64,
@@ -355,7 +357,7 @@ impl CaseCounts {
 }
 
 /// All figures of a trial, or of a case over its trials.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// Response time over all planned requests. Open model only.
     pub response_time_ns: TimeFigures,
@@ -399,7 +401,7 @@ pub struct Figures {
 }
 
 /// The resource use of one role.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleFigures {
     /// Share of the whole stack's budget: the median of the readings.
     pub cpu_percent_median: Figure,
@@ -414,7 +416,7 @@ pub struct RoleFigures {
 }
 
 /// One figure, and how exactly it is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Figure {
     /// The exact value.
@@ -488,7 +490,7 @@ impl Figure {
 }
 
 /// The times of a set of requests, in ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeFigures {
     /// The arithmetic mean within a trial.
     pub mean: Figure,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::counts::Counts;
 use stampede_model::failure::FailureKind;
@@ -13,7 +14,7 @@ use super::model::CaseSummary;
 /// A trial by second, one column per figure: entry 0 is the first second. `offered` counts a
 /// request in the second in which it was due (closed model: started). All other columns count it in
 /// the second in which it ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OverTime {
     /// Requests due.
@@ -57,7 +58,7 @@ impl OverTime {
 }
 
 /// The seconds in which requests ended without a correct answer, for one kind of failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorSpan {
     /// The earliest of these seconds over the trials that count. 0 is a trial's first second.
     pub first_second: u32,

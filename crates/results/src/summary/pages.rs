@@ -1,5 +1,6 @@
 //! The pages that were measured, as each row answered them before the load.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::fact::{Fact, Mismatch};
 use stampede_model::observed;
@@ -9,7 +10,7 @@ use super::input::TrialData;
 use super::model::CaseSummary;
 
 /// A row's answers when each page of the load was requested once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Pages {
     /// The first pages, in the order of the load, with secrets masked.

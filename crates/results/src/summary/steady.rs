@@ -1,5 +1,6 @@
 //! Determines whether the answers to a constant load were stable from its beginning to its end.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::record::{CaseRecord, LoadModel, TrialRecord, Validity};
 use stampede_model::schedule::Segment;
@@ -10,7 +11,7 @@ use super::input::TrialData;
 use super::model::CaseSummary;
 
 /// Whether a trial was stable over time. This is only a flag: no second is left out because of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "steady", rename_all = "snake_case")]
 pub enum Steady {
     /// The median service time stayed within 3 % of its level at the end.
@@ -25,7 +26,7 @@ pub enum Steady {
 }
 
 /// The service time between two changes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// The first second of this level; the trial's first second is 0.
     pub from_second: u32,

@@ -9,6 +9,7 @@
 //! nothing. Neither does a page of another origin that reaches us under a name of its own (DNS
 //! rebinding).
 
+mod schema;
 mod shows;
 mod watch;
 
@@ -30,6 +31,7 @@ use futures_util::stream::{self, Stream};
 use stampede_linux::interrupt;
 use stampede_model::causes::chain;
 
+pub use schema::schema;
 use shows::Site;
 use stampede_results::store::StoreError;
 use watch::{Message, Watch};

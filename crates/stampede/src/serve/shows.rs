@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use stampede_results::history::{self, Entry};
@@ -18,26 +19,37 @@ pub struct Site {
 }
 
 /// The list of runs, in the form that the page reads.
-#[derive(Debug, Serialize)]
-struct List {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct List {
+    /// The format's version, as of a report.
     format: u32,
+    /// The version of stampede that serves the list.
     stampede: &'static str,
+    /// The newest run first.
     history: Vec<LinkedRun>,
+    /// The directory that holds the runs.
     results: String,
+    /// Where the server has the list and more.
     served: ListAddresses,
 }
 
-#[derive(Debug, Serialize)]
+/// A run, and the address of its page.
+#[derive(Debug, Serialize, JsonSchema)]
 struct LinkedRun {
     #[serde(flatten)]
     entry: Entry,
+    /// Path and query of the run's page.
     page: String,
 }
 
-#[derive(Debug, Serialize)]
+/// Addresses on the server that sent the list.
+#[derive(Debug, Serialize, JsonSchema)]
 struct ListAddresses {
+    /// The list itself.
     home: String,
+    /// Server-sent events.
     events: String,
+    /// The page of several runs, to which the names of the runs are appended.
     over: String,
 }
 

@@ -1,7 +1,10 @@
-//! The data of the page, as JSON. `report-ui/src/page.ts` has the same types.
+//! The data of the page, as JSON. `cargo xtask types` writes the page's own types of it,
+//! `report-ui/src/data.generated.ts`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use stampede_model::fact::{Fact, Observation, Reason};
@@ -14,7 +17,7 @@ use crate::summary::Summary;
 pub const FORMAT: u32 = 2;
 
 /// All data of the page.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Page {
     /// The format's version, [`FORMAT`].
     pub format: u32,
@@ -46,7 +49,7 @@ pub struct Page {
 }
 
 /// The answer for an app, in sentences.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Headline {
     /// The app's name.
     pub app: String,
@@ -58,7 +61,7 @@ pub struct Headline {
 }
 
 /// A run, and the command that repeats it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Run {
     /// `A`, `B` … Empty: there is only one run.
     pub label: String,
@@ -87,7 +90,7 @@ pub struct Run {
 }
 
 /// The runtime that a name in the summary stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OverlaidRuntime {
     /// The runtime's or variant's own name.
     pub runtime: String,
@@ -96,7 +99,7 @@ pub struct OverlaidRuntime {
 }
 
 /// The progress of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Progress {
     /// Number of trials that have ended.
     pub ended: usize,
@@ -107,7 +110,7 @@ pub struct Progress {
 }
 
 /// The data that changes each second while a run is in progress.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LiveUpdate {
     /// The progress of the run. `None`: it has ended.
     pub progress: Option<Progress>,
@@ -116,7 +119,7 @@ pub struct LiveUpdate {
 }
 
 /// The current trial.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CurrentTrial {
     /// The trial's number in the run, counted from 1.
     pub trial: u32,
@@ -127,7 +130,7 @@ pub struct CurrentTrial {
 }
 
 /// Addresses on the server that sent the page, `stampede serve`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ServerLinks {
     /// The list of runs.
     pub home: String,
@@ -137,7 +140,7 @@ pub struct ServerLinks {
 
 /// A trial over time, one column per figure and one entry per row. Row `i` covers the seconds from
 /// `i × step` to `(i + 1) × step` of the load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
     /// The index of its case in `Summary::cases`.
     pub case: usize,
@@ -169,7 +172,7 @@ pub struct Series {
 }
 
 /// Times by row, in µs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Times {
     /// Arithmetic mean.
     pub mean: Vec<Option<Number>>,
@@ -184,7 +187,7 @@ pub struct Times {
 }
 
 /// The resource use of the stack over time, by role.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Resources {
     /// Seconds since the load began.
     pub at: Vec<Number>,
@@ -195,7 +198,7 @@ pub struct Resources {
 }
 
 /// The percentiles of a case, over all planned requests of the trials that count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
     /// The index of the case in `Summary::cases`.
     pub case: usize,
@@ -206,7 +209,7 @@ pub struct Curve {
 }
 
 /// The evidence behind the figures, for readers who want to check them.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The runtimes that started, in the plan's order.
     pub runtimes: Vec<RuntimeEvidence>,
@@ -217,7 +220,7 @@ pub struct Evidence {
 }
 
 /// The evidence of a case's figures: exhausted resources, Little's law, the pages.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CaseEvidence {
     /// The index of the case in `Summary::cases`.
     pub case: usize,
@@ -226,7 +229,7 @@ pub struct CaseEvidence {
 }
 
 /// The evidence of a runtime: how it was started, and what was observed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RuntimeEvidence {
     /// The index of its run in [`Page::runs`].
     pub run: usize,
@@ -251,7 +254,7 @@ pub struct RuntimeEvidence {
 }
 
 /// Observed properties of a runtime.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ObservedEvidence {
     /// `PHP_VERSION`.
     pub php_version: String,
@@ -274,7 +277,7 @@ pub struct ObservedEvidence {
 }
 
 /// The evidence of one trial.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TrialEvidence {
     /// The index of its run in [`Page::runs`].
     pub run: usize,
@@ -301,7 +304,7 @@ pub struct TrialEvidence {
 }
 
 /// A file that the page offers for download.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Download {
     /// The suggested name.
     pub name: String,
@@ -344,6 +347,21 @@ impl Serialize for Number {
             }
             other => serializer.serialize_f64(other),
         }
+    }
+}
+
+/// A number like any other.
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        f64::json_schema(generator)
     }
 }
 

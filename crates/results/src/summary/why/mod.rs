@@ -57,7 +57,7 @@ pub enum Cause {
 }
 
 /// One cause that limited a trial or a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitingCause {
     /// The cause.
     pub cause: Cause,
