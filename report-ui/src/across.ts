@@ -1,6 +1,7 @@
 // Charts across loads: how a runtime's figures change as the load grows.
 
-import { headline, headlineWords, ownName, runOf, valueOf, type Case, type Figure, type Group } from "./data.ts";
+import type { Figure } from "./data.generated.ts";
+import { headline, headlineWords, ownName, runOf, valueOf, type Case, type Group } from "./data.ts";
 import { Chart, type Lines, type Spec } from "./chart.ts";
 import { h } from "./dom.ts";
 import * as format from "./format.ts";

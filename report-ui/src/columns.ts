@@ -1,8 +1,9 @@
 // The columns of a group's tables, in the same sections as on the terminal.
 
+import type { Figure, TimeFigures } from "./data.generated.ts";
 import {
   STATS, failedTotal, headline, headlineWords, intervalOf, valueOf,
-  type Case, type Figure, type Group, type Stat, type Times,
+  type Case, type Group, type Stat,
 } from "./data.ts";
 import * as format from "./format.ts";
 import type { Column, Field, Section } from "./tables.ts";
@@ -46,7 +47,7 @@ function number(title: string, of: (entry: Case) => number, isBad = false): Colu
   };
 }
 
-function times(title: string, stats: readonly Stat[], of: (entry: Case) => Times, group?: Group): Section<Case> {
+function times(title: string, stats: readonly Stat[], of: (entry: Case) => TimeFigures, group?: Group): Section<Case> {
   const columns = stats.map((stat) => {
     const column = figure(stat, (entry) => of(entry)[stat], format.time);
     if (!group) return column;

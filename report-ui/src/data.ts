@@ -1,310 +1,136 @@
-// The types of the page's data. The reader (`read.ts`) guarantees them, so the page may trust them.
+// What the page works with: the program's own types (`data.generated.ts`), as the reader (`read.ts`)
+// hands them on. It guarantees them, so the page may trust them. A type here says where that is less
+// than the program writes: of a fact only its sentence, of a word that is only shown any text.
 
-export type Figure =
-  | { state: "exact" | "at_least"; value: number; interval: [number, number] | null; trials: number }
-  | { state: "failed" | "too_few" | "none" };
+import type * as written from "./data.generated.ts";
+import type { CaseCounts, Figure, Figures, LoadModel } from "./data.generated.ts";
 
 export const STATS = [
   "mean", "p50", "p75", "p80", "p85", "p90", "p95", "p98", "p99", "p99.9", "max",
-] as const;
-export type Stat = (typeof STATS)[number];
-export type Times = Record<Stat, Figure>;
+] as const satisfies readonly (keyof written.TimeFigures)[];
+export type Stat = keyof written.TimeFigures;
 
 export const TIMES = [
   "response_time_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
-] as const;
+] as const satisfies readonly (keyof Figures)[];
 export const SINGLES = [
   "connection_wait_ns_p99", "schedule_lag_ns_p99", "first_answer_ns", "first_request_ns", "ok_share",
   "offered_per_second", "throughput_per_second", "received_bytes_per_second",
   "sent_bytes_per_second", "cpu_percent_median", "cpu_percent_max", "cpu_cost_us",
   "memory_bytes_median", "memory_bytes_max",
-] as const;
+] as const satisfies readonly (keyof Figures)[];
 export const ROLE_SINGLES = [
   "cpu_percent_median", "cpu_percent_max", "cpu_cost_us", "memory_bytes_median", "memory_bytes_max",
-] as const;
-export type RoleFigures = Record<(typeof ROLE_SINGLES)[number], Figure>;
-export type Figures = Record<(typeof TIMES)[number], Times> &
-  Record<(typeof SINGLES)[number], Figure> & { roles: Record<string, RoleFigures> };
+] as const satisfies readonly (keyof written.RoleFigures)[];
 
-export interface Counts {
-  planned: number;
-  ok: number;
-  failed: Record<string, number>;
-  dropped: number;
-  restarts: number;
-  context_switches: number;
-  in_flight_max: number;
-}
-
-export type Model = "open" | "closed";
-export type Primary =
-  | "response_time_p95" | "response_time_p50" | "response_time_mean" | "throughput";
-export type Relation = "higher" | "lower" | "equivalent" | "inconclusive" | "too_few_rounds";
-
-export interface Comparison {
-  runtime: string;
-  ratio: { value: number; interval: [number, number] | null } | null;
-  /** How the runtime's figure compares with the baseline's. */
-  relation: Relation | null;
+export interface Comparison extends Pick<written.Comparison, "runtime" | "relation"> {
+  ratio: Pick<written.Estimate, "value" | "interval"> | null;
+  /** Empty: the two are compared. */
   why_not: string;
 }
 
-export interface Group {
-  app: string;
-  load: string;
-  load_text: string;
-  model: Model;
-  primary: Primary;
-  sentence: string;
-  baseline: string | null;
+export interface Group
+  extends Pick<written.Group, "app" | "load" | "load_text" | "model" | "primary" | "sentence" | "baseline"> {
   comparisons: Comparison[];
 }
 
-export interface Reason {
-  judged: "valid" | "suspect" | "invalid" | null;
-  trials: number[];
-  text: string;
-}
+export type Reason = Pick<written.CaseReason, "judged" | "trials" | "text">;
 
-export interface Expectation {
-  text: string;
+export interface Expectation extends Pick<written.ExpectationValidity, "text"> {
   outcome: string;
+  /** What was found instead; empty: not known. */
   figure: string;
 }
 
-export interface Breaking {
-  trials: number;
-  trials_broken: number;
-  seconds: number[];
-  offered_per_second: Figure;
-  lost: string[];
-  response_time_ns: Times;
-}
+export type Breaking = Pick<
+  written.Breaking, "trials" | "trials_broken" | "seconds" | "offered_per_second" | "lost" | "response_time_ns"
+>;
 
 /** What limited a case or a trial. */
-export interface Why {
+export interface Why extends Pick<written.LimitingCause, "trials" | "text"> {
   cause: string;
-  trials: number[];
-  text: string;
   evidence: string[];
 }
 
-export interface Trial {
-  number: number;
-  round: number;
+export interface Trial extends Pick<written.TrialSummary, "number" | "round" | "counts"> {
   verdict: string;
   reasons: string[];
-  /** The most direct cause first; empty: not known. */
   why: Why[];
-  counts: Counts;
   figures: Figures;
 }
 
-export interface Case {
+export interface Case
+  extends Pick<
+      written.CaseSummary,
+      | "runtime" | "app" | "load" | "model" | "title" | "mode" | "versions" | "budget_cpus"
+      | "budget_memory_bytes" | "budget_unequal" | "timeout_ns" | "stretched_max" | "trials_counted"
+      | "trials_invalid" | "trials_missing" | "counts"
+    >,
+    Required<Pick<written.CaseSummary, "kept" | "significance_groups">> {
   /** The case's place in `summary.cases`. Series and curves name the case by it. */
   index: number;
-  runtime: string;
-  app: string;
-  load: string;
-  model: Model;
   verdict: string;
+  provider: string;
   reasons: Reason[];
-  /** The most direct cause first; empty: not known. */
   why: Why[];
   not_comparable: string[];
   asked: string[];
   forced: string[];
-  /** What one request leaves behind that a later request sees. */
-  kept: string[];
-  provider: string;
-  title: string;
-  mode: string;
-  versions: Record<string, string>;
-  budget_cpus: number;
-  budget_memory_bytes: number;
-  budget_unequal: boolean;
-  timeout_ns: number;
-  stretched_max: number;
-  /** Cases without a common letter differ, all pairs compared; empty with fewer than three rounds. */
-  significance_groups: string;
-  trials_counted: number;
-  trials_invalid: number;
-  trials_missing: number;
-  counts: Counts;
   figures: Figures;
   trials: Trial[];
   expectations: Expectation[];
   breaking: Breaking | null;
 }
 
-/** The result of a run for an app, in sentences. */
-export interface Headline {
-  app: string;
-  text: string;
-  /** What is true of all rows: correct answers, the pages, what was used. */
-  facts: string[];
-}
-
-export interface Summary {
-  run: string;
-  stampede: string;
-  started_at: string;
-  seed: number;
-  rounds: number;
+export interface Summary
+  extends Pick<written.Summary, "run" | "stampede" | "started_at" | "seed" | "rounds"> {
   notices: string[];
   groups: Group[];
   cases: Case[];
 }
 
-export type State = "ended" | "under_way" | "cut_off";
+/** Addresses on the server that the page came from; an empty one: there is none. */
+export type Served = Record<keyof written.ServerLinks, string>;
 
-/** A run, and the command that repeats it. */
-export interface Run {
-  /** `A`, `B` … if there are several runs; empty for a single run. */
-  label: string;
-  run: string;
-  started_at: string;
-  stampede: string;
-  seed: number;
-  rounds: number;
-  state: State;
-  /** The names that the summary uses, in the plan's order. */
-  runtimes: string[];
-  plan_text: string;
-  flags: string[];
-  command: string;
-  machine: [string, string][];
-}
+export type Column = written.Series["mean"];
 
-/** The runtime and the run that a name stands for, in a report of several runs. */
-export interface Named {
-  runtime: string;
-  /** The run's place in `Page.runs`. */
-  run: number;
-}
+/** The columns that the program always fills. The reader does not rely on that. */
+type Counted = "offered" | "ok" | "dropped" | "in_flight";
 
-export interface Progress {
-  ended: number;
-  planned: number;
-  /** `seconds` 0: the trial starts, verifies or warms up. */
-  under_way: { trial: number; case: number; seconds: number } | null;
-}
-
-/** Addresses on the server that the page came from; empty: the page is a file. */
-export interface Served {
-  home: string;
-  events: string;
-}
-
-export type Column = (number | null)[];
-
-export interface Resources {
-  at: number[];
-  cpu_percent: Record<string, Column>;
-  memory_mib: Record<string, Column>;
-}
-
-export interface Series {
-  case: number;
-  trial: number;
-  round: number;
-  /** The trial has not ended, so it does not count. */
-  unfinished: boolean;
-  step: number;
-  mean: Column;
-  p50: Column;
-  p95: Column;
-  p99: Column;
-  max: Column;
-  offered: Column;
-  ok: Column;
-  dropped: Column;
+export interface Series extends Omit<written.Series, Counted | "failed">, Record<Counted, Column> {
   failed: Record<string, Column>;
-  in_flight: Column;
-  resources: Resources;
 }
 
-export interface Curve {
-  case: number;
-  points: [number, number][];
-  failed_from: number | null;
-}
-
-export interface Observed {
-  php_version: string;
-  sapi: string;
-  thread_safe: boolean;
-  opcache: boolean;
-  jit: boolean;
-  workers: number;
-  extensions: string[];
-  ini: Record<string, string>;
+export interface Observed extends Omit<written.ObservedEvidence, "notices"> {
   notices: string[];
 }
 
-export interface RuntimeEvidence {
-  /** The run's place in `Page.runs`. */
-  run: number;
-  name: string;
-  title: string;
-  mode: string;
-  versions: Record<string, string>;
+export interface RuntimeEvidence extends Omit<written.RuntimeEvidence, "settings" | "observed"> {
   settings: Record<string, string>;
-  commands: string[];
-  files: [string, string][];
   observed: Observed | null;
-  isolation: [string, string][];
 }
 
-export interface TrialEvidence {
-  /** The run's place in `Page.runs`. */
-  run: number;
-  number: number;
-  round: number;
-  case: number;
+export interface TrialEvidence
+  extends Omit<written.TrialEvidence, "verdict" | "reasons" | "notes" | "phases"> {
   verdict: string;
   reasons: string[];
-  /** Worth knowing, but without effect on the verdict. */
   notes: string[];
   phases: { name: string; begin: number; end: number }[];
-  figures: [string, string][];
-  errors: [string, string][];
-  log_lines: [string, string][];
 }
 
-/** The evidence for a case's figures. */
-export interface CaseEvidence {
-  case: number;
-  figures: [string, string][];
-}
-
-export interface Evidence {
+export interface Evidence extends Pick<written.Evidence, "cases"> {
   runtimes: RuntimeEvidence[];
-  cases: CaseEvidence[];
   trials: TrialEvidence[];
 }
 
-export interface Download {
-  name: string;
-  type: string;
-  text: string;
-}
-
-export interface Page {
-  stampede: string;
-  /** Never empty. */
-  runs: Run[];
+export interface Page extends Pick<written.Page, "stampede" | "runs" | "headlines" | "curves" | "downloads"> {
   /** Only with several runs: what the names in the summary's cases stand for. */
-  names: Map<string, Named>;
+  names: Map<string, written.OverlaidRuntime>;
   summary: Summary;
-  /** One headline for each app; empty if several runs are combined. */
-  headlines: Headline[];
   series: Series[];
-  curves: Curve[];
   evidence: Evidence;
-  downloads: Download[];
   /** The progress of a run that has not ended; `null`: it has ended. */
-  progress: Progress | null;
+  progress: written.Progress | null;
   served: Served | null;
 }
 
@@ -327,15 +153,15 @@ export function intervalOf(figure: Figure | undefined): [number, number] | null 
   return figure && figure.state === "exact" ? figure.interval : null;
 }
 
-export function failedTotal(counts: Counts): number {
+export function failedTotal(counts: CaseCounts): number {
   return Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
 }
 
 /** The headline time: response time in the open model, service time in the closed model. */
-export function headline(model: Model): "response_time_ns" | "service_time_ns" {
+export function headline(model: LoadModel): "response_time_ns" | "service_time_ns" {
   return model === "open" ? "response_time_ns" : "service_time_ns";
 }
 
-export function headlineWords(model: Model): string {
+export function headlineWords(model: LoadModel): string {
   return model === "open" ? "response time" : "service time";
 }

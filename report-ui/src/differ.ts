@@ -1,7 +1,8 @@
 // Compares runtimes or runs: one table with a row for each setting shows what they have in common
 // and what differs. This module uses nothing from the page but types.
 
-import type { Run, RuntimeEvidence } from "./data.ts";
+import type { Run } from "./data.generated.ts";
+import type { RuntimeEvidence } from "./data.ts";
 
 export interface Fact {
   topic: string;

@@ -2,7 +2,8 @@
 
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
-import type { Case, Download } from "./data.ts";
+import type { Download } from "./data.generated.ts";
+import type { Case } from "./data.ts";
 import { NONE } from "./format.ts";
 import { casesOf, nameOf } from "./ranking.ts";
 import { runtimeEvidence } from "./runtimes.ts";

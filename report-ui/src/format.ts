@@ -1,7 +1,7 @@
 // Formats numbers for people: three significant digits, a unit, thin spaces. The rules are those of
 // the table on the terminal.
 
-import type { Figure } from "./data.ts";
+import type { Figure } from "./data.generated.ts";
 
 /** A narrow no-break space: between groups of three digits, and before a unit. */
 export const THIN = "\u202f";

@@ -1,51 +1,26 @@
-// The list of runs: its types and its reader.
+// The list of runs: its type and its reader.
 
+import type * as written from "./data.generated.ts";
+import type { LinkedRun, State } from "./data.generated.ts";
 import { address, list, number, record, records, text, texts, type Raw } from "./raw.ts";
 
-export type EntryState = "ended" | "under_way" | "cut_off" | "unreadable";
-
-export interface Entry {
-  name: string;
-  started_at: string;
-  state: EntryState;
-  /** Why the run cannot be read; empty if it can. */
-  why: string;
-  apps: string[];
-  loads: string[];
-  runtimes: string[];
-  rounds: number;
-  trials_ended: number;
-  trials_planned: number;
-  trials_invalid: number;
-  answers: { app: string; load: string; sentence: string }[];
-  /** The address of the run's page; empty: it has none. */
-  page: string;
+/** An empty address: there is none. */
+export interface RunList extends Pick<written.List, "stampede" | "results">, written.ListAddresses {
+  entries: LinkedRun[];
 }
 
-export interface RunList {
-  stampede: string;
-  /** The newest run first. */
-  entries: Entry[];
-  /** The directory that holds the runs. */
-  results: string;
-  home: string;
-  events: string;
-  /** The address to which names of chosen runs are appended; empty: runs cannot be combined. */
-  over: string;
-}
-
-export function toList(raw: Raw): RunList {
-  const served = record(raw.served);
+export function toList(raw: Raw<written.List>): RunList {
+  const served = record<written.ListAddresses>(raw.served);
   return {
     stampede: text(raw.stampede),
-    entries: records(list(raw.history)).map(toEntry),
+    entries: records<LinkedRun>(list(raw.history)).map(toEntry),
     results: text(raw.results),
     home: address(served.home), events: address(served.events), over: address(served.over),
   };
 }
 
-function toEntry(raw: Raw): Entry {
-  const states: EntryState[] = ["ended", "under_way", "cut_off", "unreadable"];
+function toEntry(raw: Raw<LinkedRun>): LinkedRun {
+  const states: State[] = ["ended", "under_way", "cut_off", "unreadable"];
   return {
     name: text(raw.name), started_at: text(raw.started_at),
     state: states.find((one) => one === raw.state) ?? "unreadable",
@@ -54,7 +29,7 @@ function toEntry(raw: Raw): Entry {
     rounds: number(raw.rounds),
     trials_ended: number(raw.trials_ended), trials_planned: number(raw.trials_planned),
     trials_invalid: number(raw.trials_invalid),
-    answers: records(raw.answers).map((one) => ({
+    answers: records<written.Answer>(raw.answers).map((one) => ({
       app: text(one.app), load: text(one.load), sentence: text(one.sentence),
     })),
     page: address(raw.page),

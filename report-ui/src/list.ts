@@ -1,9 +1,10 @@
 // The list of runs: it shows each run's state and answer, and lets the reader choose runs for a
 // combined report.
 
+import type { LinkedRun } from "./data.generated.ts";
 import { h, withCode } from "./dom.ts";
 import * as format from "./format.ts";
-import { overAddress, type Entry, type RunList } from "./history.ts";
+import { overAddress, type RunList } from "./history.ts";
 import { placeOf, reopen, resume } from "./place.ts";
 import { readData } from "./read.ts";
 import { Strip } from "./strip.ts";
@@ -55,7 +56,7 @@ export class ListView {
       entries.length === 0 ? empty(this.list) : this.table());
   }
 
-  private canBeLaid(entry: Entry): boolean {
+  private canBeLaid(entry: LinkedRun): boolean {
     return this.list.over !== "" && entry.page !== "" && entry.state !== "unreadable";
   }
 
@@ -70,7 +71,7 @@ export class ListView {
       h("tbody", { role: "rowgroup" }, ...this.list.entries.map((entry) => this.row(entry, hasChoice))));
   }
 
-  private row(entry: Entry, hasChoice: boolean): HTMLElement {
+  private row(entry: LinkedRun, hasChoice: boolean): HTMLElement {
     const cell = (name: string, ...children: (Node | string | null)[]) =>
       h("td", { class: name, role: "cell" }, ...children);
     const pick = this.canBeLaid(entry) ? this.box(entry) : null;
@@ -91,7 +92,7 @@ export class ListView {
         ]));
   }
 
-  private box({ name }: Entry): HTMLElement {
+  private box({ name }: LinkedRun): HTMLElement {
     const box = h("input", { type: "checkbox", checked: this.chosen.has(name), "aria-label": `Choose run ${name}` });
     box.addEventListener("change", () => {
       if (box.checked) this.chosen.add(name);
@@ -114,12 +115,12 @@ export class ListView {
 }
 
 /** Each name is an element of its own, so that no line breaks at a hyphen. */
-function runtimes({ runtimes: names }: Entry): (Node | string)[] {
+function runtimes({ runtimes: names }: LinkedRun): (Node | string)[] {
   if (names.length === 0) return [format.NONE];
   return names.flatMap((name, place) => [h("span", {}, place + 1 < names.length ? `${name},` : name), " "]);
 }
 
-function trials(entry: Entry): (Node | string | null)[] {
+function trials(entry: LinkedRun): (Node | string | null)[] {
   const { trials_ended: ended, trials_planned: planned, trials_invalid: invalid, rounds } = entry;
   const share = planned > 0 ? Math.min(1, ended / planned) : 0;
   const fill = h("span", { class: "fill" });
@@ -132,7 +133,7 @@ function trials(entry: Entry): (Node | string | null)[] {
   ];
 }
 
-function answers(entry: Entry): Node[] {
+function answers(entry: LinkedRun): Node[] {
   const all = entry.answers.filter((one) => one.sentence !== "");
   if (all.length === 0) return [h("span", { class: "faint" }, entry.state === "under_way" ? "nothing yet" : "nothing can be said")];
   const isSingle = entry.answers.length < 2;

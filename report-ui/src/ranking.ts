@@ -1,6 +1,7 @@
 // The answer: a group's sentence and its ranking.
 
-import { headline, intervalOf, ownName, runOf, valueOf, type Case, type Comparison, type Group, type Headline } from "./data.ts";
+import type { Headline } from "./data.generated.ts";
+import { headline, intervalOf, ownName, runOf, valueOf, type Case, type Comparison, type Group } from "./data.ts";
 import { h, scroller, withCode } from "./dom.ts";
 import { dotRow, type Scale } from "./dots.ts";
 import * as format from "./format.ts";

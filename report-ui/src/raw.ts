@@ -3,7 +3,11 @@
 
 import type { Column } from "./data.ts";
 
-export type Raw = Record<string, unknown>;
+/** The names of the fields of `T`; of a union, those of each alternative. */
+type Fields<T> = T extends unknown ? keyof T : never;
+
+/** What should be a `T`: its fields may be missing, and may hold anything. */
+export type Raw<T = Record<string, unknown>> = { [Field in Fields<T>]?: unknown };
 
 export function isNumber(raw: unknown): raw is number {
   return typeof raw === "number" && Number.isFinite(raw);
@@ -23,12 +27,12 @@ export function list(raw: unknown): unknown[] {
   return Array.isArray(raw) ? raw : [];
 }
 
-export function record(raw: unknown): Raw {
-  return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw) : {};
+export function record<T = Record<string, unknown>>(raw: unknown): Raw<T> {
+  return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw<T>) : {};
 }
 
-export function records(raw: unknown): Raw[] {
-  return list(raw).map(record);
+export function records<T = Record<string, unknown>>(raw: unknown): Raw<T>[] {
+  return list(raw).map(record<T>);
 }
 
 /** The sentences of facts: `{code, …, text}`, or plain texts in an older result. */

@@ -1,12 +1,16 @@
 // Reads the page's data. A value that is missing or of the wrong type becomes empty and is
 // reported. So the rest of the page can rely on the types.
 
+import type * as written from "./data.generated.ts";
+import type {
+  CaseCounts, Curve, Figure, Figures, LoadModel, OverlaidRuntime, Primary, Progress, Relation, Run,
+  RunState, TimeFigures,
+} from "./data.generated.ts";
 import {
   ROLE_SINGLES, SINGLES, STATS, TIMES, runOf,
-  type Breaking, type Case, type Comparison, type Counts, type Curve, type Evidence,
-  type Figure, type Figures, type Group, type Relation, type Model, type Observed, type Page,
-  type Named, type Primary, type Progress, type Reason, type Run, type RuntimeEvidence, type Series,
-  type Served, type State, type Summary, type Times, type Trial, type TrialEvidence, type Why,
+  type Breaking, type Case, type Comparison, type Evidence, type Group, type Observed, type Page,
+  type Reason, type RuntimeEvidence, type Series, type Served, type Summary, type Trial,
+  type TrialEvidence, type Why,
 } from "./data.ts";
 import { toList, type RunList } from "./history.ts";
 import {
@@ -23,6 +27,9 @@ export interface Read {
 
 /** The formats that can be read. Format 1 has sentences where format 2 has facts. */
 const FORMATS = [1, 2];
+
+/** What the program sends: a report, the list of runs, or the event `now`. */
+type Sent = written.Page & written.List & written.LiveUpdate;
 
 /** What the data may be: a report, or the list of runs. */
 export type Data = ({ kind: "report" } & Read) | { kind: "list"; list: RunList; problems: string[] };
@@ -47,12 +54,12 @@ export function readPage(text: string): Read {
 export function readNow(text: string): { progress: Progress | null; series: Series | null } {
   const raw = parse(text, []);
   return {
-    progress: raw.progress ? toProgress(record(raw.progress)) : null,
-    series: raw.series ? toSeries(record(raw.series)) : null,
+    progress: raw.progress ? toProgress(record<Progress>(raw.progress)) : null,
+    series: raw.series ? toSeries(record<written.Series>(raw.series)) : null,
   };
 }
 
-function parse(text: string, problems: string[]): Raw {
+function parse(text: string, problems: string[]): Raw<Sent> {
   const trimmed = text.trim();
   // Does not contain the whole placeholder, because it may occur in the page only once.
   if (trimmed === "" || trimmed.startsWith("__")) {
@@ -60,7 +67,7 @@ function parse(text: string, problems: string[]): Raw {
     return {};
   }
   try {
-    const raw = record(renamed(JSON.parse(trimmed)));
+    const raw = record<Sent>(renamed(JSON.parse(trimmed)));
     if (!FORMATS.some((format) => raw.format === format)) {
       const format = String(raw.format ?? "unknown");
       problems.push(`The data is of format ${format}; this page reads format ${FORMATS.join(" and ")}.`);
@@ -108,34 +115,36 @@ function runOfSeries(page: Page, series: Series): number {
   return runOf(page, page.summary.cases[series.case]?.runtime ?? "");
 }
 
-function toPage(raw: Raw): Page {
-  const summary = toSummary(record(raw.summary));
+function toPage(raw: Raw<written.Page>): Page {
+  const summary = toSummary(record<written.Summary>(raw.summary));
   return {
     stampede: text(raw.stampede),
     runs: toRuns(raw, summary),
-    names: new Map(Object.entries(record(raw.names)).map(([name, of]) => [name, toNamed(record(of))])),
+    names: new Map(Object.entries(record(raw.names)).map(([name, of]) => [name, toNamed(record<OverlaidRuntime>(of))])),
     summary,
-    headlines: records(raw.headlines).map((one) => ({ app: text(one.app), text: text(one.text), facts: texts(one.facts) })),
-    series: records(raw.series).map(toSeries),
-    curves: records(raw.curves).map(toCurve),
-    evidence: toEvidence(record(raw.evidence)),
-    downloads: records(raw.downloads).map((one) => ({
+    headlines: records<written.Headline>(raw.headlines).map((one) => ({
+      app: text(one.app), text: text(one.text), facts: texts(one.facts),
+    })),
+    series: records<written.Series>(raw.series).map(toSeries),
+    curves: records<Curve>(raw.curves).map(toCurve),
+    evidence: toEvidence(record<written.Evidence>(raw.evidence)),
+    downloads: records<written.Download>(raw.downloads).map((one) => ({
       name: text(one.name), type: text(one.type), text: text(one.text),
     })),
-    progress: raw.progress ? toProgress(record(raw.progress)) : null,
-    served: raw.served ? toServed(record(raw.served)) : null,
+    progress: raw.progress ? toProgress(record<Progress>(raw.progress)) : null,
+    served: raw.served ? toServed(record<written.ServerLinks>(raw.served)) : null,
   };
 }
 
 /** The runs; never empty. If the data has none, one is made from the summary. */
-function toRuns(raw: Raw, summary: Summary): Run[] {
-  const all = records(raw.runs).map(toRun);
+function toRuns(raw: Raw<written.Page>, summary: Summary): Run[] {
+  const all = records<Run>(raw.runs).map(toRun);
   if (all.length > 0) return all;
-  return [{ ...toRun(record(raw.evidence)), run: summary.run, started_at: summary.started_at,
+  return [{ ...toRun(record<Run>(raw.evidence)), run: summary.run, started_at: summary.started_at,
     stampede: summary.stampede, seed: summary.seed, rounds: summary.rounds }];
 }
 
-function toRun(raw: Raw): Run {
+function toRun(raw: Raw<Run>): Run {
   return {
     label: text(raw.label), run: text(raw.run), started_at: text(raw.started_at),
     stampede: text(raw.stampede), seed: number(raw.seed), rounds: number(raw.rounds),
@@ -145,16 +154,16 @@ function toRun(raw: Raw): Run {
   };
 }
 
-function state(raw: unknown): State {
+function state(raw: unknown): RunState {
   return raw === "under_way" || raw === "cut_off" ? raw : "ended";
 }
 
-function toNamed(raw: Raw): Named {
+function toNamed(raw: Raw<OverlaidRuntime>): OverlaidRuntime {
   return { runtime: text(raw.runtime), run: number(raw.run) };
 }
 
-function toProgress(raw: Raw): Progress {
-  const now = record(raw.under_way);
+function toProgress(raw: Raw<Progress>): Progress {
+  const now = record<written.CurrentTrial>(raw.under_way);
   return {
     ended: number(raw.ended), planned: number(raw.planned),
     under_way: raw.under_way
@@ -163,13 +172,13 @@ function toProgress(raw: Raw): Progress {
   };
 }
 
-function toServed(raw: Raw): Served {
+function toServed(raw: Raw<written.ServerLinks>): Served {
   return { home: address(raw.home), events: address(raw.events) };
 }
 
-function toSummary(raw: Raw): Summary {
-  const cases = records(raw.cases).map(toCase);
-  const groups = records(raw.groups).map(toGroup);
+function toSummary(raw: Raw<written.Summary>): Summary {
+  const cases = records<written.CaseSummary>(raw.cases).map(toCase);
+  const groups = records<written.Group>(raw.groups).map(toGroup);
   return {
     run: text(raw.run),
     stampede: text(raw.stampede),
@@ -191,7 +200,7 @@ function groupsOf(cases: Case[]): Group[] {
   return [...found.values()];
 }
 
-function toGroup(raw: Raw): Group {
+function toGroup(raw: Raw<written.Group>): Group {
   return {
     app: text(raw.app),
     load: text(raw.load),
@@ -200,21 +209,22 @@ function toGroup(raw: Raw): Group {
     primary: primary(raw.primary, model(raw.model)),
     sentence: text(raw.sentence),
     baseline: typeof raw.baseline === "string" ? raw.baseline : null,
-    comparisons: records(raw.comparisons).map(toComparison),
+    comparisons: records<written.Comparison>(raw.comparisons).map(toComparison),
   };
 }
 
-function model(raw: unknown): Model {
+function model(raw: unknown): LoadModel {
   return raw === "closed" ? "closed" : "open";
 }
 
-function primary(raw: unknown, model: Model): Primary {
+function primary(raw: unknown, model: LoadModel): Primary {
   const all: Primary[] = ["response_time_p95", "response_time_p50", "response_time_mean", "throughput"];
   return all.find((one) => one === raw) ?? (model === "open" ? "response_time_p95" : "throughput");
 }
 
-function toComparison(raw: Raw): Comparison {
-  const ratio = record(raw.ratio);
+/** `judged`: the relation's name in older runs. */
+function toComparison(raw: Raw<written.Comparison> & { judged?: unknown }): Comparison {
+  const ratio = record<written.Estimate>(raw.ratio);
   return {
     runtime: text(raw.runtime),
     ratio: isNumber(ratio.value) ? { value: ratio.value, interval: interval(ratio.interval) } : null,
@@ -235,13 +245,15 @@ function relation(raw: unknown): Relation | null {
   }
 }
 
-function toCase(raw: Raw, index: number): Case {
+/** `letters`: the name of `significance_groups` in older runs. */
+function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: number): Case {
   return {
     index,
     runtime: text(raw.runtime), app: text(raw.app), load: text(raw.load),
     model: model(raw.model),
     verdict: text(raw.verdict),
-    reasons: records(raw.reasons).map(toReason), why: records(raw.why).map(toWhy),
+    reasons: records<written.CaseReason>(raw.reasons).map(toReason),
+    why: records<written.LimitingCause>(raw.why).map(toWhy),
     not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
@@ -256,24 +268,24 @@ function toCase(raw: Raw, index: number): Case {
     trials_missing: number(raw.trials_missing),
     counts: toCounts(raw.counts),
     figures: toFigures(raw),
-    trials: records(raw.trials).map(toTrial),
-    expectations: records(raw.expectations).map((one) => ({
+    trials: records<written.TrialSummary>(raw.trials).map(toTrial),
+    expectations: records<written.ExpectationValidity>(raw.expectations).map((one) => ({
       text: text(one.text), outcome: text(one.outcome), figure: text(one.figure),
     })),
-    breaking: raw.breaking ? toBreaking(record(raw.breaking)) : null,
+    breaking: raw.breaking ? toBreaking(record<written.Breaking>(raw.breaking)) : null,
   };
 }
 
-function toReason(raw: Raw): Reason {
+function toReason(raw: Raw<written.CaseReason>): Reason {
   const judged = raw.judged === "suspect" || raw.judged === "invalid" ? raw.judged : null;
   return { judged, trials: numbers(raw.trials), text: text(raw.text) };
 }
 
-function toWhy(raw: Raw): Why {
+function toWhy(raw: Raw<written.LimitingCause>): Why {
   return { cause: text(raw.cause), trials: numbers(raw.trials), text: text(raw.text), evidence: texts(raw.evidence) };
 }
 
-function toBreaking(raw: Raw): Breaking {
+function toBreaking(raw: Raw<written.Breaking>): Breaking {
   return {
     trials: number(raw.trials),
     trials_broken: number(raw.trials_broken),
@@ -284,16 +296,17 @@ function toBreaking(raw: Raw): Breaking {
   };
 }
 
-function toTrial(raw: Raw): Trial {
+function toTrial(raw: Raw<written.TrialSummary>): Trial {
   return {
     number: number(raw.number), round: number(raw.round),
-    verdict: text(raw.verdict), reasons: sentences(raw.reasons), why: records(raw.why).map(toWhy),
+    verdict: text(raw.verdict), reasons: sentences(raw.reasons),
+    why: records<written.LimitingCause>(raw.why).map(toWhy),
     counts: toCounts(raw.counts), figures: toFigures(raw),
   };
 }
 
-function toCounts(from: unknown): Counts {
-  const raw = record(from);
+function toCounts(from: unknown): CaseCounts {
+  const raw = record<CaseCounts>(from);
   const failed = Object.entries(record(raw.failed)).map(([kind, count]) => [kind, number(count)]);
   return {
     planned: number(raw.planned), ok: number(raw.ok),
@@ -303,23 +316,26 @@ function toCounts(from: unknown): Counts {
   };
 }
 
-function toFigures(raw: Raw): Figures {
+function toFigures(raw: Raw<Figures>): Figures {
   const sets = TIMES.map((name) => [name, times(raw[name])]);
   const singles = SINGLES.map((name) => [name, figure(raw[name])]);
   const roles = Object.entries(record(raw.roles)).map(([role, of]) => {
-    const figures = record(of);
+    const figures = record<written.RoleFigures>(of);
     return [role, Object.fromEntries(ROLE_SINGLES.map((name) => [name, figure(figures[name])]))];
   });
-  return Object.fromEntries([...sets, ...singles, ["roles", Object.fromEntries(roles)]]) as Figures;
+  // Not as `Figures`: then a name that the lists lack would not be missed.
+  return Object.fromEntries([...sets, ...singles, ["roles", Object.fromEntries(roles)]]) as
+    Record<(typeof TIMES)[number], TimeFigures> & Record<(typeof SINGLES)[number], Figure> &
+    { roles: Record<string, Record<(typeof ROLE_SINGLES)[number], Figure>> };
 }
 
-function times(from: unknown): Times {
-  const raw = record(from);
-  return Object.fromEntries(STATS.map((stat) => [stat, figure(raw[stat])])) as Times;
+function times(from: unknown): TimeFigures {
+  const raw = record<TimeFigures>(from);
+  return Object.fromEntries(STATS.map((stat) => [stat, figure(raw[stat])])) as Record<(typeof STATS)[number], Figure>;
 }
 
 function figure(from: unknown): Figure {
-  const raw = record(from);
+  const raw = record<Figure>(from);
   if (raw.state === "exact" || raw.state === "at_least") {
     if (!isNumber(raw.value)) return { state: "none" };
     const { state, value } = raw as { state: "exact" | "at_least"; value: number };
@@ -333,8 +349,8 @@ function interval(raw: unknown): [number, number] | null {
   return [raw[0], raw[1]];
 }
 
-function toSeries(raw: Raw): Series {
-  const resources = record(raw.resources);
+function toSeries(raw: Raw<written.Series>): Series {
+  const resources = record<written.Resources>(raw.resources);
   return {
     case: isNumber(raw.case) ? raw.case : -1,
     trial: number(raw.trial),
@@ -354,7 +370,7 @@ function toSeries(raw: Raw): Series {
   };
 }
 
-function toCurve(raw: Raw): Curve {
+function toCurve(raw: Raw<Curve>): Curve {
   const points = list(raw.points).map((pair) => list(pair));
   return {
     case: isNumber(raw.case) ? raw.case : -1,
@@ -363,25 +379,25 @@ function toCurve(raw: Raw): Curve {
   };
 }
 
-function toEvidence(raw: Raw): Evidence {
+function toEvidence(raw: Raw<written.Evidence>): Evidence {
   return {
-    runtimes: records(raw.runtimes).map(toRuntime),
-    cases: records(raw.cases).map((one) => ({ case: number(one.case), figures: pairs(one.figures) })),
-    trials: records(raw.trials).map(toTrialEvidence),
+    runtimes: records<written.RuntimeEvidence>(raw.runtimes).map(toRuntime),
+    cases: records<written.CaseEvidence>(raw.cases).map((one) => ({ case: number(one.case), figures: pairs(one.figures) })),
+    trials: records<written.TrialEvidence>(raw.trials).map(toTrialEvidence),
   };
 }
 
-function toRuntime(raw: Raw): RuntimeEvidence {
+function toRuntime(raw: Raw<written.RuntimeEvidence>): RuntimeEvidence {
   return {
     run: number(raw.run), name: text(raw.name), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions), settings: textRecord(raw.settings),
     commands: texts(raw.commands), files: pairs(raw.files),
-    observed: raw.observed ? toObserved(record(raw.observed)) : null,
+    observed: raw.observed ? toObserved(record<written.ObservedEvidence>(raw.observed)) : null,
     isolation: pairs(raw.isolation),
   };
 }
 
-function toObserved(raw: Raw): Observed {
+function toObserved(raw: Raw<written.ObservedEvidence>): Observed {
   return {
     php_version: text(raw.php_version), sapi: text(raw.sapi),
     thread_safe: raw.thread_safe === true, opcache: raw.opcache === true, jit: raw.jit === true,
@@ -390,7 +406,7 @@ function toObserved(raw: Raw): Observed {
   };
 }
 
-function toTrialEvidence(raw: Raw): TrialEvidence {
+function toTrialEvidence(raw: Raw<written.TrialEvidence>): TrialEvidence {
   const phases = list(raw.phases).map((phase) => list(phase));
   return {
     run: number(raw.run), number: number(raw.number), round: number(raw.round),

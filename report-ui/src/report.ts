@@ -1,7 +1,8 @@
 // A report: built from its data, and built again from newer data while the reader's place is kept.
 
 import { acrossLoads } from "./across.ts";
-import { runOf, type Page, type Run, type Series, type State } from "./data.ts";
+import type { Run, RunState } from "./data.generated.ts";
+import { runOf, type Page, type Series } from "./data.ts";
 import { h, withCode } from "./dom.ts";
 import { watchPointer, whenLetGo } from "./events.ts";
 import { evidence } from "./evidence.ts";
@@ -80,7 +81,7 @@ export class Report {
   }
 }
 
-function stateOf(page: Page, series: Series): State | undefined {
+function stateOf(page: Page, series: Series): RunState | undefined {
   return page.runs[runOf(page, page.summary.cases[series.case]?.runtime ?? "")]?.state;
 }
 

@@ -1,6 +1,6 @@
 // The evidence about each run: its machine, its plan, and the command that repeats it.
 
-import type { Run } from "./data.ts";
+import type { Run } from "./data.generated.ts";
 import { machineFacts, planLines, runFacts, type Fact } from "./differ.ts";
 import { button, h, later, scroller } from "./dom.ts";
 import * as format from "./format.ts";

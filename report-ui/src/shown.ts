@@ -1,6 +1,7 @@
 // Chooses the trial of each case that the charts over time show. No DOM.
 
-import { headline, runOf, valueOf, type Case, type Model, type Page, type Series, type Trial } from "./data.ts";
+import type { LoadModel } from "./data.generated.ts";
+import { headline, runOf, valueOf, type Case, type Page, type Series, type Trial } from "./data.ts";
 import { median } from "./scale.ts";
 
 /** A case and its series that is shown now. */
@@ -21,7 +22,7 @@ export function seriesOf(page: Page, entry: Case): Series[] {
 }
 
 /** `round` 0: the case's running trial or, if there is none, the median of the trials that ended. */
-export function shownOf(page: Page, entry: Case, model: Model, round: number): Shown | null {
+export function shownOf(page: Page, entry: Case, model: LoadModel, round: number): Shown | null {
   const all = seriesOf(page, entry);
   const series = round === 0 ? usual(page, entry, model, all) : ofRound(entry, all, round);
   if (!series) return null;
@@ -50,7 +51,7 @@ function ofRound(entry: Case, all: Series[], round: number): Series | undefined 
   return own.find((series) => !series.unfinished) ?? own[0];
 }
 
-function usual(page: Page, entry: Case, model: Model, all: Series[]): Series | undefined {
+function usual(page: Page, entry: Case, model: LoadModel, all: Series[]): Series | undefined {
   const unfinished = all.find((series) => series.unfinished && series.ok.length > 0);
   const ended = all.filter((series) => !series.unfinished);
   if (ended.length === 0) return unfinished;

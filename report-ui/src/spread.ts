@@ -1,8 +1,7 @@
 // The distribution over trials: a point for each trial, and the interval over all.
 
-import {
-  headline, headlineWords, intervalOf, valueOf, type Case, type Figure, type Figures,
-} from "./data.ts";
+import type { Figure, Figures } from "./data.generated.ts";
+import { headline, headlineWords, intervalOf, valueOf, type Case } from "./data.ts";
 import { choice, h, later, scroller } from "./dom.ts";
 import { dotRow } from "./dots.ts";
 import * as format from "./format.ts";

@@ -1,6 +1,7 @@
 // State that all parts of the page share: the data, the look of each line, and which lines are off.
 
-import { ownName, runOf, type Page, type Run } from "./data.ts";
+import type { Run } from "./data.generated.ts";
+import { ownName, runOf, type Page } from "./data.ts";
 import { Kept } from "./kept.ts";
 import { lookAt, runtimesOf, type Look } from "./look.ts";
 

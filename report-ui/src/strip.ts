@@ -2,7 +2,8 @@
 // page is made again, so that screen readers read it once and not each time.
 
 import type { Connection } from "./events.ts";
-import type { Page, Progress } from "./data.ts";
+import type { Progress } from "./data.generated.ts";
+import type { Page } from "./data.ts";
 import { h, withCode } from "./dom.ts";
 import * as format from "./format.ts";
 

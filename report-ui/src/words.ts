@@ -1,8 +1,7 @@
 // Verdicts, comparisons and figures in words.
 
-import {
-  headline, headlineWords, type Case, type Comparison, type Figure, type Group, type Reason, type State,
-} from "./data.ts";
+import type { Figure, RunState } from "./data.generated.ts";
+import { headline, headlineWords, type Case, type Comparison, type Group, type Reason } from "./data.ts";
 import * as format from "./format.ts";
 
 /** The figure by which the group's cases are sorted. */
@@ -75,7 +74,7 @@ export interface Badge {
 }
 
 /** The marks of a case, in words. Before a run has ended, no trial counts as missing. */
-export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] {
+export function badges(entry: Case, state: RunState, isUnderWay: boolean): Badge[] {
   const found: Badge[] = [];
   if (isUnderWay) found.push({ words: "running", tone: "live" });
   const isComing = state === "under_way" && entry.verdict !== "refused";
@@ -96,7 +95,7 @@ export function badges(entry: Case, state: State, isUnderWay: boolean): Badge[] 
 }
 
 /** The mark of a run's state. */
-export function stateBadge(state: State | "unreadable"): Badge {
+export function stateBadge(state: RunState | "unreadable"): Badge {
   switch (state) {
     case "ended":
       return { words: "ended", tone: "quiet" };

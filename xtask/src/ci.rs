@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ChoreError, Need, succeeded};
 use crate::programs::{self, Program, Results};
-use crate::{report_ui, workers, xdebug};
+use crate::{report_ui, types, workers, xdebug};
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Format, lints and unit tests.
+    /// Format, lints, unit tests, and the types of the page's data.
     Check,
     /// All tests that are not ignored.
     Test,
@@ -50,7 +50,8 @@ pub fn run(
     tidy()?;
     cargo(root, LINTS)?;
     if tier == Tier::Check {
-        return cargo(root, UNIT_TESTS);
+        cargo(root, UNIT_TESTS)?;
+        return types::check(root);
     }
     let mut results = Results::default();
     for tool in TOOLS {
@@ -59,6 +60,7 @@ pub fn run(
     report_ui::check(root)?;
     php_library(root)?;
     cargo(root, PROGRAM)?;
+    types::check(root)?;
     announce("RoadRunner, FrankenPHP and Xdebug");
     let mut made = workers::build(root)?;
     made.extend(xdebug::find_or_fetch(root));
@@ -157,7 +159,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<(), ChoreError> {
 }
 
 /// The cargo that runs this program, not the first one in PATH.
-fn cargo_program() -> PathBuf {
+pub fn cargo_program() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 

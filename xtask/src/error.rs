@@ -5,6 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use crate::types::SchemaError;
+
 /// An error of a chore; see the variants.
 #[derive(Debug)]
 pub enum ChoreError {
@@ -31,10 +33,21 @@ pub enum ChoreError {
         /// The system's error.
         source: io::Error,
     },
+    /// A file of the project cannot be written.
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The project's files, or standard input, cannot be read.
     Io(io::Error),
     /// The report's page in the source differs from what its source builds.
     StalePage,
+    /// The types of the page's data in the source differ from those of the program.
+    StaleTypes,
+    /// No types are made of the schema that the program prints.
+    Schema(SchemaError),
     /// `stampede install` did not make all runtimes, and said why.
     NotMade,
     /// Tests failed; they were named before.
@@ -82,12 +95,19 @@ impl fmt::Display for ChoreError {
                 write!(f, "`{command}` does not start: {source}")
             }
             ChoreError::Failed { command, status } => write!(f, "`{command}` failed: {status}"),
-            ChoreError::Unreadable { path, source } => write!(f, "{}: {source}", path.display()),
+            ChoreError::Unreadable { path, source } | ChoreError::Unwritable { path, source } => {
+                write!(f, "{}: {source}", path.display())
+            }
             ChoreError::Io(source) => source.fmt(f),
             ChoreError::StalePage => f.write_str(
                 "report-ui/dist/index.html is not what report-ui/src makes: \
                  `cargo xtask report-ui`, and commit it",
             ),
+            ChoreError::StaleTypes => f.write_str(
+                "report-ui/src/data.generated.ts is not what the program's types make: \
+                 `cargo xtask types`, and commit it",
+            ),
+            ChoreError::Schema(error) => error.fmt(f),
             ChoreError::NotMade => {
                 f.write_str("RoadRunner or FrankenPHP could not be made, see above")
             }

@@ -7,6 +7,7 @@ mod programs;
 mod report_ui;
 mod tidy;
 mod tree;
+mod types;
 mod workers;
 mod xdebug;
 
@@ -21,10 +22,11 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   tidy      check the house rules that no other tool checks (see STYLE.md)
-  check     format, lints, tidy, unit tests
+  check     format, lints, tidy, unit tests, the types of the page's data
   ci        the same, the dependencies, the report's page, PHP, and all tests but the longest
   all       the same, and every other test; `all 75m` starts no long test after 75 minutes
   report-ui build the report's page from report-ui/ into the source
+  types     write the types of the page's data, report-ui/src/data.generated.ts, from the program's
   picture   standard input, a terminal's text, as SVG on standard output";
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
             ci::run(&root(), Tier::All, minutes_of(minutes), tidy)
         }
         ["report-ui"] => report_ui::build(&root()),
+        ["types"] => types::write(&root()),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))
             .map_err(ChoreError::Io),
