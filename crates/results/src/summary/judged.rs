@@ -1,4 +1,4 @@
-//! The outcome of an expectation for a case.
+//! The verdict on a case, and the outcome of an expectation for it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,6 +6,24 @@ use serde::{Deserialize, Serialize};
 use stampede_model::expectation::Bound;
 pub use stampede_model::fact::Found;
 use stampede_model::fact::{Fact, figure};
+
+/// The verdict on a case.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CaseVerdict {
+    /// All trials that count are valid.
+    Valid,
+    /// A trial that counts is suspect: something was noticed.
+    Suspect,
+    /// It has trials, but all are invalid, so none counts.
+    Invalid,
+    /// None of its trials is on disk.
+    Missing,
+    /// It was excluded from measuring.
+    Refused,
+}
 
 /// An expectation and its outcome for a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -19,7 +19,7 @@ use super::steady::Steady;
 use super::why::LimitingCause;
 
 pub use super::compared::{Comparison, Drift, Standing};
-pub use super::judged::{ExpectedOutcome, Found, Validity};
+pub use super::judged::{CaseVerdict, ExpectedOutcome, Found, Validity};
 pub use stampede_model::primary::Primary;
 pub use stampede_model::record::{LoadModel, LoadShape};
 
@@ -197,24 +197,6 @@ pub struct CaseSummary {
     /// Its answers when each page was requested before the load.
     #[serde(default)]
     pub pages: Pages,
-}
-
-/// The verdict on a case.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum CaseVerdict {
-    /// All trials that count are valid.
-    Valid,
-    /// A trial that counts is suspect: something was noticed.
-    Suspect,
-    /// It has trials, but all are invalid, so none counts.
-    Invalid,
-    /// None of its trials is on disk.
-    Missing,
-    /// It was excluded from measuring.
-    Refused,
 }
 
 /// Reasons for a verdict that several trials share. With the verdict `Valid` they are notes that do
