@@ -3503,7 +3503,7 @@ export interface Bound {
   /** Whether the condition is about the change against another run (`worse`). */
   worse: boolean;
   /** How the figure must relate to the limit. */
-  relation: 
+  relation:
     /** Less than the limit. */
     | "<"
     /** Less than or equal to the limit. */

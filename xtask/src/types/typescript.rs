@@ -82,11 +82,7 @@ impl Declaration<'_> {
         let (comment, name) = (comment(schema, ""), self.name);
         Ok(match is_interface(schema) {
             true => format!("{comment}export interface {name} {written}\n"),
-            // A union on lines of its own begins with the end of this line.
-            false if written.starts_with('\n') => {
-                format!("{comment}export type {name} ={written};\n")
-            }
-            false => format!("{comment}export type {name} = {written};\n"),
+            false => format!("{comment}export type {name} ={};\n", after(&written)),
         })
     }
 
@@ -235,7 +231,7 @@ impl Declaration<'_> {
             let mark = if is_required(name) { "" } else { "?" };
             let written = self.type_of(schema, &inner)?;
             let (comment, name) = (comment(schema, &inner), key(name));
-            text.push_str(&format!("{comment}{inner}{name}{mark}: {written};\n"));
+            text.push_str(&format!("{comment}{inner}{name}{mark}:{};\n", after(&written)));
         }
         match others {
             None | Some(Value::Bool(false)) => {}
@@ -256,6 +252,11 @@ enum Part {
     Single(String),
     /// Several alternatives, which need parentheses beside another part.
     Union(String),
+}
+
+/// A type behind `=` or `:`. A union on lines of its own begins with the end of that line.
+fn after(written: &str) -> String {
+    if written.starts_with('\n') { written.to_owned() } else { format!(" {written}") }
 }
 
 fn intersection(parts: &[Part]) -> String {

@@ -54,6 +54,10 @@ fn an_enum_is_a_union_that_its_tag_decides() {
             {"description": "One.", "type": "string", "const": "one"},
             {"description": "Two.", "type": "string", "const": "two"},
         ]},
+        "Sign": {"type": "object", "properties": {"sign": {"oneOf": [
+            {"description": "Less.", "const": "<"},
+            {"const": ">"},
+        ]}}},
         "Figure": {"oneOf": [
             {
                 "description": "Known.",
@@ -73,6 +77,13 @@ export type Word =
   | \"one\"
   /** Two. */
   | \"two\";
+
+export interface Sign {
+  sign?:
+    /** Less. */
+    | \"<\"
+    | \">\";
+}
 
 export type Figure =
   /** Known. */
