@@ -54,7 +54,7 @@ impl CpuCount {
 
     /// The number if it has a fraction, and therefore is a quota.
     pub fn quota(self) -> Option<CpuCount> {
-        (self.thousandths % 1_000 != 0).then_some(self)
+        (!self.thousandths.is_multiple_of(1_000)).then_some(self)
     }
 
     /// The whole number of CPUs that it needs: 2 for 1.5.

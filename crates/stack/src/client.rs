@@ -31,10 +31,10 @@ pub enum ClientError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// There is no connection, or it ended before the answer did.
-    #[error("io: {0}")]
+    #[error("{0}")]
     Io(io::Error),
     /// The answer did not end within the timeout.
-    #[error("timeout: global")]
+    #[error("no answer in time")]
     TimedOut,
     /// What came is no HTTP answer, or too large.
     #[error(transparent)]
