@@ -380,6 +380,16 @@ export type LimitFound =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The stack used up the CPU quota that its budget is. */
+  | {
+    code: "quota_used_up";
+    /** Share of the time for which the quota held the stack back, from 0 to 1. */
+    share: number;
+    /** CPUs of the budget. */
+    cpus: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** All workers were busy, the CPU was not. */
   | {
     code: "all_workers_busy";
@@ -1411,6 +1421,14 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The CPU quota that was asked for is not in force. */
+  | {
+    code: "cpu_quota_missing";
+    /** CPUs of the budget. */
+    cpus: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** One address does not have enough ports for this many connections. */
   | {
     code: "ports_exhausted";
@@ -1555,7 +1573,10 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
-  /** The stack's log lines could not be understood. */
+  /**
+   * The stack's log lines could not be understood. Only records of earlier versions have it: what
+   * log lines mean is read with the runtime.
+   */
   | {
     code: "log_unreadable";
     /** The reason. */
@@ -2816,7 +2837,7 @@ export interface CaseSummary {
   /** State of one request that a later request sees, where that is the runtime's nature. */
   kept?: string[];
   /** The provider of the runtime. */
-  provider: Provider;
+  provider: ProviderKind;
   /** The runtime's title for people. Empty: it never started. */
   title: string;
   /** `per-request`, `worker` or `event-loop`. Empty: it never started. */
@@ -2827,7 +2848,7 @@ export interface CaseSummary {
   php_version?: string;
   /** The number of PHP workers that was observed. `None`: not known. */
   workers?: number | null;
-  /** CPUs of the whole stack: 100 % CPU use. */
+  /** CPUs of the whole stack: 100 % CPU use. A fraction is a quota. */
   budget_cpus: number;
   /** Memory limit of the whole stack in bytes. 0: no limit. */
   budget_memory_bytes: number;
@@ -3132,7 +3153,7 @@ export type PhpSetting =
   };
 
 /** Where a runtime comes from. */
-export type Provider =
+export type ProviderKind =
   /** Programs of this machine, started by stampede. */
   | "native"
   /** A runtime that is already running. stampede neither starts nor stops it. */

@@ -270,7 +270,7 @@ function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: nu
     figures: toFigures(raw),
     trials: records<written.TrialSummary>(raw.trials).map(toTrial),
     expectations: records<written.ExpectationValidity>(raw.expectations).map((one) => ({
-      text: text(one.text), outcome: text(one.outcome), figure: text(one.figure),
+      text: text(one.text), outcome: text(one.outcome), figure: sentences([one.figure])[0] ?? "",
     })),
     breaking: raw.breaking ? toBreaking(record<written.Breaking>(raw.breaking)) : null,
   };

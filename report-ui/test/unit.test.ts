@@ -219,6 +219,16 @@ test("what a case's figures rest on is read, and missing in pages of before", ()
   assert.deepEqual(of({}), []);
 });
 
+test("what was found of an expected figure is a sentence, in any format", () => {
+  const of = (figure: unknown) => {
+    const expectations = [{ text: "ok >= 99%", outcome: "not_met", figure }];
+    return readPage(JSON.stringify({ format: 2, summary: { cases: [{ expectations }] } })).page.summary.cases[0]?.expectations[0]?.figure;
+  };
+  assert.equal(of({ code: "value", value: 0.899, unit: "share", text: "89.9 %" }), "89.9 %");
+  assert.equal(of("89.9 %"), "89.9 %");
+  assert.equal(of(undefined), "");
+});
+
 test("what events bring is read as leniently", () => {
   assert.deepEqual(readNow("{"), { progress: null, series: null });
   const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"case":1,"unfinished":true,"ok":[1,"x"]}}');
