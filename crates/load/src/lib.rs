@@ -12,8 +12,6 @@ mod base64_bytes;
 pub mod check;
 pub mod client;
 mod collector;
-#[cfg(test)]
-mod data_tests;
 mod driver;
 pub mod engine;
 pub mod example;

@@ -1,5 +1,7 @@
 //! Rules about lines: their number, their ends, and no path that only one machine has.
 
+use std::collections::BTreeMap;
+
 use super::Finding;
 use crate::tree::{File, Tree};
 
@@ -22,6 +24,25 @@ pub fn length(tree: &Tree) -> Vec<Finding> {
             })
         })
         .collect()
+}
+
+/// A larger crate must become two crates: each is to be read in an afternoon.
+const CRATE_LINES_MAX: usize = 20_000;
+
+/// The sources of a crate have at most 20 000 lines together, with the tests among them.
+pub fn crate_size(tree: &Tree) -> Vec<Finding> {
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in tree.files().iter().filter(|file| file.extension() == "rs") {
+        if let Some((of, _)) = file.path.split_once("/src/") {
+            *sizes.entry(of).or_default() += file.text.lines().count();
+        }
+    }
+    let large = sizes.into_iter().filter(|(_, lines)| *lines > CRATE_LINES_MAX);
+    let finding = |(of, lines): (&str, usize)| {
+        let what = format!("{lines} lines, {CRATE_LINES_MAX} at most: make it two crates");
+        Finding::new(of, 0, what)
+    };
+    large.map(finding).collect()
 }
 
 fn is_source(file: &File) -> bool {
@@ -111,6 +132,23 @@ mod tests {
         assert_eq!(length(&long("scripts/a", 601, "")).len(), 0);
         let script = "#!/bin/sh\n".to_string() + &":\n".repeat(600);
         assert_eq!(length(&Tree::of(&[("scripts/a", &script)])).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_may_have_twenty_thousand_lines_in_all_its_sources() {
+        let half = "// a\n".repeat(10_000);
+        let of = |last: &str| {
+            Tree::of(&[
+                ("crates/a/src/lib.rs", &half),
+                ("crates/a/src/b/c.rs", last),
+                ("crates/a/tests/it/main.rs", &half),
+                ("crates/b/src/lib.rs", &half),
+            ])
+        };
+        assert_eq!(crate_size(&of(&half)), []);
+        let found = crate_size(&of(&(half.clone() + "// b\n")));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, "crates/a");
     }
 
     #[test]

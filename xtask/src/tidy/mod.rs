@@ -43,6 +43,7 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     lines::length,
+    lines::crate_size,
     lines::white_space,
     lines::paths_of_a_machine,
     words::banned,

@@ -6,6 +6,7 @@ mod answers;
 mod bad_fastcgi;
 mod bad_tls;
 mod corpus;
+mod data;
 mod early_tls;
 mod engine_appends;
 mod engine_choice;

@@ -231,7 +231,7 @@ fn raw_lines_reach_every_file_that_is_rendered() {
     for name in bench.catalogue.runtime_names() {
         let manifest = bench.manifest(name);
         let rendered = manifest.files.iter().filter_map(|file| file.value.strip_suffix(".j2"));
-        let rendered = rendered.map(|file| file.trim_start_matches("common/"));
+        let rendered = rendered.map(|file| file.rsplit('/').next().unwrap_or(file));
         for file in rendered.filter(|file| !file.ends_with(".php")) {
             let mark = match file.rsplit('.').next() {
                 _ if file == "fpm.conf" => ";",

@@ -1,16 +1,19 @@
-//! A provider and a generator of this test take the place of the real ones in a whole comparison:
-//! no process, no socket, no clock. Every provider and every generator must pass the acceptance
-//! below.
+//! The acceptance of every provider and every generator: one stack under two names is no
+//! difference, and a planted difference of 5 % is found. Two stubs pass it without a process, a
+//! socket or a clock; they take the place of the real ones in a whole comparison.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use stampede::trial::comparison::{Comparison, Seams};
+use stampede_keeper::KeeperOptions;
 use stampede_load::engine::Naps;
 use stampede_load::traffic::TrafficNotes;
-use stampede_load::{Generator, Listener, Load, LoadError, LoadResult};
+use stampede_load::{Generator, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::event::{Event, EventListener};
 use stampede_model::isolation::{Exit, IsolationRecord};
@@ -21,15 +24,18 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::Overrides;
-use stampede_plan::model::{RequestSpec, RuntimeChoice};
+use stampede_plan::model::{Plan, RequestSpec, RuntimeChoice};
 use stampede_results::store::{self, RunDirectory};
 use stampede_results::summary::model::{self, Standing};
 use stampede_results::summary::{RunData, summarize};
 use stampede_stack::{
-    Answer, App, Catalogue, ClientError, Endpoint, PageRequest, PageResult, Provider, RuntimeError,
-    RuntimeTraits, SearchPaths, Site, Stack, StackLoss, StackRequest, StackSpec,
+    Answer, App, Catalogue, ClientError, Endpoint, PageRequest, PageResult, ProcessProvider,
+    Provider, Providers, RuntimeError, RuntimeTraits, SearchPaths, Site, Stack, StackLoss,
+    StackRequest, StackSpec,
 };
 use stampede_stats::histogram::Times;
+
+use crate::common::skipped;
 
 /// Starts stacks that exist only in this test. Each has a port that says which runtime it is.
 struct StubProvider;
@@ -189,26 +195,9 @@ impl EventListener for Quiet {
     fn event(&mut self, _event: &Event<'_>) {}
 }
 
-/// Compares `one` with `same`, and with `slower`. Returns how each stands beside `one`.
-fn standings(slower_by: f64) -> BTreeMap<String, Standing> {
-    let flags = Overrides {
-        app: Some("hello".to_owned()),
-        runtimes: Some("one,same,slower".to_owned()),
-        concurrency: Some("1".to_owned()),
-        for_: Some("10s".to_owned()),
-        rounds: Some("9".to_owned()),
-        warm_up: Some("0s".to_owned()),
-        ..Overrides::default()
-    };
-    let plan = stampede_plan::from_flags(&flags).expect("a plan");
-    let catalogue = Catalogue::load(SearchPaths::default());
-    let random = Mutex::new(fastrand::Rng::with_seed(7));
-    let seams = Seams {
-        provider: Box::new(StubProvider),
-        generator: Box::new(StubGenerator { random, slower_by }),
-        sends_here: false,
-    };
-    let comparison = Comparison::with(plan, &catalogue, seams, &machine::facts()).expect("fits");
+/// The standing of each runtime beside the first one of the plan.
+fn standings(plan: Plan, catalogue: &Catalogue, seams: Seams) -> BTreeMap<String, Standing> {
+    let comparison = Comparison::with(plan, catalogue, seams, &machine::facts()).expect("fits");
     let place = tempfile::tempdir().expect("a directory");
     let path = place.path().join("run");
     let mut directory = RunDirectory::create(Some(&path), comparison.record()).expect("a run");
@@ -220,11 +209,131 @@ fn standings(slower_by: f64) -> BTreeMap<String, Standing> {
     group.comparisons.iter().map(standing).collect()
 }
 
+/// `one` beside `same` and `slower`, all of them stubs.
+fn stubs(slower_by: f64) -> BTreeMap<String, Standing> {
+    let flags = Overrides {
+        app: Some("hello".to_owned()),
+        runtimes: Some("one,same,slower".to_owned()),
+        concurrency: Some("1".to_owned()),
+        for_: Some("10s".to_owned()),
+        rounds: Some("9".to_owned()),
+        warm_up: Some("0s".to_owned()),
+        ..Overrides::default()
+    };
+    let plan = stampede_plan::from_flags(&flags).expect("a plan");
+    let random = Mutex::new(fastrand::Rng::with_seed(7));
+    let seams = Seams {
+        provider: Box::new(StubProvider),
+        generator: Box::new(StubGenerator { random, slower_by }),
+        sends_here: false,
+    };
+    standings(plan, &Catalogue::load(SearchPaths::default()), seams)
+}
+
 #[test]
-fn one_stack_under_two_names_is_no_difference_and_five_per_cent_are_found() {
-    let found = standings(0.05);
+fn stubs_are_accepted() {
+    let found = stubs(0.05);
     assert_eq!(found["slower"], Standing::Worse, "{found:?}");
-    assert!([Standing::Equivalent, Standing::Inconclusive].contains(&found["same"]), "{found:?}");
-    let none = standings(0.0);
+    assert!(is_no_difference(found["same"]), "{found:?}");
+    let none = stubs(0.0);
     assert_ne!(none["slower"], Standing::Worse, "{none:?}");
+}
+
+fn is_no_difference(standing: Standing) -> bool {
+    [Standing::Equivalent, Standing::Inconclusive].contains(&standing)
+}
+
+/// An app that sleeps as long as a variable says, for answers of a known time.
+const APP: &str = "<?php usleep((int) getenv('SLEEP_US')); echo 'fine';";
+
+/// Accepts real stacks of `runtimes`, a list of a plan with `one`, `same` and `slower`. A difference
+/// between `one` and `same` is found by chance in one comparison of twenty, so it must be found
+/// twice to count.
+fn accept(runtimes: &str, provider: impl Fn(&Catalogue, &Path) -> Box<dyn Provider>) {
+    let place = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| {
+        std::fs::write(place.path().join(name), text).expect("written");
+    };
+    std::fs::create_dir_all(place.path().join("app/public")).expect("a directory");
+    write("app/app.yaml", "title: it\nkind: script\ndocroot: public\n");
+    write("app/public/index.php", APP);
+    write(
+        "plan.yaml",
+        &format!(
+            "app: ./app\nwarm_up: 200ms\nrounds: 6\nworkers: 1\nload: {{one: {{concurrency: 1, for: 1s}}}}\n\
+             runtimes: [{runtimes}]\n"
+        ),
+    );
+    let found = || {
+        let plan = place.path().join("plan.yaml");
+        let plan = stampede_plan::read(&plan, &Overrides::default()).expect("a plan");
+        let catalogue = Catalogue::load(SearchPaths::from_env());
+        let seams = Seams {
+            provider: provider(&catalogue, place.path()),
+            generator: Box::new(InProcess),
+            // The pinning would hold for all tests of this program.
+            sends_here: false,
+        };
+        standings(plan, &catalogue, seams)
+    };
+    let first = found();
+    assert_eq!(first["slower"], Standing::Worse, "{first:?}");
+    assert!(is_no_difference(first["same"]) || is_no_difference(found()["same"]), "{first:?}");
+}
+
+#[test]
+#[ignore = "long: 50 s"]
+fn processes_are_accepted() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let runtime = |name: &str, us: u32| {
+        format!("{{{name}: {{use: php-builtin, env: {{SLEEP_US: '{us}'}}}}}}")
+    };
+    let runtimes = [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)];
+    accept(&runtimes.join(", "), |catalogue, place| {
+        let options = KeeperOptions {
+            program: env!("CARGO_BIN_EXE_stampede").into(),
+            journal: place.join("journal"),
+            ..KeeperOptions::default()
+        };
+        Box::new(ProcessProvider::with_keeper(catalogue.clone(), options))
+    });
+}
+
+#[test]
+#[ignore = "long: 40 s"]
+fn servers_that_already_run_are_accepted() {
+    let server = |us: u64| {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        // Ends with the test's process, because it waits for connections until then.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream, Duration::from_micros(us)));
+            }
+        });
+        url
+    };
+    let runtime =
+        |name: &str, us: u64| format!("{{{name}: {{use: external, url: '{}'}}}}", server(us));
+    let runtimes = [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)];
+    accept(&runtimes.join(", "), |catalogue, _| Box::new(Providers::new(catalogue.clone())));
+}
+
+/// Answers each request after a sleep, until the client closes.
+fn serve(stream: TcpStream, sleep: Duration) {
+    stream.set_nodelay(true).expect("an option");
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|length| length > 0) {
+        if line == "\r\n" {
+            std::thread::sleep(sleep);
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
+            if reader.get_mut().write_all(answer).is_err() {
+                return;
+            }
+        }
+        line.clear();
+    }
 }

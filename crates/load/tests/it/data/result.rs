@@ -4,15 +4,15 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use stampede_load::engine::Naps;
+use stampede_load::example::Example;
+use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
+use stampede_load::traffic::{Tag, TrafficNotes};
 use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::entry::{EntryError, ReadFailure, RequestError, Skip};
 use stampede_stats::histogram::Times;
 
 use super::{bytes, nanos, outcome};
-use crate::engine::Naps;
-use crate::example::Example;
-use crate::report::{LoadResult, RequestRecord, TagFigures};
-use crate::traffic::{Tag, TrafficNotes};
 
 pub(super) fn second() -> impl Strategy<Value = Second> {
     (any::<u32>(), counts(), time_set(), any::<u32>(), nanos()).prop_map(

@@ -10,15 +10,14 @@ use proptest::sample::select;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use stampede_load::check::Failed;
+use stampede_load::outcome::Outcome;
+use stampede_load::protocol::tls;
+use stampede_load::spec::{Check, Load, Wire};
+use stampede_load::traffic::{Tags, TrafficFile};
 use stampede_model::failure::{NAMED, Net};
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::time::Nanos;
-
-use crate::check::Failed;
-use crate::outcome::Outcome;
-use crate::protocol::tls;
-use crate::spec::{Check, Load, Wire};
-use crate::traffic::{Tags, TrafficFile};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)
@@ -83,7 +82,7 @@ proptest! {
 fn load() -> Load {
     let model = Model::Closed { concurrency: 1, until: Until::For(Nanos::SECOND) };
     let target = Address::Unix("/run/a.sock".into());
-    Load::new(target, model, crate::traffic::LoadTraffic::file(TrafficFile::new("a.txt")))
+    Load::new(target, model, stampede_load::traffic::LoadTraffic::file(TrafficFile::new("a.txt")))
 }
 
 fn written(load: &Load) -> Value {
@@ -112,7 +111,7 @@ fn a_table_of_tags_that_was_read_has_the_same_numbers() {
 fn what_makes_no_load_is_refused() {
     let setup = tls::Setup::new("shop.example", tls::Certificates::Any, tls::Sessions::New);
     let tls = Load { wire: Wire::Tls(setup.unwrap()), ..load() };
-    let rules = vec![crate::check::Rule::parse("size > 5").unwrap()];
+    let rules = vec![stampede_load::check::Rule::parse("size > 5").unwrap()];
     let load = Load { check: Check { rules, ..Check::default() }, ..tls };
     let wrong = |pointer: &str, value: Value| {
         let mut written = written(&load);

@@ -9,6 +9,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rustls::RootCertStore;
 use rustls::pki_types::TrustAnchor;
+use stampede_load::check::{Check, Rule};
+use stampede_load::protocol::fastcgi::{self, Script};
+use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
+use stampede_load::spec::{CpuSharing, EngineChoice, Load, Wire};
+use stampede_load::traffic::{
+    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
+    TrafficFile,
+};
 use stampede_model::load::{
     Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
@@ -16,14 +24,6 @@ use stampede_model::schedule::{MicroRate, Segment, Segments};
 use stampede_model::time::Nanos;
 
 use super::{bytes, nanos};
-use crate::check::{Check, Rule};
-use crate::protocol::fastcgi::{self, Script};
-use crate::protocol::tls::{Certificates, Sessions, Setup};
-use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
-use crate::traffic::{
-    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
-    TrafficFile,
-};
 
 pub(super) fn any_load() -> impl Strategy<Value = Load> {
     let what = (address(), wire(), model(), habits(), traffic(), check());
@@ -141,11 +141,14 @@ fn traffic() -> impl Strategy<Value = LoadTraffic> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
-    let encoded = bytes().prop_map(|bytes| Request { bytes, ..Request::default() });
+    let encoded = bytes().prop_map(|bytes| Request::encoded(&bytes));
     let shapes = vec![AnswerShape::ByHeaders, AnswerShape::BodyUnasked, AnswerShape::NoBody];
     let request = prop_oneof![encoded, built(), scripted()];
     (request, select(shapes), any::<bool>(), any::<u16>()).prop_map(
-        |(request, answer, closes, tag)| Request { answer, closes, tag: Tag(tag), ..request },
+        |(mut request, answer, closes, tag): (Request, _, _, _)| {
+            (request.answer, request.closes, request.tag) = (answer, closes, Tag(tag));
+            request
+        },
     )
 }
 
