@@ -126,7 +126,7 @@ mod tests {
             format!("{error}: {last}")
         };
         insta::assert_snapshot!(wrong("{% include \"common/a.conf\" %}"), @"template `common/a.conf` cannot be rendered: undefined value: `nothing` is undefined (in common/a.conf:2)");
-        insta::assert_snapshot!(wrong("b\n{% include \"common/b.conf\" %}"), @r#"template `own/x.conf` cannot be rendered: template not found: tried to include non-existing template "common/b.conf" (in own/x.conf:2)"#);
+        insta::assert_snapshot!(wrong("b\n{% include \"common/b.conf\" %}"), @"template `own/x.conf` cannot be rendered: template not found: tried to include non-existing template 'common/b.conf' (in own/x.conf:2)");
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
         "maximum" => value.as_f64().is_none_or(|n| n <= wanted.as_f64().unwrap()),
         "minItems" => value.as_array().is_none_or(|a| a.len() as u64 >= wanted.as_u64().unwrap()),
         "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= wanted.as_u64().unwrap()),
+        "uniqueItems" => value.as_array().is_none_or(|all| {
+            let is_new = |(at, one): (usize, &Value)| !all[..at].contains(one);
+            wanted != &Value::Bool(true) || all.iter().enumerate().all(is_new)
+        }),
         "minProperties" => {
             value.as_object().is_none_or(|m| m.len() as u64 >= wanted.as_u64().unwrap())
         }
