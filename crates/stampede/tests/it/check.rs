@@ -1,8 +1,9 @@
 //! Tests `stampede check` end to end with real workers: it must find faults planted in apps and
 //! name the request that causes each.
 //!
-//! `cargo test` runs the first lines of the table. The whole table runs with `cargo test -p
-//! stampede --test check -- --include-ignored` (half an hour on two cores).
+//! `cargo test` runs one line of the table. The whole table runs with `cargo test -p stampede
+//! --test it check:: -- --include-ignored` (half an hour on two cores); without RoadRunner and
+//! FrankenPHP its tests skip themselves.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
