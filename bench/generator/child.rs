@@ -60,9 +60,8 @@ fn run(url: &str, model: Model, engine: &str, paths: &[String]) {
     };
     let requests: Vec<Request> = paths.iter().map(get).collect();
     let engine = match engine {
-        "epoll" => EngineChoice::Epoll,
         "io_uring" => EngineChoice::IoUring,
-        _ => EngineChoice::Auto,
+        _ => EngineChoice::Epoll,
     };
     let load = Load {
         wire,

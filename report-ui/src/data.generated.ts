@@ -1323,16 +1323,6 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
-  /** The generator slept while many answers were due. */
-  | {
-    code: "generator_naps";
-    /** Number of times that it slept. */
-    naps: number;
-    /** Mean length of a sleep. An answer may have arrived up to that long before it was read. */
-    mean_ns: number;
-    /** The same as a sentence in English. */
-    text: string;
-  }
   /** Little's law does not hold for stampede's own counts: a bug of stampede. */
   | {
     code: "bookkeeping_off";

@@ -8,9 +8,10 @@ use crate::spec::Load;
 
 /// Sends loads.
 pub trait Generator: Sync {
-    /// Runs a load and returns its results. Blocks until its last request has ended. That takes as
-    /// long as the schedule, plus one timeout for waiting requests, plus one for requests in flight.
-    /// `stop` ends it earlier. `listener` is called from this thread, once a second.
+    /// Runs a load, after its warm-up on the same connections, and returns its results. Blocks until
+    /// its last request has ended. That takes as long as the schedule, plus one timeout for waiting
+    /// requests, plus one for requests in flight. `stop` ends it earlier. `listener` is called from
+    /// this thread: once before the load, then once a second.
     ///
     /// # Errors
     /// Nothing was sent: [`LoadError`] says why.

@@ -295,7 +295,7 @@ impl Recorder {
     }
 
     /// Ends the recording of this thread: passes on what is left of the last second.
-    pub(crate) fn finish(mut self, busy: Nanos) -> RecorderTotals {
+    pub(crate) fn finish(&mut self, busy: Nanos) -> RecorderTotals {
         self.send_records();
         self.stats.busy = busy.since(self.busy_before);
         let stats = std::mem::replace(&mut self.stats, Box::new(IntervalStats::new()));

@@ -8,7 +8,6 @@ use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::engine::Naps;
 use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::tag::Tag;
@@ -17,7 +16,15 @@ use crate::traffic::TrafficNotes;
 
 /// Listens to a load outside the load threads. It may be slow without disturbing requests.
 pub trait Listener {
-    /// Called once, before the other methods, when the load begins. All its times count from `at`.
+    /// Called when a second of the warm-up is over, where there is one.
+    fn warm_up_second(&mut self, _second: &Second) {}
+
+    /// Called once, before the load begins and after the warm-up. Nothing is in flight, and nothing
+    /// is sent until this returns.
+    fn before_load(&mut self) {}
+
+    /// Called once, before `second` and `requests`, when the load begins. All its times count from
+    /// `at`.
     fn began(&mut self, _at: Instant) {}
 
     /// Called when a second of the load is over: in order, without a gap, from the thread that
@@ -52,8 +59,8 @@ pub struct RequestRecord {
     /// When the bytes of the first read of the answer had arrived; `None`: there were none.
     #[serde(rename = "first_byte_ns")]
     pub first_byte: Option<Nanos>,
-    /// When it ended. For an answer, when its last byte arrived: by the kernel's timestamp in the
-    /// open model over TCP, otherwise when it was seen.
+    /// When it ended. For an answer, when its last byte arrived: over TCP by the kernel's timestamp,
+    /// otherwise when it was seen.
     #[serde(rename = "done_ns")]
     pub done: Nanos,
     /// Bytes written on its connection while it was in flight.
@@ -103,8 +110,6 @@ pub struct LoadResult {
     pub examples: Vec<Example>,
     /// The engine that moved the bytes: `epoll` or `io_uring`.
     pub engine: String,
-    /// Short sleeps of the load threads, during which answers to a crowd of users accumulated.
-    pub naps: Naps,
     /// Whether the load ran to its end or was stopped. Requests that were not started by a stop are
     /// `dropped`.
     pub end: End,

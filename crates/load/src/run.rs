@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::Serialize;
-use stampede_model::counts::{Connections, End};
-use stampede_model::load::{Address, ConnectionHabit, Model, Until};
+use stampede_model::counts::{Connections, End, Second};
+use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -17,11 +17,11 @@ use stampede_model::time::Nanos;
 use crate::check::RULES_MAX;
 use crate::collector::{Collected, collect};
 use crate::driver::{
-    Closed, Driver, DriverParts, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
+    Closed, Driver, DriverParts, LoadParts, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
 };
+use crate::engine::Engine;
 use crate::engine::epoll::{Epoll, WaitMode};
 use crate::engine::uring::Uring;
-use crate::engine::{Engine, Naps, TimestampSource};
 use crate::example::merged;
 use crate::protocol::Protocol;
 use crate::protocol::fastcgi::FastCgi;
@@ -91,27 +91,42 @@ pub(crate) fn run_load(
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
-    let mut supply = supply(&load.traffic, load.habits, threads, stop)?;
     let _first = if load.cpus.is_empty() { None } else { SessionPriority::raise() };
+    let warm_up = load.warm_up.as_ref().map(|model| Load {
+        model: model.clone(),
+        warm_up: None,
+        records: false,
+        ..load.clone()
+    });
+    let loads = warm_up.iter().chain([load]);
+    let mut supplies = Vec::with_capacity(2);
+    for load in loads.clone() {
+        supplies.push((load, supply(&load.traffic, load.habits, threads, stop)?));
+    }
     let (to_us, messages) = mpsc::channel();
-    let mut load_threads = LoadThreads { back: Vec::new(), begin: Vec::new(), threads: Vec::new() };
-    for (thread, feed) in std::mem::take(&mut supply.feeds).into_iter().enumerate() {
-        let (share, traffic, tagging) = (Share { thread, threads }, supply.end, supply.tagging);
-        load_threads.spawn_thread(
-            load,
-            stop,
-            ThreadParts { share, feed, traffic, tagging },
-            to_us.clone(),
-        )?;
+    let mut load_threads = LoadThreads::default();
+    for thread in 0..threads {
+        let share = Share { thread, threads };
+        let parts = supplies.iter_mut().map(|(load, supply)| ThreadLoad {
+            load: (*load).clone(),
+            feed: supply.feeds.remove(0),
+            traffic: supply.end,
+            tagging: supply.tagging,
+        });
+        let parts = parts.collect();
+        load_threads.spawn_thread(load, stop, share, parts, to_us.clone())?;
     }
     drop(to_us);
-    let epoch = Instant::now();
-    // A thread that has ended by now has panicked; joining it reports the panic.
-    load_threads.begin.iter().for_each(|begin| {
-        let _ = begin.send(epoch);
-    });
-    listener.began(epoch);
-    let mut collected = collect(&messages, &load_threads.back, &load.check, listener);
+    let back = std::mem::take(&mut load_threads.back);
+    if warm_up.is_some() {
+        let back: Vec<_> = back.iter().map(|back| back[0].clone()).collect();
+        load_threads.begin();
+        collect(&messages, &back, &load.check, &mut WarmUpListener(listener));
+    }
+    listener.before_load();
+    listener.began(load_threads.begin());
+    let back: Vec<_> = back.iter().filter_map(|back| back.last().cloned()).collect();
+    let mut collected = collect(&messages, &back, &load.check, listener);
     let reports = load_threads.threads.into_iter().map(|thread| match thread.join() {
         Ok(report) => report,
         Err(panic) => std::panic::resume_unwind(panic),
@@ -119,10 +134,20 @@ pub(crate) fn run_load(
     let reports: Vec<ThreadReport> = reports.flatten().collect();
     let tags = std::mem::take(&mut collected.tags);
     let mut result = sum(collected, &reports);
+    let (_, mut supply) = supplies.pop().expect("the load's own is the last");
     result.traffic = supply.notes();
     let (ok, failed) = (result.counts.ok, result.counts.failed_total());
     result.tags = supply.figures(&tags, (ok, failed, &result.times));
     Ok(result)
+}
+
+/// Shows the seconds of a warm-up, which count for nothing.
+struct WarmUpListener<'a>(&'a mut dyn Listener);
+
+impl Listener for WarmUpListener<'_> {
+    fn second(&mut self, second: &Second) {
+        self.0.warm_up_second(second);
+    }
 }
 
 impl LoadError {
@@ -146,17 +171,21 @@ fn check(load: &Load) -> Result<u32, LoadError> {
     if load.check.rules.len() > RULES_MAX {
         return Err(LoadError::TooManyRules(load.check.rules.len()));
     }
-    match load.model {
+    let connections = |model: &Model| match *model {
         Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
         Model::Closed { concurrency: 0, .. } => Err(LoadError::Zero("concurrency")),
         Model::Open { max_in_flight, .. } => Ok(max_in_flight),
         Model::Closed { concurrency, .. } => Ok(concurrency),
-    }
+    };
+    let warm_up = load.warm_up.as_ref().map(connections).transpose()?;
+    Ok(connections(&load.model)?.min(warm_up.unwrap_or(u32::MAX)))
 }
 
 /// The load threads, set up and waiting for the start.
+#[derive(Default)]
 struct LoadThreads {
-    back: Vec<Sender<ReturnedBuffer>>,
+    /// For each thread and each of its loads, where emptied buffers are returned.
+    back: Vec<Vec<Sender<ReturnedBuffer>>>,
     begin: Vec<Sender<Instant>>,
     /// A thread returns `None` if it was told to end before the start.
     threads: Vec<JoinHandle<Option<ThreadReport>>>,
@@ -169,32 +198,26 @@ impl LoadThreads {
         &mut self,
         load: &Load,
         stop: &Stop,
-        parts: ThreadParts,
+        share: Share,
+        loads: Vec<ThreadLoad>,
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
-        let (back, empty) = mpsc::channel();
-        // Three buffers circulate, one of them in the recorder. So a load thread allocates none,
-        // even when a listener is a second late.
-        for _ in 0..2 {
-            let _ = back.send(ReturnedBuffer::IntervalStats(Box::new(IntervalStats::new())));
-        }
+        let (back, empty): (Vec<_>, Vec<_>) = loads.iter().map(|_| buffers()).unzip();
         let (begin, starts) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let load = load.clone();
         let stop = stop.clone();
-        let ThreadParts { share, feed, traffic, tagging } = parts;
         let work = move || {
             sched::unshare_descriptors();
             sched::reduce_wakeup_delay();
             let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
-            let engine = pinned.and_then(|()| engine(&load, share.threads));
-            let set_up = engine.map(|engine| (engine, pace(&load, share, traffic)));
-            match set_up {
-                Ok((engine, pace)) => {
-                    let recorder = Recorder::new(share.thread, measured_times(&load), to_us, empty);
-                    let recorder = with_details(recorder, &load, tagging);
+            match pinned.and_then(|()| engine(&load)) {
+                Ok(engine) => {
+                    let loads = loads.into_iter().zip(empty);
+                    let loads = loads.map(|(load, empty)| load.set_up(share, to_us.clone(), empty));
+                    let loads: Vec<LoadParts> = loads.collect();
                     let _ = ready.send(Ok(()));
-                    Some(run_thread(&load, feed, engine, pace, recorder, &stop, &starts)?)
+                    run_thread(&load, engine, loads, &stop, &starts)
                 }
                 Err(error) => {
                     let _ = ready.send(Err(error));
@@ -210,14 +233,48 @@ impl LoadThreads {
         self.threads.push(thread);
         Ok(())
     }
+
+    /// Lets all threads begin their next load, and returns the zero of its clock.
+    fn begin(&self) -> Instant {
+        let epoch = Instant::now();
+        // A thread that has ended by now has panicked; joining it reports the panic.
+        self.begin.iter().for_each(|begin| {
+            let _ = begin.send(epoch);
+        });
+        epoch
+    }
 }
 
-/// What one load thread needs of its own.
-struct ThreadParts {
-    share: Share,
+/// The buffers of a load thread, which circulate. There are three, one of them in the recorder. So a
+/// load thread allocates none, even when a listener is a second late.
+fn buffers() -> (Sender<ReturnedBuffer>, Receiver<ReturnedBuffer>) {
+    let (back, empty) = mpsc::channel();
+    for _ in 0..2 {
+        let _ = back.send(ReturnedBuffer::IntervalStats(Box::new(IntervalStats::new())));
+    }
+    (back, empty)
+}
+
+/// What a load thread needs of its own for one load.
+struct ThreadLoad {
+    load: Load,
     feed: Feed,
     traffic: TrafficEnd,
     tagging: Tagging,
+}
+
+impl ThreadLoad {
+    fn set_up(
+        self,
+        share: Share,
+        to_us: Sender<Message>,
+        empty: Receiver<ReturnedBuffer>,
+    ) -> LoadParts {
+        let load = &self.load;
+        let recorder = Recorder::new(share.thread, measured_times(load), to_us, empty);
+        let recorder = with_details(recorder, load, self.tagging);
+        LoadParts { pace: pace(load, share, self.traffic), recorder, feed: self.feed }
+    }
 }
 
 /// Which share of the load a thread sends.
@@ -251,64 +308,31 @@ fn pin(cpu: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// How a load thread waits. On a pinned CPU without company it spins for due times and for answers
-/// that take some ms. It does so even where the kernel stamps answers: waking us would make the
-/// server's own send call longer. Where the server may share the CPU it spins for less time. An
-/// unpinned thread spins only in the open model, and only where another CPU is left for the server.
-/// In the closed model it sleeps, because users only wait for their answers.
-fn wait_mode(load: &Load, threads: usize) -> WaitMode {
-    // Respects the affinity and a container's CPU quota.
-    let is_room = || thread::available_parallelism().is_ok_and(|cpus| cpus.get() > threads);
-    match load.model {
-        _ if !load.cpus.is_empty() && load.cpu_sharing == CpuSharing::Exclusive => {
-            WaitMode::BusyWait
-        }
-        _ if !load.cpus.is_empty() => WaitMode::Spin,
-        Model::Open { .. } if is_room() => WaitMode::Spin,
-        _ => WaitMode::Sleep,
+/// How a load thread waits: it spins only on a CPU that was named for it and that the server does
+/// not use.
+fn wait_mode(load: &Load) -> WaitMode {
+    match load.cpu_sharing {
+        CpuSharing::Exclusive if !load.cpus.is_empty() => WaitMode::Spin,
+        CpuSharing::Exclusive | CpuSharing::WithServer => WaitMode::Sleep,
     }
 }
 
-fn engine(load: &Load, threads: usize) -> Result<ChosenEngine, LoadError> {
+fn engine(load: &Load) -> Result<ChosenEngine, LoadError> {
     let (target, now) = (&load.target, Instant::now());
-    let (wait_mode, timestamp_source) = (wait_mode(load, threads), timestamp_source(load));
+    let (wait_mode, timestamps) = (wait_mode(load), load.timestamps);
     let connections = match load.model {
         Model::Open { max_in_flight, .. } => max_in_flight,
         Model::Closed { concurrency, .. } => concurrency,
     };
-    let epoll = || Epoll::new(target, wait_mode, timestamp_source, now).map(ChosenEngine::Epoll);
-    let uring = || {
-        Uring::new(target, connections, wait_mode, timestamp_source, now).map(ChosenEngine::Uring)
-    };
     let engine = match load.engine {
-        EngineChoice::Auto if is_for_uring(load, threads) => uring().or_else(|_| epoll()),
-        EngineChoice::Auto | EngineChoice::Epoll => epoll(),
-        EngineChoice::IoUring => uring(),
+        EngineChoice::Epoll => {
+            Epoll::new(target, wait_mode, timestamps, now).map(ChosenEngine::Epoll)
+        }
+        EngineChoice::IoUring => {
+            Uring::new(target, connections, wait_mode, timestamps, now).map(ChosenEngine::Uring)
+        }
     };
     engine.map_err(LoadError::Engine)
-}
-
-/// Which timestamps answers get. In the open model a request must end when its answer arrived, not
-/// when we saw it: TCP has kernel timestamps. In the closed model the next request starts when we
-/// see the answer. A kernel timestamp would cost it a twentieth of the CPU time per request.
-fn timestamp_source(load: &Load) -> TimestampSource {
-    match (&load.model, &load.target) {
-        (Model::Open { .. }, Address::Tcp(_)) => TimestampSource::Kernel,
-        (Model::Closed { .. }, _) | (_, Address::Unix(_)) => TimestampSource::Userspace,
-    }
-}
-
-/// Whether io_uring costs less CPU time than epoll. It does for users with kept connections, if
-/// they are so many that several answers arrive per wait. It has more work per new connection,
-/// gains no throughput inside TLS, and sees a single answer no earlier than epoll
-/// (bench/README.md).
-fn is_for_uring(load: &Load, threads: usize) -> bool {
-    let is_plain = !matches!(load.wire, Wire::Tls(_));
-    let keeps = load.habits.connection == ConnectionHabit::KeepAlive;
-    let many = |concurrency: u32| concurrency as usize >= IO_URING_CONCURRENCY_MIN * threads;
-    is_plain
-        && keeps
-        && matches!(load.model, Model::Closed { concurrency, .. } if many(concurrency))
 }
 
 fn measured_times(load: &Load) -> MeasuredTimes {
@@ -363,71 +387,70 @@ enum ChosenEngine {
     Uring(Uring),
 }
 
+/// Runs the loads of a thread one after the other. Returns the report of the last one; `None` if a
+/// start did not come.
 fn run_thread(
     load: &Load,
-    feed: Feed,
     engine: ChosenEngine,
-    pace: Pace,
-    recorder: Recorder,
+    loads: Vec<LoadParts>,
     stop: &Stop,
     starts: &Receiver<Instant>,
 ) -> Option<ThreadReport> {
-    let epoch = starts.recv().ok()?;
-    let report = match engine {
-        ChosenEngine::Epoll(mut engine) => {
-            engine.begin(epoch);
-            run_protocol(load, feed, engine, pace, recorder, stop)
-        }
-        ChosenEngine::Uring(mut engine) => {
-            engine.begin(epoch);
-            run_protocol(load, feed, engine, pace, recorder, stop)
-        }
-    };
-    Some(report)
+    match engine {
+        ChosenEngine::Epoll(engine) => run_protocol(load, engine, loads, stop, starts),
+        ChosenEngine::Uring(engine) => run_protocol(load, engine, loads, stop, starts),
+    }
 }
 
 /// The only place where protocols and engines are combined.
 fn run_protocol<E: Engine>(
     load: &Load,
-    feed: Feed,
     engine: E,
-    pace: Pace,
-    recorder: Recorder,
+    loads: Vec<LoadParts>,
     stop: &Stop,
-) -> ThreadReport {
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
     match &load.wire {
         Wire::Http1 => {
             let common = SharedParsing::new(&load.check);
             let protocol = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
-            run_driver(load, feed, engine, protocol, pace, recorder, stop)
+            run_driver(load, engine, protocol, loads, stop, starts)
         }
         Wire::FastCgi => {
             let common = SharedParsing::new(&load.check);
             let protocol = || FastCgi::with_shared(&common, load.habits.connection, HEAD_BYTES_MAX);
-            run_driver(load, feed, engine, protocol, pace, recorder, stop)
+            run_driver(load, engine, protocol, loads, stop, starts)
         }
         Wire::Tls(setup) => {
             let connector = Connector::new(setup);
             let common = SharedParsing::new(&load.check);
             let http = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
             let protocol = || Tls::new(&connector, http());
-            run_driver(load, feed, engine, protocol, pace, recorder, stop)
+            run_driver(load, engine, protocol, loads, stop, starts)
         }
     }
 }
 
 fn run_driver<P: Protocol, E: Engine>(
     load: &Load,
-    feed: Feed,
-    engine: E,
+    mut engine: E,
     protocol: impl Fn() -> P,
-    pace: Pace,
-    recorder: Recorder,
+    loads: Vec<LoadParts>,
     stop: &Stop,
-) -> ThreadReport {
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
     let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
+    let mut loads = loads.into_iter();
+    let LoadParts { pace, recorder, feed } = loads.next()?;
+    engine.begin(starts.recv().ok()?);
     let parts = DriverParts { engine, protocol, pace, recorder, feed, timeout, check, habit };
-    Driver::new(parts).run(stop)
+    let mut driver = Driver::new(parts);
+    let mut report = driver.run(stop);
+    for load in loads {
+        driver.begin(starts.recv().ok()?, load);
+        report = driver.run(stop);
+    }
+    Some(report)
 }
 
 /// Combines the threads' reports with what was collected.
@@ -454,10 +477,6 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
         examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),
         engine: reports.first().map_or("", |report| report.engine).to_owned(),
-        naps: Naps {
-            count: reports.iter().map(|report| report.naps.count).sum(),
-            lasted: Nanos(reports.iter().map(|report| report.naps.lasted.0).sum()),
-        },
         not_due: reports.iter().map(|report| report.not_due).sum(),
         end: if stopped { End::Stopped } else { End::Complete },
         tags: BTreeMap::new(),
@@ -467,8 +486,6 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
     }
 }
 
-/// Concurrency per thread from which on io_uring is the cheaper engine.
-const IO_URING_CONCURRENCY_MIN: usize = 8;
 /// Descriptors besides the connections: the standard streams, epoll and timer of each thread,
 /// result files, and those of the rest of the program.
 const SPARE_FILES: u64 = 128;

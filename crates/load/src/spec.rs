@@ -18,6 +18,9 @@ pub struct Load {
     pub target: Address,
     /// Protocol on the connections.
     pub wire: Wire,
+    /// What is sent first, on the same connections, and not counted: a warm-up. When its last
+    /// request has ended, the load begins. `None`: there is none.
+    pub warm_up: Option<Model>,
     /// Open or closed model.
     pub model: Model,
     /// How connections are used.
@@ -32,6 +35,8 @@ pub struct Load {
     pub check: Check,
     /// Engine that moves the bytes.
     pub engine: EngineChoice,
+    /// What says when an answer arrived.
+    pub timestamps: Timestamps,
     /// CPUs that the load threads are pinned to, one thread per CPU. Empty: `threads` threads,
     /// which the kernel places.
     pub cpus: Vec<usize>,
@@ -51,12 +56,14 @@ impl Load {
         Load {
             target,
             wire: Wire::Http1,
+            warm_up: None,
             model,
             habits: Habits { version, connection },
             timeout: TIMEOUT,
             traffic: traffic.into(),
             check: Check::default(),
-            engine: EngineChoice::Auto,
+            engine: EngineChoice::default(),
+            timestamps: Timestamps::Kernel,
             cpus: Vec::new(),
             cpu_sharing: CpuSharing::WithServer,
             threads: 1,
@@ -75,6 +82,17 @@ pub enum CpuSharing {
     WithServer,
 }
 
+/// Who takes the timestamp of received bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timestamps {
+    /// The kernel, when it received them, so it does not matter when we look. Where the kernel has
+    /// no timestamps (Unix sockets), the same as `Userspace`.
+    Kernel,
+    /// We take it when we read the bytes. For comparison with `Kernel` only.
+    Userspace,
+}
+
 /// Protocol on a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,12 +109,9 @@ pub enum Wire {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineChoice {
-    /// The engine that costs less CPU time. io_uring for a closed model with kept connections and
-    /// at least 8 concurrent requests per thread, without TLS, where the kernel allows it;
-    /// otherwise epoll.
+    /// epoll: works everywhere, so that every machine and every load is measured with the same
+    /// instrument.
     #[default]
-    Auto,
-    /// epoll: works everywhere.
     Epoll,
     /// io_uring: Linux 6.1 and later, unless it is forbidden.
     IoUring,

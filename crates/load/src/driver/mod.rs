@@ -9,6 +9,8 @@ mod requests;
 #[cfg(test)]
 mod tests;
 
+use std::time::Instant;
+
 use stampede_model::counts::{Connections, End};
 use stampede_model::failure::Net;
 use stampede_model::load::ConnectionHabit;
@@ -16,7 +18,7 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use crate::check::Check;
-use crate::engine::{AwaitedAnswers, Completion, Engine, Naps, Op, Token};
+use crate::engine::{Completion, Engine, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::Outcome;
 use crate::protocol::{Answer, AnswerEnd, Next, Protocol, RequestId};
@@ -43,6 +45,13 @@ pub(crate) struct DriverParts<E, F> {
     pub(crate) habit: ConnectionHabit,
 }
 
+/// What a load thread gets for one load.
+pub(crate) struct LoadParts {
+    pub(crate) pace: Pace,
+    pub(crate) recorder: Recorder,
+    pub(crate) feed: Feed,
+}
+
 /// What a load thread reports at its end, besides what its recorder passed on.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadReport {
@@ -53,7 +62,6 @@ pub(crate) struct ThreadReport {
     pub(crate) connections: Connections,
     pub(crate) busy_share: f64,
     pub(crate) engine: &'static str,
-    pub(crate) naps: Naps,
     pub(crate) stretched: f64,
     pub(crate) not_due: u64,
     pub(crate) end: End,
@@ -89,9 +97,20 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
+    /// Begins another load on the connections of the last one, which has ended. Its times count
+    /// from `epoch`.
+    pub(crate) fn begin(&mut self, epoch: Instant, load: LoadParts) {
+        self.parts.engine.begin(epoch);
+        (self.parts.pace, self.parts.recorder, self.parts.feed) =
+            (load.pace, load.recorder, load.feed);
+        self.pool.begin_load();
+        (self.opened, self.not_due) = (0, 0);
+        (self.answered_last, self.end) = (None, End::Complete);
+    }
+
     /// Runs the load until nothing further starts and nothing is in flight. Takes no longer than
     /// the schedule, one timeout for waiting requests, and one timeout for requests in flight.
-    pub(crate) fn run(mut self, stop: &Stop) -> ThreadReport {
+    pub(crate) fn run(&mut self, stop: &Stop) -> ThreadReport {
         let mut looked = None;
         loop {
             let now = self.parts.engine.now();
@@ -109,7 +128,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             if self.requests.count() == 0 && self.parts.pace.is_finished(now) {
                 return self.report();
             }
-            self.parts.engine.wait(self.wake(now), self.awaited());
+            self.parts.engine.wait(self.wake(now), self.requests.count());
             self.advance_to(self.parts.engine.now());
             self.take_completions();
         }
@@ -130,14 +149,6 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let timeout = started.map(|started| started.plus(self.parts.timeout));
         let look = now.plus(WAKE_INTERVAL_MAX).min(self.parts.recorder.boundary());
         look.min(due.unwrap_or(look)).min(timeout.unwrap_or(look))
-    }
-
-    /// In the closed model an answer may be seen a little late: users are many, and they only wait.
-    fn awaited(&self) -> AwaitedAnswers {
-        match self.parts.pace {
-            Pace::Closed(_) => AwaitedAnswers::Soon(self.requests.count()),
-            Pace::Open(_) => AwaitedAnswers::AtOnce(self.requests.count()),
-        }
     }
 
     /// Advances to `now`: counts the requests planned until then, and passes on finished seconds.
@@ -241,7 +252,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                         progress.bytes_sent += bytes;
                     });
                 }
-                Completion::Received(token, bytes, came) => {
+                Completion::Received(token, bytes, arrival) => {
+                    let came = arrival.at;
                     let count = bytes.len() as u64;
                     self.parts.recorder.received(count);
                     let answers = &mut self.answers;
@@ -463,7 +475,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         while self.requests.count() < before {
             before = self.requests.count();
             let now = self.parts.engine.refresh();
-            self.parts.engine.wait(now, self.awaited());
+            self.parts.engine.wait(now, before);
             self.take_completions();
         }
     }
@@ -507,7 +519,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    fn report(mut self) -> ThreadReport {
+    fn report(&mut self) -> ThreadReport {
         let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
         self.parts.recorder.planned(planned);
         let (now, busy) = (self.parts.engine.refresh(), self.parts.engine.busy());
@@ -531,10 +543,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
-            naps: self.parts.engine.naps(),
             not_due: self.not_due,
             end: self.end,
-            examples: self.examples.into_list(),
+            examples: std::mem::take(&mut self.examples).into_list(),
         }
     }
 }

@@ -48,6 +48,14 @@ impl<P: Protocol> Pool<P> {
         Pool { all: Vec::new(), available: IndexList::default(), closed: Vec::new() }
     }
 
+    /// Begins another load on the connections that are open.
+    pub(crate) fn begin_load(&mut self) {
+        for connection in &mut self.all {
+            (connection.answered, connection.waited) = (false, Nanos(0));
+            connection.opened = u64::from(connection.state == ConnectionState::Open);
+        }
+    }
+
     /// A connection for a request: the open one that was used last, else a closed slot, else a new
     /// slot. Like any client's pool, this keeps a small load on few connections.
     pub(crate) fn acquire(&mut self, make: impl FnOnce() -> P) -> Token {

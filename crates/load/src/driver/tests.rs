@@ -9,7 +9,7 @@ use stampede_stats::histogram::Times;
 
 use super::*;
 use crate::collector::collect;
-use crate::engine::TimestampSource;
+use crate::engine::Timestamps;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::protocol::http1::Http1;
 use crate::recorder::MeasuredTimes;
@@ -85,7 +85,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             workers: 1_000,
             freezes: vec![],
             stops: vec![],
-            timestamp_source: TimestampSource::Userspace,
+            timestamps: Timestamps::Userspace,
             answer: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(),
             connects: vec![],
             requests: vec![],
@@ -179,7 +179,7 @@ fn load_result_in_detail_with<P: Protocol>(
     let recorder = Recorder::new(0, measured_times, to_us, empty);
     let recorder = if case.tags > 1 { recorder.with_tags() } else { recorder };
     let recorder = if case.records { recorder.with_records() } else { recorder };
-    let driver = Driver::new(DriverParts {
+    let mut driver = Driver::new(DriverParts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol,
         pace,

@@ -58,17 +58,25 @@ impl WallClockOffset {
         closest.expect("there are three").1
     }
 
-    /// The difference as known at `now`; measures it again when the last measurement is too old.
+    /// The difference as known at `now`, when the wall clock `shows` this. Measures it again when the
+    /// last measurement is too old, or when the wall clock was stepped.
     pub(super) fn current(
         before: Option<WallClockOffset>,
-        now: Nanos,
+        (now, shows): (Nanos, WallNanos),
         epoch: Instant,
     ) -> WallClockOffset {
         match before {
-            Some(wall) if now.since(wall.measured) < OFFSET_AGE_MAX => wall,
+            Some(wall) if now.since(wall.measured) < OFFSET_AGE_MAX && wall.fits(now, shows) => {
+                wall
+            }
             Some(wall) => wall.updated_by(WallClockOffset::measure(epoch)),
             None => WallClockOffset::measure(epoch),
         }
+    }
+
+    /// Whether the wall clock shows about what it should, soon after `now`.
+    fn fits(self, now: Nanos, shows: WallNanos) -> bool {
+        (shows.0 - self.at_zero.0).abs_diff(now.0 as i64) <= OFFSET_CHANGE_MAX
     }
 
     fn updated_by(self, next: WallClockOffset) -> WallClockOffset {
@@ -164,8 +172,8 @@ pub(super) fn receive(
 }
 
 const SECOND: i64 = 1_000_000_000;
-/// Longest time for which a stepped clock goes unnoticed. Timestamps from that time are at least
-/// never later than when the bytes were seen.
+/// How long a measurement is used. The clocks drift apart by less than 1 ns meanwhile; a step is
+/// noticed at the next wait.
 const OFFSET_AGE_MAX: Nanos = Nanos::from_millis(10);
 /// Largest difference of two measurements without a step. Three readings in a row may all be
 /// interrupted, but not by 100 µs. A larger difference means that the clock was stepped.
@@ -254,12 +262,17 @@ mod tests {
     #[test]
     fn the_wall_clock_is_measured_again_after_a_while() {
         let epoch = Instant::now();
-        let first = WallClockOffset::current(None, Nanos(0), epoch);
-        let soon = first.measured.plus(OFFSET_AGE_MAX).since(Nanos(1));
-        assert_eq!(WallClockOffset::current(Some(first), soon, epoch).measured, first.measured);
-        let again =
-            WallClockOffset::current(Some(first), first.measured.plus(OFFSET_AGE_MAX), epoch);
-        assert!(again.measured > first.measured);
+        let first = WallClockOffset::current(None, (Nanos(0), WallNanos(0)), epoch);
+        let shown = |at: Nanos| WallNanos(first.at_zero.0 + at.0 as i64);
+        let is_kept = |at: Nanos, shows: WallNanos| {
+            WallClockOffset::current(Some(first), (at, shows), epoch).measured == first.measured
+        };
+        let late = first.measured.plus(OFFSET_AGE_MAX);
+        let soon = late.since(Nanos(1));
+        assert!(is_kept(soon, shown(soon)));
+        assert!(!is_kept(late, shown(late)), "too old");
+        assert!(!is_kept(soon, shown(soon.plus(Nanos::SECOND))), "the clock was stepped");
+        assert!(!is_kept(soon, shown(Nanos(0))), "stepped back");
     }
 
     #[test]

@@ -22,9 +22,9 @@ use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
 use super::arrival::{WallNanos, receive};
-use super::clock::{CROWD, Clock};
+use super::clock::Clock;
 use super::socket::{ConnectProgress, Target, last_errno, peer_stopped_reading};
-use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
+use super::{Completion, Engine, Failure, Op, Timestamps, Token};
 
 pub use super::clock::WaitMode;
 
@@ -127,10 +127,10 @@ impl Epoll {
     pub fn new(
         target: &Address,
         wait_mode: WaitMode,
-        timestamp_source: TimestampSource,
+        timestamps: Timestamps,
         epoch: Instant,
     ) -> io::Result<Epoll> {
-        let target = Target::new(target, timestamp_source)?;
+        let target = Target::new(target, timestamps)?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut events = Vec::with_capacity(EVENTS);
         let timer = match wait_exactly(&poll, &mut events, timespec(Nanos(1))) {
@@ -150,12 +150,6 @@ impl Epoll {
             unread: VecDeque::with_capacity(EVENTS),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
-    }
-
-    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
-    /// first request.
-    pub fn begin(&mut self, epoch: Instant) {
-        self.clock.begin(epoch);
     }
 
     fn slot(&mut self, token: Token) -> &mut EpollSlot {
@@ -207,7 +201,6 @@ impl Epoll {
             }
             match send(socket, &slot.send[slot.sent..], SendFlags::NOSIGNAL) {
                 Ok(bytes) => {
-                    self.clock.note_send();
                     let slot = &mut self.slots[token.index()];
                     slot.sent += bytes;
                     if slot.sent == slot.send.len() {
@@ -309,9 +302,9 @@ impl Epoll {
             return None;
         }
         let socket = slot.socket.as_ref()?;
-        let read = match self.target.timestamp_source() {
-            TimestampSource::Kernel => receive(socket, &mut self.buffer),
-            TimestampSource::Userspace => {
+        let read = match self.target.timestamps() {
+            Timestamps::Kernel => receive(socket, &mut self.buffer),
+            Timestamps::Userspace => {
                 let read = recv(socket, &mut *self.buffer, RecvFlags::empty());
                 read.map(|(bytes, _)| (bytes, None))
             }
@@ -357,6 +350,7 @@ impl Epoll {
     fn poll(&mut self, wait_limit: WaitLimit) {
         self.events.clear();
         self.cursor = 0;
+        self.clock.note_look();
         let waited = match wait_limit {
             WaitLimit::Exactly(length) => wait_exactly(&self.poll, &mut self.events, length),
             WaitLimit::None | WaitLimit::Infinite => {
@@ -421,6 +415,10 @@ impl Timer {
 }
 
 impl Engine for Epoll {
+    fn begin(&mut self, epoch: Instant) {
+        self.clock.begin(epoch);
+    }
+
     fn name(&self) -> &'static str {
         "epoll"
     }
@@ -468,30 +466,19 @@ impl Engine for Epoll {
         }
     }
 
-    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
-        let crowd = awaited.crowd();
+    fn wait(&mut self, until: Nanos, in_flight: u32) {
         if self.has_more() {
             self.clock.refresh();
             return;
         }
-        if crowd >= CROWD {
+        let spins = self.clock.spins_for_answers(self.target.timestamps(), in_flight);
+        if spins || until <= self.clock.now() {
             self.poll(WaitLimit::None);
-            if !self.has_more() && self.clock.try_nap(until, crowd) {
-                self.poll(WaitLimit::None);
-            }
-            if self.has_more() {
-                return;
-            }
+            return if spins {
+                self.spin_until(until)
+            };
         }
-        let busy_wait_end = self.clock.busy_wait_until(until, awaited);
-        let is_at_once = busy_wait_end > self.clock.now() || until <= self.clock.now();
-        match crowd {
-            // It was polled just now.
-            CROWD.. => {}
-            _ if is_at_once => self.poll(WaitLimit::None),
-            _ => self.events.clear(),
-        }
-        self.spin_until(busy_wait_end);
+        self.events.clear();
         while self.events.is_empty() && self.clock.now() < until {
             let Some(end) = self.clock.sleep_end(until) else {
                 return self.spin_until(until);
@@ -522,9 +509,8 @@ impl Engine for Epoll {
                 match self.read(reading) {
                     None => continue,
                     Some(Received::Bytes(bytes, timestamp)) => {
-                        self.clock.note_receive();
-                        let came = self.clock.arrival_time(timestamp);
-                        return Some(Completion::Received(token, &self.buffer[..bytes], came));
+                        let arrival = self.clock.arrival(timestamp);
+                        return Some(Completion::Received(token, &self.buffer[..bytes], arrival));
                     }
                     Some(Received::End) => return Some(Completion::PeerClosed(token)),
                     Some(Received::Failed(errno)) => {
@@ -545,10 +531,6 @@ impl Engine for Epoll {
 
     fn busy(&self) -> Nanos {
         self.clock.busy()
-    }
-
-    fn naps(&self) -> Naps {
-        self.clock.naps()
     }
 }
 

@@ -9,9 +9,11 @@ pub mod simulated;
 mod socket;
 pub mod uring;
 
-pub use clock::Naps;
+use std::time::Instant;
 
 use stampede_model::time::Nanos;
+
+pub use crate::spec::Timestamps;
 
 /// Token of a connection in an engine: an index from zero. The engine reuses it after the
 /// connection was closed.
@@ -40,40 +42,14 @@ pub enum Op {
     Close,
 }
 
-/// The number of requests in flight whose answers a wait is for.
+/// When received bytes arrived, on the load's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AwaitedAnswers {
-    /// Each answer must be seen at once.
-    AtOnce(u32),
-    /// Answers may be seen some µs late where that saves CPU time.
-    Soon(u32),
-}
-
-impl AwaitedAnswers {
-    /// The number of requests.
-    pub fn requests(self) -> u32 {
-        match self {
-            AwaitedAnswers::AtOnce(requests) | AwaitedAnswers::Soon(requests) => requests,
-        }
-    }
-
-    /// How many of the answers may be seen late.
-    pub fn crowd(self) -> u32 {
-        match self {
-            AwaitedAnswers::AtOnce(_) => 0,
-            AwaitedAnswers::Soon(requests) => requests,
-        }
-    }
-}
-
-/// Who takes the timestamp of received bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimestampSource {
-    /// The kernel, when it received them, so it does not matter when we look. Where the kernel has
-    /// no timestamps (Unix sockets), the same as `Userspace`.
-    Kernel,
-    /// We take it when we read the bytes.
-    Userspace,
+pub struct Arrival {
+    /// By the kernel's timestamp of the last byte; without one, when we read them. Not after `now`.
+    pub at: Nanos,
+    /// The earliest moment at which they can have arrived. Equals `at` where the kernel stamped
+    /// them, otherwise when we looked before.
+    pub earliest: Nanos,
 }
 
 /// A result of submitted operations.
@@ -83,8 +59,8 @@ pub enum Completion<'a> {
     Connected(Token),
     /// Number of bytes that were handed to the kernel. The send buffer is empty again.
     Sent(Token, u64),
-    /// Received bytes, and when the last of them arrived, which is not after `now`.
-    Received(Token, &'a [u8], Nanos),
+    /// Received bytes, and when the last of them arrived.
+    Received(Token, &'a [u8], Arrival),
     /// The peer closed its side in order; nothing more will arrive.
     PeerClosed(Token),
     /// The connection is unusable; only `Close` may follow. Everything that arrived before was
@@ -102,6 +78,10 @@ pub struct Failure {
 
 /// Moves bytes and reads the clock. There is one engine per load thread.
 pub trait Engine {
+    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
+    /// first request, and again where another load begins on the same connections.
+    fn begin(&mut self, epoch: Instant);
+
     /// Name of the engine in results.
     fn name(&self) -> &'static str;
 
@@ -130,17 +110,13 @@ pub trait Engine {
 
     /// Blocks until something has completed or the clock reaches `until`, whichever is first, then
     /// reads the clock. Returns at once when completions are waiting. Counts from the last reading
-    /// of the clock, so the caller refreshes it before.
-    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers);
+    /// of the clock, so the caller refreshes it before. `in_flight` is the number of requests whose
+    /// answers are awaited.
+    fn wait(&mut self, until: Nanos, in_flight: u32);
 
     /// The next completion of this batch; `None` when there are no more.
     fn next(&mut self) -> Option<Completion<'_>>;
 
     /// CPU time that this thread has spent on work so far, without spinning.
     fn busy(&self) -> Nanos;
-
-    /// Short sleeps so far, during which answers of a crowd were left to accumulate.
-    fn naps(&self) -> Naps {
-        Naps::default()
-    }
 }

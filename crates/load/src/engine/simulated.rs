@@ -3,10 +3,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::time::Instant;
 
 use stampede_model::time::Nanos;
 
-use super::{AwaitedAnswers, Completion, Engine, Failure, Op, TimestampSource, Token};
+use super::{Arrival, Completion, Engine, Failure, Op, Timestamps, Token};
 
 /// How the simulated server behaves. Lists are used in turn and repeated from the start. An empty
 /// list always means the first variant.
@@ -26,7 +27,7 @@ pub struct Script {
     /// then is seen afterwards.
     pub stops: Vec<Freeze>,
     /// Who takes the timestamp of received bytes.
-    pub timestamp_source: TimestampSource,
+    pub timestamps: Timestamps,
     /// Bytes of a correct answer.
     pub answer: Vec<u8>,
     /// What happens to connect calls.
@@ -84,6 +85,8 @@ pub enum RequestFate {
 #[derive(Debug)]
 pub struct Simulated {
     now: Nanos,
+    /// The zero of the load's clock. The script's times count from the start of the engine.
+    zero: Nanos,
     script: Script,
     slots: Vec<SimulatedSlot>,
     /// When each worker is free again.
@@ -144,6 +147,7 @@ impl Simulated {
         let workers = vec![Nanos(0); script.workers.max(1)];
         Simulated {
             now: Nanos(0),
+            zero: Nanos(0),
             script,
             slots: Vec::new(),
             workers,
@@ -283,16 +287,20 @@ impl Simulated {
 }
 
 impl Engine for Simulated {
+    fn begin(&mut self, _: Instant) {
+        self.zero = self.now;
+    }
+
     fn name(&self) -> &'static str {
         "simulated"
     }
 
     fn now(&self) -> Nanos {
-        self.now
+        self.now.since(self.zero)
     }
 
     fn refresh(&mut self) -> Nanos {
-        self.now
+        self.now()
     }
 
     fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
@@ -318,8 +326,8 @@ impl Engine for Simulated {
         }
     }
 
-    fn wait(&mut self, until: Nanos, _: AwaitedAnswers) {
-        let until = until.max(self.now);
+    fn wait(&mut self, until: Nanos, _: u32) {
+        let until = until.plus(self.zero).max(self.now);
         while self.ready.is_empty() {
             if !self.advance(until) {
                 self.advance_to(until);
@@ -347,11 +355,12 @@ impl Engine for Simulated {
                 EventKind::Bytes(from, to) => {
                     self.bytes.clear();
                     self.bytes.extend_from_slice(&self.script.answer[from..to]);
-                    let came = match self.script.timestamp_source {
-                        TimestampSource::Kernel => at,
-                        TimestampSource::Userspace => self.now,
+                    let (at, now) = (at.since(self.zero), self.now.since(self.zero));
+                    let arrival = match self.script.timestamps {
+                        Timestamps::Kernel => Arrival { at, earliest: at },
+                        Timestamps::Userspace => Arrival { at: now, earliest: at },
                     };
-                    Completion::Received(token, &self.bytes, came)
+                    Completion::Received(token, &self.bytes, arrival)
                 }
             });
         }

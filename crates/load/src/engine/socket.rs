@@ -10,7 +10,7 @@ use rustix::net::{
 };
 use stampede_model::load::Address;
 
-use super::TimestampSource;
+use super::Timestamps;
 use super::arrival::{TimestampingGuard, enable_timestamps};
 
 /// The address that connections go to, in the kernel's form.
@@ -21,7 +21,7 @@ pub(super) struct Target {
     sources: u32,
     /// The local address in use now; 0 for the kernel's choice.
     source: u32,
-    timestamp_source: TimestampSource,
+    timestamps: Timestamps,
     _stamping: Option<TimestampingGuard>,
 }
 
@@ -48,19 +48,22 @@ pub(super) fn peer_stopped_reading(errno: Errno) -> bool {
 impl Target {
     /// # Errors
     /// The path of a Unix socket is longer than 107 bytes.
-    pub(super) fn new(address: &Address, timestamp_source: TimestampSource) -> io::Result<Target> {
+    pub(super) fn new(address: &Address, timestamps: Timestamps) -> io::Result<Target> {
         let address = match address {
             Address::Tcp(address) => KernelAddress::Tcp(*address),
             Address::Unix(path) => KernelAddress::Unix(SocketAddrUnix::new(path)?),
         };
-        let _stamping =
-            (timestamp_source == TimestampSource::Kernel).then(TimestampingGuard::begin);
-        Ok(Target { address, sources: 1, source: 0, timestamp_source, _stamping })
+        let timestamps = match address {
+            KernelAddress::Tcp(_) => timestamps,
+            KernelAddress::Unix(_) => Timestamps::Userspace,
+        };
+        let _stamping = (timestamps == Timestamps::Kernel).then(TimestampingGuard::begin);
+        Ok(Target { address, sources: 1, source: 0, timestamps, _stamping })
     }
 
     /// Who takes the timestamp of received bytes.
-    pub(super) fn timestamp_source(&self) -> TimestampSource {
-        self.timestamp_source
+    pub(super) fn timestamps(&self) -> Timestamps {
+        self.timestamps
     }
 
     /// Number of local addresses used so far, at least 1.
@@ -108,7 +111,7 @@ impl Target {
                     // every kernel.
                     let _ = sockopt::set_tcp_congestion(&socket, "reno");
                 }
-                if self.timestamp_source == TimestampSource::Kernel {
+                if self.timestamps == Timestamps::Kernel {
                     enable_timestamps(&socket);
                 }
                 if source > 0 {

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, WaitMode};
-use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
+use stampede_load::engine::{Completion, Engine, Op, Timestamps, Token};
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
@@ -27,7 +27,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
     while sent < (BYTES + APPENDED) as u64 {
         assert!(start.elapsed() < Duration::from_secs(60), "sent {sent} bytes");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, AwaitedAnswers::AtOnce(0));
+        engine.wait(until, 0);
         while let Some(completion) = engine.next() {
             match completion {
                 Completion::Sent(_, bytes) => sent += bytes,
@@ -63,8 +63,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
 fn epoll_sends_appended_bytes_after_those_in_flight() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = Address::Tcp(listener.local_addr().unwrap());
-    let engine =
-        Epoll::new(&target, WaitMode::Sleep, TimestampSource::Kernel, Instant::now()).unwrap();
+    let engine = Epoll::new(&target, WaitMode::Sleep, Timestamps::Kernel, Instant::now()).unwrap();
     let (all, sent) = appended(engine, listener);
     assert_eq!((all.len(), sent), (BYTES + APPENDED, (BYTES + APPENDED) as u64));
     assert!(all[..BYTES].iter().all(|byte| *byte == 1), "the first send goes out first");

@@ -1,14 +1,13 @@
-//! Tests which engine a load gets by default, and what happens where io_uring is forbidden.
+//! Tests which engine a load gets, and what happens where io_uring is forbidden.
 
 use std::time::Duration;
 
 use stampede_known_server::{Answer, Behaviour, KnownServer};
-use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::spec::{EngineChoice, Load, Wire};
+use stampede_load::spec::{EngineChoice, Load};
 use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
-use stampede_model::load::{Address, Arrivals, ConnectionHabit, Model, Until, WhenFull};
+use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 
@@ -41,29 +40,14 @@ fn engine(change: impl FnOnce(&mut Load)) -> String {
     result.engine
 }
 
-fn is_allowed() -> bool {
-    let asked = load_result(|load| load.engine = EngineChoice::IoUring);
-    if asked.is_err() {
-        eprintln!("io_uring is not allowed here: epoll it is everywhere");
-    }
-    asked.is_ok()
-}
-
 #[test]
-fn io_uring_is_chosen_for_high_concurrency_on_kept_connections() {
-    let many = if is_allowed() { "io_uring" } else { "epoll" };
-    assert_eq!(engine(|_| {}), many);
-    assert_eq!(engine(|load| load.model = concurrency(7)), "epoll");
-    assert_eq!(engine(|load| load.threads = 2), "epoll", "4 each");
-    assert_eq!(engine(|load| load.habits.connection = ConnectionHabit::PerRequest), "epoll");
+fn every_load_uses_epoll_unless_io_uring_is_requested() {
+    assert_eq!(engine(|_| {}), "epoll");
+    assert_eq!(engine(|load| load.model = concurrency(1)), "epoll");
     let schedule = Segments::parse("const(100,1s)").expect("a schedule");
     let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
     let open = Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full };
     assert_eq!(engine(|load| load.model = open), "epoll");
-    // The server has no TLS, so requests fail; that does not matter for the choice of the engine.
-    let setup = Setup::new("127.0.0.1", Certificates::Any, Sessions::New).expect("TLS");
-    let inside = load_result(|load| load.wire = Wire::Tls(setup)).expect("a load");
-    assert_eq!(inside.engine, "epoll");
 }
 
 /// Makes `io_uring_setup` fail with EPERM for this thread and those that it starts, as the seccomp
@@ -92,7 +76,7 @@ fn forbid_io_uring() {
 }
 
 #[test]
-fn epoll_is_used_if_io_uring_is_forbidden_unless_io_uring_was_requested() {
+fn a_request_for_io_uring_fails_where_it_is_forbidden() {
     let work = || {
         forbid_io_uring();
         assert_eq!(engine(|_| {}), "epoll");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
-use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
+use stampede_load::engine::{Arrival, Completion, Engine, Op, Timestamps, Token};
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
@@ -18,13 +18,16 @@ const FILLING: u8 = 99;
 const ROUNDS: u8 = 15;
 const LONG: Duration = Duration::from_secs(20);
 
+/// An arrival that no test looks at.
+const NEVER: Arrival = Arrival { at: Nanos(0), earliest: Nanos(0) };
+
 /// Lets the engine work until `this` has completed.
 fn wait_for(engine: &mut impl Engine, this: &Completion) {
     let start = Instant::now();
     loop {
         assert!(start.elapsed() < LONG, "{this:?} does not come");
         let until = engine.refresh().plus(Nanos::from_millis(10));
-        engine.wait(until, AwaitedAnswers::AtOnce(0));
+        engine.wait(until, 0);
         while let Some(completion) = engine.next() {
             assert!(!matches!(completion, Completion::Failed(..)), "{completion:?}");
             // The time of arrival does not matter here.
@@ -62,7 +65,7 @@ fn rounds(engine: &mut impl Engine, peer: &mut TcpStream, token: Token) {
         peer.read_exact(&mut asked).unwrap();
         assert_eq!(asked, [byte], "slot {}", token.0);
         peer.write_all(&[byte + 1]).unwrap();
-        wait_for(engine, &Completion::Received(token, &[byte + 1], Nanos(0)));
+        wait_for(engine, &Completion::Received(token, &[byte + 1], NEVER));
     }
 }
 
@@ -75,7 +78,7 @@ fn fill(engine: &mut impl Engine, token: Token) {
 /// Lets the kernel do what was submitted.
 fn turn(engine: &mut impl Engine) {
     engine.refresh();
-    engine.wait(Nanos(0), AwaitedAnswers::AtOnce(0));
+    engine.wait(Nanos(0), 0);
 }
 
 /// What the server reads until the connection ends, which must happen in time, in order or by a
@@ -133,7 +136,7 @@ fn target() -> (TcpListener, Address) {
 
 #[test]
 fn with_epoll_a_connection_ends_at_once() {
-    for stamps in [TimestampSource::Userspace, TimestampSource::Kernel] {
+    for stamps in [Timestamps::Userspace, Timestamps::Kernel] {
         let (listener, target) = target();
         let engine = Epoll::new(&target, WaitMode::Sleep, stamps, Instant::now()).unwrap();
         a_connection_ends_at_once(engine, &listener);
@@ -142,7 +145,7 @@ fn with_epoll_a_connection_ends_at_once() {
 
 #[test]
 fn with_io_uring_a_connection_ends_at_once() {
-    for stamps in [TimestampSource::Userspace, TimestampSource::Kernel] {
+    for stamps in [Timestamps::Userspace, Timestamps::Kernel] {
         let (listener, target) = target();
         let engine = Uring::new(&target, 2, WaitMode::Sleep, stamps, Instant::now()).unwrap();
         a_connection_ends_at_once(engine, &listener);

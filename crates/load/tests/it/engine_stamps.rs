@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
-use stampede_load::engine::{AwaitedAnswers, Completion, Engine, Op, TimestampSource, Token};
+use stampede_load::engine::{Arrival, Completion, Engine, Op, Timestamps, Token};
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
@@ -23,7 +23,7 @@ const LARGE: usize = 200_000;
 
 fn turn(engine: &mut impl Engine) {
     let until = engine.refresh().plus(Nanos::from_millis(100));
-    engine.wait(until, AwaitedAnswers::AtOnce(1));
+    engine.wait(until, 1);
 }
 
 fn connect(engine: &mut impl Engine) {
@@ -38,16 +38,16 @@ fn connect(engine: &mut impl Engine) {
 
 /// What was received once there are `count` bytes, or the end: the bytes, and when each part of
 /// them arrived.
-fn taken(engine: &mut impl Engine, count: usize) -> (Vec<u8>, Vec<Nanos>) {
+fn taken(engine: &mut impl Engine, count: usize) -> (Vec<u8>, Vec<Arrival>) {
     let (mut all, mut moments) = (Vec::new(), Vec::new());
     let start = Instant::now();
     loop {
         turn(engine);
         while let Some(completion) = engine.next() {
             match completion {
-                Completion::Received(_, bytes, came) => {
+                Completion::Received(_, bytes, arrival) => {
                     all.extend_from_slice(bytes);
-                    moments.push(came);
+                    moments.push(arrival);
                 }
                 Completion::PeerClosed(TOKEN) => return (all, moments),
                 other => panic!("{other:?}"),
@@ -72,16 +72,16 @@ fn begins_to_stamp(engine: &mut impl Engine, peer: &mut impl Write, began: Insta
     (0..100).any(|_| {
         let (_, after) = sent(peer, b"?", began);
         sleep(LATE);
-        taken(engine, 1).1[0] < after.plus(SLACK)
+        taken(engine, 1).1[0].at < after.plus(SLACK)
     })
 }
 
-fn tells(mut engine: impl Engine, began: Instant, stamps: TimestampSource, listener: &TcpListener) {
+fn tells(mut engine: impl Engine, began: Instant, stamps: Timestamps, listener: &TcpListener) {
     connect(&mut engine);
     let (mut peer, _) = listener.accept().unwrap();
     match stamps {
-        TimestampSource::Kernel => assert!(begins_to_stamp(&mut engine, &mut peer, began)),
-        TimestampSource::Userspace => {}
+        Timestamps::Kernel => assert!(begins_to_stamp(&mut engine, &mut peer, began)),
+        Timestamps::Userspace => {}
     }
     let (before, after) = sent(&mut peer, b"bytes", began);
     sleep(LATE);
@@ -90,10 +90,13 @@ fn tells(mut engine: impl Engine, began: Instant, stamps: TimestampSource, liste
     assert_eq!((&all[..], moments.len()), (&b"bytes"[..], 1));
     let came = moments[0];
     match stamps {
-        TimestampSource::Kernel => {
-            assert!(before.since(SLACK) <= came && came <= after.plus(SLACK))
+        Timestamps::Kernel => {
+            assert!(before.since(SLACK) <= came.at && came.at <= after.plus(SLACK));
+            assert_eq!(came.earliest, came.at, "the kernel is sure");
         }
-        TimestampSource::Userspace => assert!(looked <= came, "{looked:?} {came:?}"),
+        Timestamps::Userspace => {
+            assert!(looked <= came.at && came.earliest <= after, "{looked:?} {came:?} {after:?}");
+        }
     }
     // Many full buffers, and the end.
     let bytes: Vec<u8> = (0..LARGE).map(|at| at as u8).collect();
@@ -102,7 +105,7 @@ fn tells(mut engine: impl Engine, began: Instant, stamps: TimestampSource, liste
     let (all, moments) = taken(&mut engine, usize::MAX);
     writer.join().unwrap();
     assert!(all == bytes, "{} bytes", all.len());
-    assert!(moments.windows(2).all(|two| two[0] <= two[1].plus(SLACK)), "{moments:?}");
+    assert!(moments.windows(2).all(|two| two[0].at <= two[1].at.plus(SLACK)), "{moments:?}");
 }
 
 fn there() -> (TcpListener, Address) {
@@ -111,7 +114,7 @@ fn there() -> (TcpListener, Address) {
     (listener, target)
 }
 
-const BOTH: [TimestampSource; 2] = [TimestampSource::Kernel, TimestampSource::Userspace];
+const BOTH: [Timestamps; 2] = [Timestamps::Kernel, Timestamps::Userspace];
 
 #[test]
 fn epoll_reports_when_bytes_arrived() {
@@ -141,7 +144,7 @@ fn is_seen(mut engine: impl Engine, began: Instant, listener: &UnixListener) {
     sleep(LATE);
     let looked = Nanos::from(began.elapsed());
     let (all, moments) = taken(&mut engine, 5);
-    assert!(all == b"bytes" && looked <= moments[0], "{looked:?} {moments:?}");
+    assert!(all == b"bytes" && looked <= moments[0].at, "{looked:?} {moments:?}");
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn bytes_without_timestamps_arrive_when_they_are_read() {
     let listener = UnixListener::bind(&path).unwrap();
     let target = Address::Unix(path);
     let began = Instant::now();
-    let stamps = TimestampSource::Kernel;
+    let stamps = Timestamps::Kernel;
     is_seen(Epoll::new(&target, WaitMode::Sleep, stamps, began).unwrap(), began, &listener);
     is_seen(Uring::new(&target, 2, WaitMode::Sleep, stamps, began).unwrap(), began, &listener);
 }

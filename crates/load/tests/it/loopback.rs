@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stampede_known_server::{
     Accept, Answer, Behaviour, ConnectionAction, Freeze, KnownServer, Listen, NullServer,
@@ -123,6 +123,67 @@ fn a_closed_load_keeps_its_connections() {
     assert_eq!((result.counts.ok, result.connections.opened), (200, 4));
     assert_eq!((server.journal().connections, server.journal().requests), (4, 200));
     assert!(result.times.response_time.is_empty());
+}
+
+/// What a listener was told, in order.
+#[derive(Default)]
+struct Course(Vec<&'static str>, u64);
+
+impl Listener for Course {
+    fn warm_up_second(&mut self, second: &Second) {
+        self.0.push("warm-up");
+        self.1 += second.counts.ok;
+    }
+
+    fn before_load(&mut self) {
+        self.0.push("before");
+    }
+
+    fn began(&mut self, _: Instant) {
+        self.0.push("began");
+    }
+
+    fn second(&mut self, _: &Second) {
+        self.0.push("second");
+    }
+}
+
+#[test]
+fn a_warm_up_keeps_its_connections_and_is_not_counted() {
+    for (warm_up, model) in [
+        (concurrency(4, 100), concurrency(4, 40)),
+        (concurrency(4, 100), open("const(80,500ms)")),
+        (open("const(200,500ms)"), concurrency(1, 40)),
+    ] {
+        let server = KnownServer::start(Behaviour::default()).unwrap();
+        let load = Load { warm_up: Some(warm_up), threads: 1, ..load(target(&server), model) };
+        let mut course = Course::default();
+        let result = InProcess.run(&load, &Stop::default(), &mut course).unwrap();
+        assert_eq!((result.counts.planned, result.counts.ok, course.1), (40, 40, 100));
+        assert_eq!(course.0, ["warm-up", "before", "began", "second"]);
+        assert_eq!(server.journal().requests, 140);
+        assert_eq!(result.connections.opened, 0, "they were open already");
+        assert!(result.connect_time.is_empty());
+        assert!(result.lasted < Nanos::from_secs(20), "its clock begins after the warm-up");
+    }
+}
+
+#[test]
+fn a_stop_in_the_warm_up_ends_both_loads() {
+    struct StopEarly(Stop);
+    impl Listener for StopEarly {
+        fn warm_up_second(&mut self, _: &Second) {
+            self.0.ask();
+        }
+        fn second(&mut self, _: &Second) {}
+    }
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let until = Until::For(Nanos::from_secs(3_600));
+    let forever = Model::Closed { concurrency: 2, until };
+    let load = Load { warm_up: Some(forever.clone()), ..load(target(&server), forever) };
+    let stop = Stop::default();
+    let result = InProcess.run(&load, &stop, &mut StopEarly(stop.clone())).unwrap();
+    assert_eq!((result.counts.planned, result.end), (0, End::Stopped));
 }
 
 #[test]

@@ -105,13 +105,18 @@ fn serve(
     }
 }
 
-fn load_result(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> LoadResult {
+fn load(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> Load {
     let model = Model::Closed { concurrency: CONCURRENCY, until: Until::Requests(REQUESTS) };
     let mut load = Load::new(Address::Tcp(address), model, []);
     load.habits.connection = habit;
     load.wire = Wire::Tls(setup);
     load.timeout = Nanos::from_secs(20);
     load.traffic = [Request::build("GET", "/", &[], b"", load.habits, None).unwrap()].into();
+    load
+}
+
+fn load_result(address: SocketAddr, habit: ConnectionHabit, setup: Setup) -> LoadResult {
+    let load = load(address, habit, setup);
     let result = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap();
     assert_eq!(result.counts.planned, REQUESTS);
     assert_eq!(result.counts.ok + result.counts.failed_total(), REQUESTS, "{:?}", result.counts);
@@ -153,6 +158,25 @@ fn sessions_are_resumed_if_configured() {
     // do.
     let resumed = counts.resumed.load(Ordering::Relaxed);
     assert!((1..=REQUESTS - u64::from(CONCURRENCY)).contains(&resumed), "{resumed} of {REQUESTS}");
+}
+
+#[test]
+fn connections_and_sessions_of_a_warm_up_are_kept() {
+    const HALF: u64 = REQUESTS / 2;
+    let half = Model::Closed { concurrency: CONCURRENCY, until: Until::Requests(HALF) };
+    let sent = |habit, sessions| {
+        let (address, counts) = start(&rustls::version::TLS13, ServerAction::Answers);
+        let load = load(address, habit, setup(sessions));
+        let load = Load { warm_up: Some(half.clone()), model: half.clone(), ..load };
+        let result = InProcess.run(&load, &Stop::default(), &mut NoListener).unwrap();
+        assert_eq!(result.counts.ok, HALF);
+        (result.connections.opened, counts.resumed.load(Ordering::Relaxed))
+    };
+    assert_eq!(sent(ConnectionHabit::KeepAlive, Sessions::New), (0, 0));
+    let (opened, resumed) = sent(ConnectionHabit::PerRequest, Sessions::Resumed);
+    assert_eq!(opened, HALF);
+    // The first connections of the warm-up are new, so that it cannot reach this by itself.
+    assert!(resumed >= HALF, "{resumed}");
 }
 
 #[test]

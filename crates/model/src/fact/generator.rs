@@ -47,14 +47,6 @@ pub enum Generator {
         /// For how long, in nanoseconds.
         throttled_ns: u64,
     },
-    /// The generator slept while many answers were due.
-    #[serde(rename = "generator_naps")]
-    Naps {
-        /// Number of times that it slept.
-        naps: u64,
-        /// Mean length of a sleep. An answer may have arrived up to that long before it was read.
-        mean_ns: u64,
-    },
     /// Little's law does not hold for stampede's own counts: a bug of stampede.
     #[serde(rename = "bookkeeping_off")]
     Bookkeeping {
@@ -118,14 +110,6 @@ impl fmt::Display for Generator {
             Generator::Throttled { throttled_ns } => {
                 let length = words::time(*throttled_ns as f64);
                 write!(f, "a CPU quota held the generator back for {length}")
-            }
-            Generator::Naps { naps, mean_ns } => {
-                let (naps, mean) = (words::count(*naps), words::time(*mean_ns as f64));
-                write!(
-                    f,
-                    "the generator's CPU slept between answers ({naps} times, {mean} on average): a measured time may \
-                     be too long by about that"
-                )
             }
             Generator::Bookkeeping {
                 in_flight_mean: Some(mean),

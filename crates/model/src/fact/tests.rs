@@ -139,7 +139,6 @@ fn sentences_are_as_they_were() {
     let text = [
         of(Generator::Short { sent_share: 0.981 }.into()),
         of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
-        of(Generator::Naps { naps: 24_887, mean_ns: 27_400 }.into()),
         of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),

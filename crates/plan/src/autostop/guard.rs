@@ -42,6 +42,14 @@ impl std::fmt::Debug for Guard<'_> {
 }
 
 impl Listener for Guard<'_> {
+    fn warm_up_second(&mut self, second: &Second) {
+        self.inner.warm_up_second(second);
+    }
+
+    fn before_load(&mut self) {
+        self.inner.before_load();
+    }
+
     fn began(&mut self, at: Instant) {
         self.inner.began(at);
     }

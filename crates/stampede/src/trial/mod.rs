@@ -32,7 +32,6 @@ use stampede_model::record::{
 };
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
-use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
@@ -43,6 +42,7 @@ use stampede_stack::{
 
 use crate::causes::cause;
 use verdict::{Evidence, Judgement, ModelKind};
+use watch::WatchedLoad;
 
 pub use not_measured::{NotMeasured, Retry};
 pub use paths::PagesError;
@@ -193,6 +193,19 @@ struct StateBeforeLoad {
     notes: Vec<Traffic>,
 }
 
+/// What was noted of the runtime after the warm-up and before the load.
+struct NotedBeforeLoad {
+    /// Number of its processes that had ended.
+    ended: usize,
+    logs: LogMarks,
+    /// Number of worker threads that had begun.
+    threads: u64,
+    /// Queries to the database per request; `None`: there is none, or it was not asked.
+    shown: Option<Vec<u64>>,
+    /// Queries to the database so far.
+    asked: queries::Count,
+}
+
 /// Starts the runtime, verifies it and stops it, before the start that is measured cold. The
 /// measured start may get no request before the load, so it cannot be verified itself.
 fn preflight(
@@ -261,29 +274,29 @@ fn load_and_record(
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
     let load = traffic::load(subject, &requests, &before.pages, &measured.endpoint(), ctx)?;
-    let length = ctx.begin.warm_up();
-    if length > Nanos(0) {
-        phases.enter(Phase::WarmUp, Some(length));
-        let warm_up = Load { model: traffic::warm_up(&load.model, length), ..load.clone() };
-        ctx.generator.run(&warm_up, &Stop::from(interrupt::new_flag()), phases)?;
-    }
     if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);
     }
-
-    phases.enter(Phase::Measure, cases::length(&load.model));
-    let ended_before = measured.exited().len();
-    let logs = measured.logs().marks();
-    let threads_before = measured.logs().threads_begun();
-    let shown = (!is_cold_start(ctx, subject))
-        .then(|| queries::per_request(subject, &requests, measured))
-        .flatten();
-    let asked_before = measured.queries();
-    let (result, resources) = watch::run(ctx.generator, &load, measured, directory, phases)?;
+    if load.warm_up.is_some() {
+        phases.enter(Phase::WarmUp, Some(ctx.begin.warm_up()));
+    }
+    let note = || NotedBeforeLoad {
+        ended: measured.exited().len(),
+        logs: measured.logs().marks(),
+        threads: measured.logs().threads_begun(),
+        shown: (!is_cold_start(ctx, subject))
+            .then(|| queries::per_request(subject, &requests, measured))
+            .flatten(),
+        asked: measured.queries(),
+    };
+    let (generator, sinks) = (ctx.generator, (directory, &mut *phases));
+    let watched = watch::run(generator, &load, measured, sinks, note)?;
+    let WatchedLoad { result, resources, before: noted } = watched;
+    let logs = noted.logs;
     phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
-    record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(threads_before);
-    let died = ended_processes(&measured.exited(), ended_before);
+    record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(noted.threads);
+    let died = ended_processes(&measured.exited(), noted.ended);
     record.runtime.said = measured.logs().evidence(&logs);
     let php_errors = measured.logs().php_errors(&logs);
 
@@ -299,7 +312,12 @@ fn load_and_record(
         php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
     changed.extend(php_errors.map(|errors| (Validity::Invalid, errors.into())));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
-    changed.extend(queries::judge_count(subject, &did.counts, (asked_before, asked_after), shown));
+    changed.extend(queries::judge_count(
+        subject,
+        &did.counts,
+        (noted.asked, asked_after),
+        noted.shown,
+    ));
     if ending::closes(measured, &did) {
         changed.push((Validity::Valid, Traffic::ConnectionsNotKept {}.into()));
     }
@@ -524,12 +542,5 @@ impl<'a> Phases<'a> {
             last.end_ns = now;
         }
         std::mem::take(&mut self.records)
-    }
-}
-
-/// The seconds of the warm-up are shown and not stored.
-impl stampede_load::Listener for Phases<'_> {
-    fn second(&mut self, second: &stampede_model::counts::Second) {
-        self.listener.event(&Event::Second(second));
     }
 }

@@ -47,7 +47,9 @@ pub(super) fn load(
         "" => requests.iter().map(built).collect(),
         _ => requests.iter().map(|spec| request(spec, endpoint, habits)).collect(),
     };
+    let warm_up = ctx.begin.warm_up();
     Ok(Load {
+        warm_up: (warm_up > Nanos(0)).then(|| self::warm_up(&choice.model, warm_up)),
         habits,
         timeout: choice.timeout,
         check: check(subject.app),

@@ -1,7 +1,7 @@
 //! Sends the measured load while the monitor watches the runtime. Both are recorded second by
 //! second.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use stampede_linux::interrupt;
 use stampede_load::{Generator, Listener, Load, LoadResult};
@@ -10,25 +10,59 @@ use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::sample::ResourceSample;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
-use stampede_monitor::Monitor;
+use stampede_monitor::{Monitor, MonitorError};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{FpmStatusPage, Stack};
 
 use super::cases;
 use super::{NotMeasured, Phases};
 
-/// Sends `load` and monitors the runtime meanwhile. The load is stopped if the runtime is gone.
+/// A load that was sent, and what was observed meanwhile.
+pub struct WatchedLoad<B> {
+    pub result: LoadResult,
+    pub resources: Vec<ResourceSample>,
+    /// What was noted after the warm-up and before the load.
+    pub before: B,
+}
+
+/// Sends `load`, after its warm-up if it has one, and monitors the runtime meanwhile. `note` is
+/// called between the two, when nothing is in flight. The load is stopped if the runtime is gone.
 ///
 /// # Errors
-/// The monitor cannot watch, or the load cannot be sent.
-pub fn run(
+/// The monitor cannot watch, the load cannot be sent, or the warm-up was interrupted.
+pub fn run<B>(
     generator: &dyn Generator,
     load: &Load,
     measured: &dyn Stack,
-    directory: &mut TrialDirectory,
-    phases: &mut Phases<'_>,
-) -> Result<(LoadResult, Vec<ResourceSample>), NotMeasured> {
+    (directory, phases): (&mut TrialDirectory, &mut Phases<'_>),
+    note: impl FnOnce() -> B,
+) -> Result<WatchedLoad<B>, NotMeasured> {
     let (sender, readings) = channel();
+    let stop = Stop::from(interrupt::new_flag());
+    let mut begun = None;
+    let begin = || {
+        let before = note();
+        let monitor = watch(measured, sender).inspect_err(|_| stop.ask());
+        begun = Some((before, monitor));
+    };
+    let mut listener = TrialListener {
+        directory,
+        phases,
+        readings,
+        measured,
+        stop: stop.clone(),
+        length: cases::length(&load.model),
+        begin: Some(begin),
+    };
+    let result = generator.run(load, &stop, &mut listener)?;
+    listener.drain();
+    let (before, monitor) = begun.ok_or(NotMeasured::Interrupted)?;
+    let resources = monitor?.finish()?;
+    Ok(WatchedLoad { result, resources, before })
+}
+
+/// Begins to monitor the runtime; each reading goes to `sender`.
+fn watch(measured: &dyn Stack, sender: Sender<ResourceSample>) -> Result<Monitor, MonitorError> {
     // PHP-FPM starts a process for the first status request. It is sent before the monitor begins,
     // or that process would count as started under load.
     let pool = measured.status_page();
@@ -38,25 +72,11 @@ pub fn run(
         // A send fails only when the load is over and the receiver is gone.
         drop(sender.send(sample.clone()));
     };
-    let (group, workers) = (measured.group(), measured.workers());
-    let monitor = Monitor::watch_with(group, workers, Nanos::SECOND, sink)?;
-    let stop = Stop::from(interrupt::new_flag());
-    let mut listener = TrialListener {
-        directory,
-        phases,
-        readings,
-        measured,
-        stop: stop.clone(),
-        length: cases::length(&load.model),
-    };
-    let result = generator.run(load, &stop, &mut listener);
-    let resources = monitor.finish()?;
-    listener.drain();
-    Ok((result?, resources))
+    Monitor::watch_with(measured.group(), measured.workers(), Nanos::SECOND, sink)
 }
 
 /// Passes seconds and readings to the directory and the listener, from the thread that sends.
-struct TrialListener<'a, 'b> {
+struct TrialListener<'a, 'b, F> {
     directory: &'a mut TrialDirectory,
     phases: &'a mut Phases<'b>,
     readings: Receiver<ResourceSample>,
@@ -64,9 +84,11 @@ struct TrialListener<'a, 'b> {
     stop: Stop,
     /// The length of the schedule; `None`: it is not known.
     length: Option<Nanos>,
+    /// To be called before the load.
+    begin: Option<F>,
 }
 
-impl TrialListener<'_, '_> {
+impl<F> TrialListener<'_, '_, F> {
     fn send_event(&mut self, event: &Event<'_>) {
         self.directory.event(event);
         self.phases.listener.event(event);
@@ -77,9 +99,31 @@ impl TrialListener<'_, '_> {
             self.send_event(&Event::Resources(&sample));
         }
     }
+
+    fn stop_if_gone(&self) {
+        if self.measured.gone().is_some() {
+            self.stop.ask();
+        }
+    }
 }
 
-impl Listener for TrialListener<'_, '_> {
+impl<F: FnOnce()> Listener for TrialListener<'_, '_, F> {
+    /// The seconds of the warm-up are shown and not stored.
+    fn warm_up_second(&mut self, second: &Second) {
+        self.phases.listener.event(&Event::Second(second));
+        self.stop_if_gone();
+    }
+
+    fn before_load(&mut self) {
+        if interrupt::is_requested() {
+            return;
+        }
+        self.phases.enter(Phase::Measure, self.length);
+        if let Some(begin) = self.begin.take() {
+            begin();
+        }
+    }
+
     fn second(&mut self, second: &Second) {
         self.send_event(&Event::Second(second));
         self.drain();
@@ -90,8 +134,6 @@ impl Listener for TrialListener<'_, '_> {
         {
             self.phases.listener.event(&Event::Phase { phase: Phase::Drain, expected: None });
         }
-        if self.measured.gone().is_some() {
-            self.stop.ask();
-        }
+        self.stop_if_gone();
     }
 }

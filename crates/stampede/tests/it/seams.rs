@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use stampede::trial::comparison::{Comparison, Seams};
 use stampede_keeper::KeeperOptions;
-use stampede_load::engine::Naps;
 use stampede_load::traffic::TrafficNotes;
 use stampede_load::{Generator, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
@@ -149,8 +148,9 @@ impl Generator for StubGenerator {
         &self,
         load: &Load,
         _stop: &Stop,
-        _listener: &mut dyn Listener,
+        listener: &mut dyn Listener,
     ) -> Result<LoadResult, LoadError> {
+        listener.before_load();
         let is_slower = matches!(&load.target, Address::Tcp(address) if address.port() == SLOWER);
         let noise = self.random.lock().expect("no panic").f64() * 0.02 - 0.01;
         let factor = (1.0 + noise) * if is_slower { 1.0 + self.slower_by } else { 1.0 };
@@ -178,7 +178,6 @@ impl Generator for StubGenerator {
             stretched: 1.0,
             examples: Vec::new(),
             engine: "stub".to_owned(),
-            naps: Naps::default(),
             end: End::Complete,
             not_due: 0,
             tags: BTreeMap::new(),

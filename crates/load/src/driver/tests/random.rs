@@ -45,6 +45,10 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.send_buffer(token)
     }
 
+    fn begin(&mut self, epoch: Instant) {
+        self.engine.begin(epoch);
+    }
+
     fn unsent(&mut self, token: Token) -> bool {
         self.engine.unsent(token)
     }
@@ -53,11 +57,11 @@ impl<E: Engine> Engine for Bounded<E> {
         self.engine.submit(token, op);
     }
 
-    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
+    fn wait(&mut self, until: Nanos, in_flight: u32) {
         self.waits += 1;
         self.tell();
         assert!(self.waits < 200_000, "turns without end at {:?}", self.engine.now());
-        self.engine.wait(until, awaited);
+        self.engine.wait(until, in_flight);
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
@@ -116,7 +120,7 @@ prop_compose! {
         frozen_ms in 0_u64..1_500,
         stop_ms in 0_u64..2_000,
         stopped_ms in 0_u64..200,
-        timestamp_source in prop_oneof![Just(TimestampSource::Kernel), Just(TimestampSource::Userspace)],
+        timestamps in prop_oneof![Just(Timestamps::Kernel), Just(Timestamps::Userspace)],
         answer in answer(),
         connects in vec(connect_fate(), 0..6),
         requests in vec(request_fate(), 0..12),
@@ -128,7 +132,7 @@ prop_compose! {
             workers,
             freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
             stops: vec![Freeze { from: ms(stop_ms), until: ms(stop_ms + stopped_ms) }],
-            timestamp_source,
+            timestamps,
             answer,
             connects,
             requests,

@@ -4,11 +4,11 @@ use super::*;
 
 /// 1 000 requests, one every 10 ms, of 1 ms of work. The load's thread stands still for 105 ms from
 /// 2.0005 s on.
-fn stopped(timestamp_source: TimestampSource) -> Case {
+fn stopped(timestamps: Timestamps) -> Case {
     let mut case = Case { records: true, ..open(every(ms(10), 1_000), 100) };
     let from = Nanos(2_000_500_000);
     case.script.stops = vec![Freeze { from, until: from.plus(ms(105)) }];
-    case.script.timestamp_source = timestamp_source;
+    case.script.timestamps = timestamps;
     case
 }
 
@@ -18,7 +18,7 @@ fn service_times(reported: &ReportedSeconds) -> Vec<u64> {
 
 #[test]
 fn service_time_uses_the_kernel_timestamp_however_late_we_read() {
-    let (result, reported) = load_result_in_detail(&stopped(TimestampSource::Kernel));
+    let (result, reported) = load_result_in_detail(&stopped(Timestamps::Kernel));
     assert!(service_times(&reported).iter().all(|time| *time == 1_000_000));
     // Due at 2.01, 2.02 … 2.1 s, and started at 2.1055 s: this is our schedule lag.
     let late: Vec<u64> = reported
@@ -35,7 +35,7 @@ fn service_time_uses_the_kernel_timestamp_however_late_we_read() {
 
 #[test]
 fn without_timestamps_service_time_lasts_until_the_read() {
-    let (_, reported) = load_result_in_detail(&stopped(TimestampSource::Userspace));
+    let (_, reported) = load_result_in_detail(&stopped(Timestamps::Userspace));
     let times = service_times(&reported);
     // The request of 2 s, whose end was seen at 2.1055 s.
     let long: Vec<u64> = times.into_iter().filter(|time| *time > 1_000_000).collect();
@@ -47,7 +47,7 @@ fn one_at_a_time(when_full: WhenFull) -> (LoadResult, Vec<u64>) {
     let mut case = Case { when_full, records: true, ..open(every(ms(10), 8), 1) };
     case.script.service_time = ms(5);
     case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (result, reported) = load_result_in_detail(&case);
     assert!(service_times(&reported).iter().all(|time| *time == 5_000_000), "{when_full:?}");
     let after_due =
@@ -83,7 +83,7 @@ fn an_answer_counts_in_the_second_in_which_it_was_read() {
     // Due at 990 ms, answered at 991 ms, seen at 1 010 ms.
     let mut case = Case { records: true, ..open(every(ms(10), 200), 100) };
     case.script.stops = vec![Freeze { from: Nanos(990_500_000), until: ms(1_010) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (result, reported) = load_result_in_detail(&case);
     let ok: Vec<u64> = reported.seconds.iter().map(|second| second.counts.ok).collect();
     assert_eq!(ok, [99, 101]);
@@ -97,10 +97,10 @@ fn an_answer_that_arrived_in_time_is_no_timeout() {
     let mut case = Case { timeout: ms(20), ..open(vec![ms(0); 1_000], 1_000) };
     case.script.service_time = ms(10);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(90) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (of_kernel, _) = load_result(&case);
     assert_eq!((of_kernel.counts.ok, of_kernel.counts.failed_total()), (1_000, 0));
-    case.script.timestamp_source = TimestampSource::Userspace;
+    case.script.timestamps = Timestamps::Userspace;
     let (of_ours, _) = load_result(&case);
     assert_eq!(of_ours.counts.failed["net:timeout"], 1_000, "90 ms, for all we know");
 }
@@ -111,7 +111,7 @@ fn an_answer_that_arrived_too_late_is_a_timeout_even_if_read_before_the_timeout_
     let mut case = Case { timeout: ms(20), ..open(vec![ms(0)], 1) };
     case.script.service_time = ms(30);
     case.script.stops = vec![Freeze { from: ms(5), until: ms(50) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.failed["net:timeout"], 1);
 }
@@ -125,7 +125,7 @@ fn a_late_answer_does_not_time_out_an_answer_that_arrived_in_time() {
     case.script.requests = vec![RequestFate::Never];
     case.script.requests.resize(400, RequestFate::Answer);
     case.script.stops = vec![Freeze { from: ms(24), until: ms(200) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (result, _) = load_result(&case);
     assert_eq!(result.counts.failed, [("net:timeout".to_owned(), 1)].into());
     assert_eq!(result.counts.ok, 399);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::{BufRingEntry, RecvMsgOut};
 
-use crate::engine::TimestampSource;
+use crate::engine::Timestamps;
 use crate::engine::arrival::{TIMESTAMP_BYTES, TimestampMessage, WallNanos};
 
 /// All buffers of one ring. The kernel may write to them from the registration until the ring is
@@ -44,13 +44,8 @@ impl Buffers {
     }
 
     /// What was received into a buffer whose first `length` bytes the kernel filled.
-    pub(super) fn part(
-        &self,
-        number: u16,
-        length: usize,
-        timestamp_source: TimestampSource,
-    ) -> ReceivedPart {
-        if timestamp_source == TimestampSource::Userspace || length == 0 {
+    pub(super) fn part(&self, number: u16, length: usize, timestamps: Timestamps) -> ReceivedPart {
+        if timestamps == Timestamps::Userspace || length == 0 {
             return ReceivedPart { number, from: 0, length, timestamp: None };
         }
         let message = RecvMsgOut::parse(self.filled(number, length), &HEADER.0);

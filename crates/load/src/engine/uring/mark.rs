@@ -18,10 +18,8 @@ pub(super) enum OpKind {
     Receive = 2,
     /// The peer sends no more, or the connection is broken.
     HangUp = 3,
-    /// A timer that belongs to no connection, see `gather`.
-    Guard = 4,
     /// An operation whose completion is ignored.
-    Other = 5,
+    Other = 4,
 }
 
 impl UserData {
@@ -35,7 +33,6 @@ impl UserData {
             1 => OpKind::Send,
             2 => OpKind::Receive,
             3 => OpKind::HangUp,
-            4 => OpKind::Guard,
             _ => OpKind::Other,
         };
         let generation = (number >> 32) as u32 & GENERATION_MASK;

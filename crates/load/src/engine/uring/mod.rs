@@ -16,7 +16,6 @@
 
 mod buffers;
 mod files;
-mod gather;
 mod mark;
 mod place;
 mod ring;
@@ -33,9 +32,9 @@ use rustix::net::sockopt;
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
-use super::clock::{CROWD, Clock, WaitMode};
+use super::clock::{Clock, WaitMode};
 use super::socket::{ConnectProgress, Target, peer_stopped_reading};
-use super::{AwaitedAnswers, Completion, Engine, Failure, Naps, Op, TimestampSource, Token};
+use super::{Arrival, Completion, Engine, Failure, Op, Timestamps, Token};
 use buffers::{Buffers, GROUP, HEADER, ReceivedPart};
 use files::RegisteredFiles;
 use mark::{GENERATION_MASK, OpKind, UserData};
@@ -70,10 +69,10 @@ impl Uring {
         target: &Address,
         connections: u32,
         wait_mode: WaitMode,
-        timestamp_source: TimestampSource,
+        timestamps: Timestamps,
         epoch: Instant,
     ) -> io::Result<Uring> {
-        let target = Target::new(target, timestamp_source)?;
+        let target = Target::new(target, timestamps)?;
         let ring = Ring::new()?;
         let buffers = Buffers::register(&ring.submitter(), connections)?;
         let files = RegisteredFiles::register(&ring.submitter(), connections);
@@ -88,12 +87,6 @@ impl Uring {
             lent: None,
             orphans: Vec::new(),
         })
-    }
-
-    /// Sets the zero of the clock and of busy time. To be called on the load thread before the
-    /// first request.
-    pub fn begin(&mut self, epoch: Instant) {
-        self.clock.begin(epoch);
     }
 
     fn slot(&mut self, token: Token) -> &mut UringSlot {
@@ -163,7 +156,6 @@ impl Uring {
         }
         std::mem::swap(&mut slot.send, &mut slot.in_kernel);
         (slot.sent, slot.sending) = (0, InFlight::Yes);
-        self.clock.note_send();
         self.register(token);
         self.send_rest(token);
     }
@@ -212,11 +204,11 @@ impl Uring {
         let is_watched = std::mem::replace(&mut slot.watching, InFlight::Yes) == InFlight::Yes;
         let Some(fd) = self.fd(token) else { return };
         let user_data = self.user_data(token, OpKind::Receive);
-        let receive = match self.target.timestamp_source() {
-            TimestampSource::Kernel => {
+        let receive = match self.target.timestamps() {
+            Timestamps::Kernel => {
                 opcode::RecvMsgMulti::new(Fd(fd), &raw const HEADER.0, GROUP).build()
             }
-            TimestampSource::Userspace => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
+            Timestamps::Userspace => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
         };
         self.ring.push(&receive.user_data(user_data.number()));
         if !is_watched {
@@ -303,7 +295,7 @@ impl Uring {
                 self.hung_up(token);
                 None
             }
-            OpKind::Guard | OpKind::Other => None,
+            OpKind::Other => None,
         }
     }
 
@@ -352,19 +344,14 @@ impl Uring {
             slot.receiving = InFlight::No;
         }
         if let Some(number) = buffer {
-            let part =
-                self.buffers.part(number, result.unwrap_or(0), self.target.timestamp_source());
+            let part = self.buffers.part(number, result.unwrap_or(0), self.target.timestamps());
             if !part.is_empty() && state == State::Open {
                 if !more {
                     self.receive(token);
                 }
                 self.lent = Some(number);
-                self.clock.note_receive();
-                return Some(OpResult::Receive(
-                    token,
-                    part,
-                    self.clock.arrival_time(part.timestamp),
-                ));
+                let arrival = self.clock.arrival(part.timestamp);
+                return Some(OpResult::Receive(token, part, arrival));
             }
             self.buffers.give_back(number);
         }
@@ -429,6 +416,7 @@ impl Uring {
 
     /// Submits what is queued, takes completions, and reads the clock.
     fn poll(&mut self) {
+        self.clock.note_look();
         self.ring.submit();
         self.take_batch();
         self.clock.refresh();
@@ -454,12 +442,16 @@ enum OpResult {
     Connect(Token, Result<(), Errno>),
     Send(Token, u64),
     /// The bytes, and when they arrived.
-    Receive(Token, ReceivedPart, Nanos),
+    Receive(Token, ReceivedPart, Arrival),
     PeerClosed(Token),
     Failed(Token, Errno),
 }
 
 impl Engine for Uring {
+    fn begin(&mut self, epoch: Instant) {
+        self.clock.begin(epoch);
+    }
+
     fn name(&self) -> &'static str {
         "io_uring"
     }
@@ -494,24 +486,23 @@ impl Engine for Uring {
         }
     }
 
-    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
-        let crowd = awaited.crowd();
+    fn wait(&mut self, until: Nanos, in_flight: u32) {
         self.give_back();
         self.take_batch();
-        if crowd >= CROWD && !self.has_more() && self.wait_for_batch(until, crowd) {
-            return;
-        }
-        let busy_wait_end = self.clock.busy_wait_until(until, awaited);
-        if self.has_more() || busy_wait_end > self.clock.now() || until <= self.clock.now() {
+        let spins = self.clock.spins_for_answers(self.target.timestamps(), in_flight);
+        if self.has_more() || spins || until <= self.clock.now() {
             // Submit now: operations must not wait for completions that we look at or wait for.
             self.poll();
-            self.spin_until(busy_wait_end);
+            return if spins {
+                self.spin_until(until)
+            };
         }
         while !self.has_more() && self.clock.now() < until {
             let Some(end) = self.clock.sleep_end(until) else {
                 self.poll();
                 return self.spin_until(until);
             };
+            self.clock.note_look();
             self.ring.wait(end.since(self.clock.now()));
             self.take_batch();
             self.clock.refresh();
@@ -534,8 +525,8 @@ impl Engine for Uring {
             return Some(match result {
                 OpResult::Connect(token, outcome) => connected(token, outcome),
                 OpResult::Send(token, bytes) => Completion::Sent(token, bytes),
-                OpResult::Receive(token, part, came) => {
-                    Completion::Received(token, self.buffers.bytes(part), came)
+                OpResult::Receive(token, part, arrival) => {
+                    Completion::Received(token, self.buffers.bytes(part), arrival)
                 }
                 OpResult::PeerClosed(token) => Completion::PeerClosed(token),
                 OpResult::Failed(token, errno) => failed(token, errno),
@@ -546,10 +537,6 @@ impl Engine for Uring {
 
     fn busy(&self) -> Nanos {
         self.clock.busy()
-    }
-
-    fn naps(&self) -> Naps {
-        self.clock.naps()
     }
 }
 

@@ -12,7 +12,7 @@ use rustls::pki_types::TrustAnchor;
 use stampede_load::check::{Check, Rule};
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
-use stampede_load::spec::{CpuSharing, EngineChoice, Load, Wire};
+use stampede_load::spec::{CpuSharing, EngineChoice, Load, Timestamps, Wire};
 use stampede_load::traffic::{
     AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
     TrafficFile,
@@ -26,22 +26,27 @@ use stampede_model::time::Nanos;
 use super::{bytes, nanos};
 
 pub(super) fn any_load() -> impl Strategy<Value = Load> {
-    let what = (address(), wire(), model(), habits(), traffic(), check());
-    let engine = select(vec![EngineChoice::Auto, EngineChoice::Epoll, EngineChoice::IoUring]);
+    let models = (model(), option::of(model()));
+    let what = (address(), wire(), models, habits(), traffic(), check());
+    let engine = select(vec![EngineChoice::Epoll, EngineChoice::IoUring]);
+    let timestamps = select(vec![Timestamps::Kernel, Timestamps::Userspace]);
     let sharing = select(vec![CpuSharing::Exclusive, CpuSharing::WithServer]);
+    let engine = (engine, timestamps);
     let how = (nanos(), engine, vec(0_usize..256, 0..4), sharing, 1_u32..64, any::<bool>());
     (what, how).prop_map(|(what, how)| {
-        let (target, wire, model, habits, traffic, check) = what;
-        let (timeout, engine, cpus, cpu_sharing, threads, records) = how;
+        let (target, wire, (model, warm_up), habits, traffic, check) = what;
+        let (timeout, (engine, timestamps), cpus, cpu_sharing, threads, records) = how;
         Load {
             target,
             wire,
+            warm_up,
             model,
             habits,
             timeout,
             traffic,
             check,
             engine,
+            timestamps,
             cpus,
             cpu_sharing,
             threads,

@@ -4,7 +4,6 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use stampede_load::engine::Naps;
 use stampede_load::example::Example;
 use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
 use stampede_load::traffic::{Tag, TrafficNotes};
@@ -50,7 +49,7 @@ pub(super) fn request_record() -> impl Strategy<Value = RequestRecord> {
 
 pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
     let times = (time_set(), times(Times::new), times(Times::coarse));
-    let lengths = (nanos(), nanos(), nanos());
+    let lengths = (nanos(), nanos());
     let numbers = any::<(u64, u128, u32, u64, u64)>();
     let shares = (0.0_f64..=1.0, 1.0_f64..100.0);
     let by_name = (
@@ -63,7 +62,7 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
     (counts(), times, lengths, numbers, shares, by_name, ended).prop_map(
         |(counts, times, lengths, numbers, shares, by_name, ended)| {
             let (times, service_time_all, connect_time) = times;
-            let (scheduled, lasted, napped) = lengths;
+            let (scheduled, lasted) = lengths;
             let (ok_inside, in_flight_integral, in_flight_max, not_due, records_lost) = numbers;
             let (busy_share_max, stretched) = shares;
             let (examples, tags, odd) = by_name;
@@ -83,7 +82,6 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
                 stretched,
                 examples,
                 engine,
-                naps: Naps { count: not_due, lasted: napped },
                 end,
                 not_due,
                 tags,

@@ -63,18 +63,8 @@ fn printable(bytes: &[u8]) -> String {
 
 /// Returns facts that the reader should know and that do not affect the verdict.
 pub fn notes(result: &LoadResult, model: &Model) -> impl Iterator<Item = Judgement> {
-    let naps = about_naps(result).map(Fact::from);
     let traffic = [about_slow_connects(result), about_early_end(result, model)];
-    naps.into_iter()
-        .chain(traffic.into_iter().flatten().map(Fact::from))
-        .map(|note| (Validity::Valid, note))
-}
-
-/// Reports short sleeps of the generator. An answer may have arrived during a sleep.
-fn about_naps(result: &LoadResult) -> Option<Generator> {
-    let naps = result.naps.count;
-    let mean_ns = result.naps.lasted.0.checked_div(naps)?;
-    Some(Generator::Naps { naps, mean_ns })
+    traffic.into_iter().flatten().map(Fact::from).map(|note| (Validity::Valid, note))
 }
 
 /// Reports a CPU quota that stopped the generator for some time.

@@ -32,7 +32,6 @@ use stampede_model::machine::MachineFacts;
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_model::stop::Stop;
-use stampede_monitor::InterferenceMeter;
 use stampede_monitor::machine::{self};
 use stampede_plan::autostop::{Criterion, Guard};
 use stampede_results::summary::model::LoadModel;
@@ -42,7 +41,7 @@ use self::nothing::NothingError;
 use self::ready::PreparedLoad;
 use self::report::{Report, ReportParts, TagReport};
 use self::screen::LoadDisplay;
-use self::watch::{GeneratorUsage, LoadListener, WarmUpListener};
+use self::watch::{GeneratorUsage, LoadListener};
 use super::args_fire::FireArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
@@ -57,11 +56,9 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let mut files = Files::create(&args.files)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut display = LoadDisplay::begin(&args, &ready);
-    if let Some(warm_up) = &ready.warm_up {
-        display.enter(Phase::WarmUp, &warm_up.model);
-        run_load(warm_up, &mut WarmUpListener(&mut display))?;
+    if let Some(warm_up) = &ready.load.warm_up {
+        display.enter(Phase::WarmUp, warm_up);
     }
-    display.enter(Phase::Measure, &ready.load.model);
     files.begin(&ready.load);
     let result = measure(&ready, &mut display, &mut files)?;
     drop(display);
@@ -109,8 +106,7 @@ fn measure(
     display: &mut LoadDisplay,
     files: &mut Files,
 ) -> Result<FireResult, LoadError> {
-    let mut watch = LoadListener { display, files, usage: GeneratorUsage::default() };
-    let aside = InterferenceMeter::begin();
+    let mut watch = LoadListener::new(display, files, &ready.load.model);
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (run_load(&ready.load, &mut watch)?, None, false),
         Some(judge) => {
@@ -125,7 +121,8 @@ fn measure(
     };
     let result = without_not_due(result);
     let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
-    Ok(FireResult { result, usage: watch.usage, aside: aside.end(), autostop, is_limit, nothing })
+    let (usage, aside) = watch.end();
+    Ok(FireResult { result, usage, aside, autostop, is_limit, nothing })
 }
 
 /// Leaves out planned requests that were not due when the load was ended early. Otherwise a

@@ -31,8 +31,6 @@ pub struct PreparedLoad {
     pub choice: LoadChoice,
     /// The complete load.
     pub load: Load,
-    /// The load of the warm-up, whose results are discarded; `None`: there is no warm-up.
-    pub warm_up: Option<Load>,
     /// The criteria that end the load early; `None`: there are none.
     pub autostop: Option<Judge>,
     /// Notes for the user before the load starts.
@@ -87,11 +85,10 @@ impl PreparedLoad {
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
             return Err(FireError::PipeReadTwice { path: pipe.to_owned() }.into());
         }
-        let warm_up = (warm_up > Nanos(0))
-            .then(|| Load { model: trial::traffic::warm_up(&load.model, warm_up), ..load.clone() });
+        load.warm_up = (warm_up > Nanos(0)).then(|| trial::traffic::warm_up(&load.model, warm_up));
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
-        Ok(PreparedLoad { url, choice, load, warm_up, autostop, notes })
+        Ok(PreparedLoad { url, choice, load, autostop, notes })
     }
 }
 
@@ -284,8 +281,7 @@ fn load(
         timeout: choice.timeout,
         check,
         engine: match args.engine {
-            None => EngineChoice::Auto,
-            Some(Engine::Epoll) => EngineChoice::Epoll,
+            None | Some(Engine::Epoll) => EngineChoice::Epoll,
             Some(Engine::IoUring) => EngineChoice::IoUring,
         },
         cpu_sharing: CpuSharing::Exclusive,
