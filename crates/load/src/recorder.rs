@@ -436,7 +436,7 @@ impl Recorder {
     }
 }
 
-/// Whether a request ended within the schedule; throughput counts only those.
+/// Whether a request ended within the schedule; the closed model's throughput counts only those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndTiming {
     /// At or before the end of the schedule.

@@ -94,7 +94,7 @@ pub struct LoadResult {
     /// From the start to the last end of a request.
     #[serde(rename = "lasted_ns")]
     pub lasted: Nanos,
-    /// Ok requests that were done within `scheduled`; throughput counts these.
+    /// Ok requests that ended within `scheduled`. The closed model's throughput counts these.
     pub ok_inside: u64,
     /// Requests in flight, integrated over time, in request·ns.
     pub in_flight_integral: u128,

@@ -8,6 +8,7 @@
 
 pub mod app;
 pub mod before;
+mod behind;
 mod cause;
 mod change;
 pub mod external;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use before::Before;
+pub use behind::Behind;
 pub use cause::Cause;
 pub use change::{ChangeFound, ChangeUnit, NoChange};
 pub use figure::{FigureUnit, Found};

@@ -57,7 +57,9 @@ fn redirect(page: &PageRecord) -> String {
     }
     let advice = match redirect_target(path, location) {
         RedirectTarget::ToItself => "it leads in a circle".to_owned(),
-        RedirectTarget::To(path) => format!("to measure the page behind it, load `{path}`"),
+        RedirectTarget::To(path) => {
+            format!("to measure the page behind it, load `{path}` (`--path '{path}'`)")
+        }
         RedirectTarget::ToHttps => {
             "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
                            app trusts it (a plan's load has `headers`)"
@@ -128,7 +130,7 @@ mod tests {
             location: Some(location.to_owned()),
             ..PageRecord::default()
         };
-        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login`");
+        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login` (`--path '/login'`)");
         insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the app trusts it (a plan's load has `headers`)");
         insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: send the header `Host: shop.test` (a plan's load has `headers`)");
     }

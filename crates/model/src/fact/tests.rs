@@ -188,6 +188,12 @@ fn sentences_are_as_they_were() {
         of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
         of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
         of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
+        of(Traffic::FellBehind {
+            why: Behind::Growing { in_flight_at_half: 120, in_flight_at_end: 2_400 },
+        }
+        .into()),
+        of(Traffic::FellBehind { why: Behind::Lost { requests: 40, planned: 1_000 } }.into()),
+        of(Traffic::FellBehind { why: Behind::Stretched { factor: 1.25 } }.into()),
         of(Traffic::FileBroken {
             entries: 1,
             line: 3,

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Before, Cause, Fact, Found, Nothing};
+use super::{Before, Behind, Cause, Fact, Found, Nothing};
 use crate::entry::{EntryError, ReadFailure, Skip};
 use crate::redirect::FollowedRedirects;
 use crate::words;
@@ -108,6 +108,12 @@ pub enum Traffic {
         expectation: String,
         /// The figure that was found. Null: not known.
         found: Option<Fact<Found>>,
+    },
+    /// The server did not keep up with the target rate.
+    #[serde(rename = "fell_behind")]
+    FellBehind {
+        /// The reason.
+        why: Behind,
     },
     /// There was no correct answer, or nothing was sent.
     #[serde(rename = "nothing_correct")]
@@ -262,6 +268,7 @@ impl fmt::Display for Traffic {
                 Some(found) => write!(f, "{expectation}: {found}"),
                 None => write!(f, "{expectation}: not known"),
             },
+            Traffic::FellBehind { why } => write!(f, "did not keep up: {why}"),
             Traffic::NothingCorrect(nothing) => nothing.fmt(f),
             Traffic::BeforeLoad { found } => found.fmt(f),
             _ => self.of_file(f),

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::counts::{Connections, Counts, End};
+use crate::counts::{Connections, Counts, End, Second};
 use crate::cpus::CpuCount;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::isolation::{Exit, IsolationRecord};
@@ -107,7 +107,8 @@ pub struct LoadRecord {
     pub scheduled_ns: u64,
     /// Time until the last answer.
     pub lasted_ns: u64,
-    /// Ok requests that were done within the schedule.
+    /// Ok requests that ended within the schedule. In the closed model, and if the server did not
+    /// keep up, throughput counts these; else it counts all ok requests.
     pub ok_inside: u64,
     /// Highest number of requests in flight.
     pub in_flight_max: u32,
@@ -434,6 +435,17 @@ pub struct SecondRecord {
     pub in_flight_max: u32,
     /// CPU time of the load threads.
     pub busy_ns: u64,
+}
+
+impl From<&Second> for SecondRecord {
+    fn from(second: &Second) -> SecondRecord {
+        SecondRecord {
+            second: second.index,
+            counts: second.counts.clone(),
+            in_flight_max: second.in_flight_max,
+            busy_ns: second.busy.0,
+        }
+    }
 }
 
 /// A row of `errors.ndjson`: failures of one kind in one second.

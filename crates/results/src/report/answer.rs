@@ -254,13 +254,13 @@ fn limits(rows: &[&CaseSummary]) -> Vec<String> {
 /// Sentences about a load with a fixed rate: whether the rows kept up with it.
 fn keeping_up(group: &Group, rows: &[&CaseSummary]) -> Vec<String> {
     let late = |case: &&CaseSummary| match case.kept_up {
-        Some(KeptUp::No { answered_per_second, .. }) => Some(format!(
-            "{} did not keep up with {}: it answered {} requests/s.",
+        Some(KeptUp::No { why, answered_per_second, .. }) => Some(format!(
+            "{} did not keep up with {}: it answered {} requests/s; {why}.",
             case.runtime,
             group.load_words(),
             words::rate(answered_per_second)
         )),
-        Some(KeptUp::Yes) | None => None,
+        Some(KeptUp::Yes | KeptUp::TooShort) | None => None,
     };
     let late: Vec<String> = rows.iter().filter_map(late).collect();
     let all_did = !rows.is_empty() && rows.iter().all(|case| case.kept_up == Some(KeptUp::Yes));

@@ -135,14 +135,15 @@ fn memory(one: &Exhausted) -> String {
     format!("its memory{of}{ended}")
 }
 
-/// `yes`, or `no: 148.2 of 200.0 requests/s`.
+/// `yes`, or `no: it answered 148.2 of 200.0 requests/s; 50 requests in flight at the half, …`.
 pub fn kept_up(kept_up: KeptUp) -> String {
     match kept_up {
         KeptUp::Yes => "yes".to_owned(),
-        KeptUp::No { answered_per_second, offered_per_second } => {
+        KeptUp::No { why, answered_per_second, offered_per_second } => {
             let [answered, offered] = [answered_per_second, offered_per_second].map(words::rate);
-            format!("no: it answered {answered} of {offered} requests/s")
+            format!("no: it answered {answered} of {offered} requests/s; {why}")
         }
+        KeptUp::TooShort => "too short to tell".to_owned(),
     }
 }
 
@@ -239,6 +240,7 @@ const MOST_LETTERS: usize = 40;
 #[cfg(test)]
 mod tests {
     use stampede_model::cpus::CpuCount;
+    use stampede_model::fact::Behind;
 
     use super::*;
 
@@ -345,7 +347,12 @@ mod tests {
             in_flight(off),
             "4.00 on average; expected by Little's law (rate × time) 3.20: 25 % apart"
         );
-        let behind = KeptUp::No { answered_per_second: 148.2, offered_per_second: 200.0 };
-        assert_eq!(kept_up(behind), "no: it answered 148.2 of 200.0 requests/s");
+        let why = Behind::Growing { in_flight_at_half: 50, in_flight_at_end: 1_200 };
+        let behind = KeptUp::No { why, answered_per_second: 148.2, offered_per_second: 200.0 };
+        assert_eq!(
+            kept_up(behind),
+            "no: it answered 148.2 of 200.0 requests/s; 50 requests in flight at the half, 1 200 at the end"
+        );
+        assert_eq!(kept_up(KeptUp::TooShort), "too short to tell");
     }
 }

@@ -175,12 +175,7 @@ impl TrialDirectory {
 
     fn second(&mut self, second: &Second) -> Result<(), StoreError> {
         let start = Nanos::from_secs(second.index.into());
-        self.seconds.rows([SecondRecord {
-            second: second.index,
-            counts: second.counts.clone(),
-            in_flight_max: second.in_flight_max,
-            busy_ns: second.busy.0,
-        }])?;
+        self.seconds.rows([SecondRecord::from(second)])?;
         let writer = &mut self.writer;
         self.histograms
             .append(|into| writer.interval(start, Nanos::SECOND, &second.times, into))?;

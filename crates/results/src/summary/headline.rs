@@ -3,6 +3,8 @@
 //! The headline claims only what a comparison shows. It never says which of two rows is better if
 //! neither is the baseline.
 
+use std::collections::BTreeMap;
+
 use stampede_model::fact::NotCompared;
 use stampede_model::primary::Primary;
 use stampede_model::primary::noun;
@@ -60,14 +62,26 @@ impl<'a> Headline<'a> {
             self.cases.iter().copied().filter(|case| case.trials_counted > 0).collect();
         match measured.as_slice() {
             [] if self.cases.iter().any(|case| !case.trials.is_empty()) => {
-                "No trial is valid: see the reasons below.".to_owned()
+                self.nothing("No trial is valid")
             }
-            [] => "Nothing was measured: see the reasons below.".to_owned(),
+            [] => self.nothing("Nothing was measured"),
             [only] if self.group.comparisons.is_empty() => self.alone(only),
             _ if measured.iter().all(|case| case.counts.ok == 0) => {
-                "No runtime gave a correct answer: see the reasons below.".to_owned()
+                format!("No runtime gave a correct answer: {}.", failures(&measured))
             }
             _ => self.compared(),
+        }
+    }
+
+    /// The sentence if no row counts: with the reason, if all rows have the same.
+    fn nothing(&self, what: &str) -> String {
+        let first = |case: &&CaseSummary| Some(case.reasons.first()?.reasons.first()?.to_string());
+        let mut each = self.cases.iter().map(first);
+        let one = each.next().flatten();
+        match one.filter(|one| each.all(|other| other.as_ref() == Some(one))) {
+            // Log lines may follow the sentence.
+            Some(why) => format!("{what}: {}.", why.lines().next().unwrap_or_default()),
+            None => format!("{what}: see the reasons below."),
         }
     }
 
@@ -410,6 +424,22 @@ impl Group {
             _ if self.load_text.is_empty() => self.load.clone(),
             _ => self.load_text.clone(),
         }
+    }
+}
+
+/// How the requests of all rows failed, the most frequent kinds first: ``1 200 × `http:403` ``.
+fn failures(cases: &[&CaseSummary]) -> String {
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (kind, count) in cases.iter().flat_map(|case| &case.counts.failed) {
+        *kinds.entry(kind).or_default() += count;
+    }
+    let mut kinds: Vec<(&str, u64)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let each = kinds.iter().take(MOST);
+    let each = each.map(|(kind, count)| format!("{} × `{kind}`", words::count(*count)));
+    match each.collect::<Vec<_>>() {
+        each if each.is_empty() => "all requests were dropped".to_owned(),
+        each => each.join(", "),
     }
 }
 

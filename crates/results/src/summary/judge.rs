@@ -8,6 +8,7 @@ use stampede_model::record::{LoadRecord, Validity};
 use stampede_stats::estimate::Estimate;
 
 use super::input::TrialData;
+use super::kept_up::KeptUp;
 use super::model::{
     CaseSummary, ExpectedOutcome, Figure, Figures, Found, LoadModel, Stat, TimeFigures,
 };
@@ -30,9 +31,10 @@ pub fn judge_load(
     load: &LoadRecord,
     times: &TimeSet,
     model: LoadModel,
+    kept_up: Option<KeptUp>,
     expectation: &Expectation,
 ) -> ExpectedOutcome {
-    let figures = trial::of_load(load, times, model);
+    let figures = trial::of_load(load, times, model, kept_up);
     let any = |percent| trial::percentile_of_load(load, times, model, percent);
     Judge { model, figures: &figures, percentile: &any }.judge(&expectation.bound)
 }

@@ -1,55 +1,81 @@
-//! Determines whether a runtime kept up with a fixed rate: whether it answered the requests that
-//! were due, or a backlog grew.
+//! Determines whether a server kept up with a constant target rate, or more and more requests were
+//! in flight.
+//!
+//! `fire`, `compare` and `capacity` all judge by it. It needs only the totals of a load and its
+//! seconds. In an open load a request is in flight from its scheduled time until its end, so
+//! waiting for a connection counts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::counts::{Counts, End};
+use stampede_model::fact::Behind;
 use stampede_model::record::{CaseRecord, LoadModel, LoadRecord, SecondRecord, Validity};
+use stampede_model::schedule::Segments;
+use stampede_stats::t;
 
 use super::input::TrialData;
 use super::model::TrialSummary;
-use super::steady::is_constant;
-use super::why::facts::{Facts, SECOND, turned_away};
+use super::steady::has_one_rate;
+use super::why::facts::{SECOND, turned_away};
 use super::why::limits;
 
-/// Whether a runtime kept up with a constant target rate.
+/// Whether a server kept up with a constant target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kept_up", rename_all = "snake_case")]
 pub enum KeptUp {
-    /// It answered the requests, and no backlog grew.
+    /// It answered the requests, and the number in flight did not grow.
     Yes,
     /// It did not keep up.
     No {
-        /// Answers per second that the runtime gave itself, right or wrong, while requests were
+        /// The reason.
+        why: Behind,
+        /// Answers per second that the server gave itself, right or wrong, while requests were
         /// due.
         answered_per_second: f64,
         /// Requests due per second.
         offered_per_second: f64,
     },
+    /// The load was too short to tell.
+    TooShort,
 }
 
 impl KeptUp {
-    /// Judges a trial. `None`: its load is closed, changes its rate, was stopped, or is too short.
-    /// Also `None` if the trial looks behind but the generator itself was at its limit.
+    /// Judges a trial, as [`KeptUp::of_load`] does.
     pub fn of(trial: &TrialData, case: &CaseRecord) -> Option<KeptUp> {
-        let facts = Facts::of(trial, case.model)?;
-        let load = facts.load;
-        let rows = window(trial, load);
-        if case.model == LoadModel::Closed
-            || !is_constant(case)
-            || load.end == End::Stopped
-            || rows.len() < FEWEST_SECONDS
-        {
+        let schedule = case.schedule.as_ref().filter(|_| case.model == LoadModel::Open);
+        KeptUp::of_load(trial.record.load.as_ref()?, schedule, &trial.seconds)
+    }
+
+    /// Judges an open load by its seconds from the first. `None`: the load is closed (it has no
+    /// schedule), changes its rate or was stopped; its seconds are not known; or it looks behind,
+    /// but the generator was late.
+    pub fn of_load(
+        load: &LoadRecord,
+        schedule: Option<&Segments>,
+        seconds: &[SecondRecord],
+    ) -> Option<KeptUp> {
+        if !schedule.is_some_and(has_one_rate) || load.end == End::Stopped || seconds.is_empty() {
             return None;
         }
-        let lost = facts.turned_away() as f64 > load.counts.planned as f64 * LOST_SHARE;
-        // A client that stretches its schedule waits for the runtime.
-        let is_stretched = load.stretched > 1.0 + LOST_SHARE;
-        if !(lost || is_stretched || grows(rows)) {
-            return Some(KeptUp::Yes);
+        // Later seconds only wait for the last answers.
+        let whole = usize::try_from(load.scheduled_ns / SECOND).unwrap_or(usize::MAX);
+        let rows = &seconds[..seconds.len().min(whole)];
+        let (first, second) = rows.split_at(rows.len() / 2);
+        if second.len() < SECONDS_MIN {
+            return Some(KeptUp::TooShort);
         }
-        limits::generator(&facts).is_none().then(|| KeptUp::No {
-            answered_per_second: answered(rows) as f64 / rows.len() as f64,
+        let why = match lost(load).or_else(|| stretched(load)) {
+            Some(why) => why,
+            None => match Growth::of(first, second) {
+                Growth::No => return Some(KeptUp::Yes),
+                Growth::Unknown => return Some(KeptUp::TooShort),
+                Growth::Yes(why) => why,
+            },
+        };
+        let answered: u64 = rows.iter().map(|row| of_its_own(&row.counts)).sum();
+        (!limits::is_late(load)).then(|| KeptUp::No {
+            why,
+            answered_per_second: answered as f64 / rows.len() as f64,
             offered_per_second: load.counts.planned as f64 / planned_s(load),
         })
     }
@@ -57,23 +83,33 @@ impl KeptUp {
     /// Judges a case from the trials that count. If any trial fell behind, the result is the one
     /// with the lowest rate of answers. It is `Yes` if all kept up.
     pub fn over(trials: &[TrialSummary]) -> Option<KeptUp> {
-        let counted = || trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
-        let behind = counted().filter_map(|trial| match trial.kept_up {
-            Some(KeptUp::No { answered_per_second, .. }) => {
-                Some((answered_per_second, trial.kept_up))
-            }
-            _ => None,
-        });
-        let worst = behind.min_by(|a, b| a.0.total_cmp(&b.0)).and_then(|(_, worst)| worst);
-        let all = || counted().all(|trial| trial.kept_up == Some(KeptUp::Yes));
-        worst.or_else(|| (counted().next().is_some() && all()).then_some(KeptUp::Yes))
+        let counted = trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
+        let each: Vec<Option<KeptUp>> = counted.map(|trial| trial.kept_up).collect();
+        let rate = |one: &KeptUp| match one {
+            KeptUp::No { answered_per_second, .. } => Some(*answered_per_second),
+            KeptUp::Yes | KeptUp::TooShort => None,
+        };
+        let behind = each.iter().copied().flatten().filter_map(|one| Some((rate(&one)?, one)));
+        if let Some((_, worst)) = behind.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            return Some(worst);
+        }
+        let all: Option<Vec<KeptUp>> = each.into_iter().collect();
+        let all = all.filter(|all| !all.is_empty())?;
+        Some(if all.contains(&KeptUp::TooShort) { KeptUp::TooShort } else { KeptUp::Yes })
     }
 }
 
-/// The whole seconds in which requests were due. Later seconds only wait for the last answers.
-fn window<'a>(trial: &'a TrialData, load: &LoadRecord) -> &'a [SecondRecord] {
-    let whole = usize::try_from(load.scheduled_ns / SECOND).unwrap_or(usize::MAX);
-    &trial.seconds[..trial.seconds.len().min(whole)]
+/// Correct answers per second. `None`: nothing was scheduled.
+///
+/// In the open model these are the answers to the requests that were scheduled, whenever they came.
+/// If the server did not keep up, and in the closed model, they are the answers that ended within
+/// the schedule.
+pub fn throughput(load: &LoadRecord, model: LoadModel, kept_up: Option<KeptUp>) -> Option<f64> {
+    let answers = match (model, kept_up) {
+        (LoadModel::Closed, _) | (LoadModel::Open, Some(KeptUp::No { .. })) => load.ok_inside,
+        (LoadModel::Open, Some(KeptUp::Yes | KeptUp::TooShort) | None) => load.counts.ok,
+    };
+    (load.scheduled_ns > 0).then(|| answers as f64 / (load.scheduled_ns as f64 / SECOND as f64))
 }
 
 /// Length of the schedule in seconds as planned, before any stretching.
@@ -82,136 +118,91 @@ fn planned_s(load: &LoadRecord) -> f64 {
     load.scheduled_ns as f64 / SECOND as f64 / stretched
 }
 
-fn answered(rows: &[SecondRecord]) -> u64 {
-    rows.iter().map(|row| of_its_own(&row.counts)).sum()
-}
-
-/// Answers that the runtime itself gave, including wrong ones.
+/// Answers that the server itself gave, including wrong ones.
 fn of_its_own(counts: &Counts) -> u64 {
     counts.ok + (counts.failed_total() + counts.dropped).saturating_sub(turned_away(counts))
 }
 
-/// Whether the backlog grew in the second half by more than chance explains. The backlog is the
-/// requests that were due and have not ended. It has grown if its minimum in the last quarter
-/// exceeds its minimum in the quarter before. The first half does not count: requests in flight
-/// accumulate there for as long as an answer takes. A pause that is caught up afterwards is no
-/// growth either.
-fn grows(rows: &[SecondRecord]) -> bool {
-    let mut left = 0_u64;
-    let backlog: Vec<u64> = rows
-        .iter()
-        .map(|row| {
-            let ended = row.counts.ok + row.counts.failed_total() + row.counts.dropped;
-            left = (left + row.counts.planned).saturating_sub(ended);
-            left
-        })
-        .collect();
-    let middle = backlog.len() / 2;
-    let third = middle..middle + (backlog.len() - middle) / 2;
-    let least = |part: &[u64]| part.iter().copied().min().unwrap_or(0);
-    let grown = least(&backlog[third.end..]).saturating_sub(least(&backlog[third.clone()]));
-    let planned: u64 = rows[third].iter().map(|row| row.counts.planned).sum();
-    grown > GROWN_REQUESTS && grown as f64 > planned as f64 * LOST_SHARE
+/// Whether the server turned requests away, or they were given up. Without these it would have been
+/// further behind.
+fn lost(load: &LoadRecord) -> Option<Behind> {
+    let (requests, planned) = (turned_away(&load.counts), load.counts.planned);
+    (requests as f64 > planned as f64 * LOST_SHARE).then_some(Behind::Lost { requests, planned })
+}
+
+/// Whether the client stretched its schedule, which means that it waited for the server.
+fn stretched(load: &LoadRecord) -> Option<Behind> {
+    let factor = load.stretched;
+    (factor > 1.0 + LOST_SHARE).then_some(Behind::Stretched { factor })
+}
+
+/// Whether the number of requests in flight grew in the second half.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Growth {
+    No,
+    Yes(Behind),
+    /// It may have, or it may have been chance.
+    Unknown,
+}
+
+impl Growth {
+    /// Judges by how much the number changed in each second of the second half. The first half does
+    /// not count: requests in flight accumulate there for as long as an answer takes.
+    ///
+    /// The changes of a queue that is steady cancel each other, and those of a queue that wanders by
+    /// chance are independent. So the t interval of their mean is right for the latter, and too wide
+    /// for the former.
+    fn of(first: &[SecondRecord], second: &[SecondRecord]) -> Growth {
+        if first.iter().all(|row| ended(&row.counts) == 0) {
+            return Growth::Unknown;
+        }
+        let changes: Vec<f64> = second.iter().map(|row| change(row) as f64).collect();
+        let count = changes.len() as f64;
+        let mean = changes.iter().sum::<f64>() / count;
+        let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
+        let deviation = (squares / (count - 1.0)).sqrt().max(DEVIATION_MIN);
+        let reach =
+            t::quantile(0.5 + LEVEL / 2.0, changes.len() as u32 - 1) * deviation / count.sqrt();
+        let due: u64 = second.iter().map(|row| row.counts.planned).sum();
+        let share = mean / (due as f64 / count);
+        let at_half = first.iter().map(change).sum::<i64>();
+        let at_end = at_half + second.iter().map(change).sum::<i64>();
+        match mean > reach {
+            true if share > GROWTH_SHARE => Growth::Yes(Behind::Growing {
+                in_flight_at_half: u64::try_from(at_half).unwrap_or(0),
+                in_flight_at_end: u64::try_from(at_end).unwrap_or(0),
+            }),
+            false if share > CHANCE_SHARE => Growth::Unknown,
+            _ => Growth::No,
+        }
+    }
+}
+
+/// By how much the number of requests in flight grew in a second.
+fn change(row: &SecondRecord) -> i64 {
+    row.counts.planned as i64 - ended(&row.counts) as i64
+}
+
+fn ended(counts: &Counts) -> u64 {
+    counts.ok + counts.failed_total() + counts.dropped
 }
 
 /// A share of the requests. A smaller share can come from a momentary disturbance.
 const LOST_SHARE: f64 = 0.01;
-/// Growth in requests that can be chance.
-const GROWN_REQUESTS: u64 = 10;
-/// The fewest seconds. With fewer, the second half would not contain two.
-const FEWEST_SECONDS: usize = 3;
+/// Growth per second as a share of the target rate. A server that is slower than the rate by less
+/// answers 99.5 % of it.
+const GROWTH_SHARE: f64 = 0.005;
+/// A growth that large is not called chance, even if its interval includes zero.
+const CHANCE_SHARE: f64 = 0.05;
+/// Two-sided level of the t interval: one load of 200 is called behind by mistake if its queue
+/// wanders by chance, fewer if it is steady.
+const LEVEL: f64 = 0.99;
+/// Least standard deviation of a change, in requests. Counts are whole, so equal changes do not
+/// prove that there is no noise.
+const DEVIATION_MIN: f64 = 0.5;
+/// The fewest seconds in the second half. With two, the t interval says nothing.
+const SECONDS_MIN: usize = 3;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Seconds with 100 requests due each; `ok` gives the requests that ended.
-    fn rows(ok: &[u64]) -> Vec<SecondRecord> {
-        let row = |(second, ok): (usize, &u64)| SecondRecord {
-            second: second as u32,
-            counts: Counts { planned: 100, ok: *ok, ..Counts::default() },
-            in_flight_max: 0,
-            busy_ns: 0,
-        };
-        ok.iter().enumerate().map(row).collect()
-    }
-
-    #[test]
-    fn a_backlog_that_grows_each_second_is_growth() {
-        // 10 more requests remain each second: 60 after the sixth, 80 after the eighth.
-        assert!(grows(&rows(&[90; 10])));
-        // 1 more request remains each second: from 6 to 8, no more than chance.
-        assert!(!grows(&rows(&[99; 10])));
-    }
-
-    #[test]
-    fn slow_requests_in_flight_are_no_backlog() {
-        // Each answer takes 2 s, so 200 requests are always in flight.
-        assert!(!grows(&rows(&[0, 0, 100, 100, 100, 100, 100, 100, 100, 100])));
-    }
-
-    #[test]
-    fn a_pause_that_is_caught_up_is_no_growth() {
-        assert!(!grows(&rows(&[100, 100, 100, 100, 100, 100, 0, 150, 150, 100])));
-        assert!(grows(&rows(&[100, 100, 100, 100, 0, 0, 0, 0, 0, 0])));
-    }
-
-    #[test]
-    fn a_wrong_answer_is_an_answer_and_a_server_that_turns_away_gives_none() {
-        let failed = [("http:404".to_owned(), 3), ("http:503".to_owned(), 5)];
-        let counts = Counts { ok: 90, failed: failed.into(), dropped: 2, ..Counts::default() };
-        assert_eq!(of_its_own(&counts), 93);
-    }
-
-    /// Judges ten seconds of a schedule with 100 requests due in each.
-    fn of(schedule: &str, change: impl Fn(&mut TrialData)) -> Option<KeptUp> {
-        let text = include_str!("../../tests/runs/format-2/trials/001-x/trial.json");
-        let mut record: stampede_model::record::TrialRecord =
-            serde_json::from_str(text).expect("a trial");
-        let load = record.load.as_mut().expect("a load");
-        (load.counts.planned, load.schedule_lag_ns_sure) = (1_000, 0);
-        let mut trial = TrialData {
-            record,
-            times: None,
-            seconds: rows(&[100; 10]),
-            answered: vec![],
-            service: vec![],
-            resources: vec![],
-        };
-        change(&mut trial);
-        let run: stampede_model::record::RunRecord =
-            serde_json::from_str(include_str!("../../tests/runs/format-2/run.json"))
-                .expect("a run");
-        let schedule = stampede_model::schedule::Segments::parse(schedule).ok();
-        KeptUp::of(&trial, &CaseRecord { schedule, ..run.cases[0].clone() })
-    }
-
-    #[test]
-    fn only_a_constant_rate_is_judged() {
-        let schedule = "const(100,10s)";
-        let load = |trial: &mut TrialData, change: fn(&mut LoadRecord)| {
-            change(trial.record.load.as_mut().expect("a load"));
-        };
-        assert_eq!(of(schedule, |_| {}), Some(KeptUp::Yes));
-        let behind = |answered_per_second| {
-            Some(KeptUp::No { answered_per_second, offered_per_second: 100.0 })
-        };
-        assert_eq!(of(schedule, |trial| trial.seconds = rows(&[80; 10])), behind(80.0));
-        // 2 % of the requests were turned away.
-        let lost = |trial: &mut TrialData| {
-            trial.seconds = rows(&[98; 10]);
-            load(trial, |load| load.counts.dropped = 20);
-        };
-        assert_eq!(of(schedule, lost), behind(98.0));
-        assert_eq!(of("line(1,200,10s)", |_| {}), None);
-        assert_eq!(of(schedule, |trial| load(trial, |load| load.end = End::Stopped)), None);
-        assert_eq!(of(schedule, |trial| trial.seconds.truncate(2)), None);
-        assert_eq!(of(schedule, |trial| trial.record.load = None), None);
-        // The generator did not send these requests in time.
-        let late = |trial: &mut TrialData| {
-            trial.seconds = rows(&[80; 10]);
-            load(trial, |load| load.schedule_lag_ns_sure = 1_000_000_000);
-        };
-        assert_eq!(of(schedule, late), None);
-    }
-}
+#[path = "kept_up_tests.rs"]
+mod tests;

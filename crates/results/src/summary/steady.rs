@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::record::{CaseRecord, LoadModel, TrialRecord, Validity};
-use stampede_model::schedule::Segment;
+use stampede_model::schedule::{Segment, Segments};
 use stampede_model::words;
 use stampede_stats::steady::{SECONDS_MIN, Steadiness, steadiness};
 
@@ -67,7 +67,11 @@ pub(super) fn is_constant(case: &CaseRecord) -> bool {
     if case.model == LoadModel::Closed {
         return true;
     }
-    let Some(schedule) = &case.schedule else { return false };
+    case.schedule.as_ref().is_some_and(has_one_rate)
+}
+
+/// Whether a schedule has the same rate from start to end.
+pub(super) fn has_one_rate(schedule: &Segments) -> bool {
     let rates: Option<Vec<f64>> = schedule
         .segments()
         .iter()

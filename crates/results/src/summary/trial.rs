@@ -14,7 +14,7 @@ use super::breaking::Rising;
 use super::exhausted;
 use super::in_flight::InFlight;
 use super::input::TrialData;
-use super::kept_up::KeptUp;
+use super::kept_up::{KeptUp, throughput};
 use super::model::{
     CaseCounts, Figure, Figures, LoadModel, RoleFigures, Stat, TimeFigures, TrialSummary,
 };
@@ -30,6 +30,7 @@ pub fn summarize(
 ) -> TrialSummary {
     let record = &trial.record;
     let model = case.model;
+    let kept_up = KeptUp::of(trial, case);
     TrialSummary {
         number: record.number,
         round: record.round,
@@ -39,11 +40,11 @@ pub fn summarize(
         stopped: record.load.as_ref().is_some_and(|load| load.end == End::Stopped),
         lasted_ns: record.phases.last().map_or(0, |phase| phase.end_ns),
         counts: counts(trial),
-        figures: figures(trial, model),
+        figures: figures(trial, model, kept_up),
         breaking_point: rising.and_then(|rising| rising.find(trial)),
         why: why::of_trial(trial, model),
         exhausted: exhausted::of_trial(trial, model, run),
-        kept_up: KeptUp::of(trial, case),
+        kept_up,
         in_flight: InFlight::of(trial),
         steady: Steady::of(case, trial),
         over_time: OverTime::of(&trial.seconds),
@@ -67,13 +68,13 @@ fn counts(trial: &TrialData) -> CaseCounts {
     counts
 }
 
-fn figures(trial: &TrialData, model: LoadModel) -> Figures {
+fn figures(trial: &TrialData, model: LoadModel, kept_up: Option<KeptUp>) -> Figures {
     let mut figures = Figures::default();
     let known = |ns: u64| if ns > 0 { Figure::exact(ns as f64) } else { Figure::None };
     figures.first_answer_ns = known(trial.record.runtime.first_answer_ns);
     figures.first_request_ns = known(trial.record.runtime.first_request_ns);
     if let Some(load) = &trial.record.load {
-        add_rates(&mut figures, load, model);
+        add_rates(&mut figures, load, model, kept_up);
         if let Some(times) = &trial.times {
             add_times(&mut figures, load, times, model);
         }
@@ -83,21 +84,25 @@ fn figures(trial: &TrialData, model: LoadModel) -> Figures {
 }
 
 /// The figures of a load alone, without a runtime that stampede started.
-pub fn of_load(load: &LoadRecord, times: &TimeSet, model: LoadModel) -> Figures {
+pub fn of_load(
+    load: &LoadRecord,
+    times: &TimeSet,
+    model: LoadModel,
+    kept_up: Option<KeptUp>,
+) -> Figures {
     let mut figures = Figures::default();
-    add_rates(&mut figures, load, model);
+    add_rates(&mut figures, load, model, kept_up);
     add_times(&mut figures, load, times, model);
     figures
 }
 
-fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel) {
+fn add_rates(figures: &mut Figures, load: &LoadRecord, model: LoadModel, kept_up: Option<KeptUp>) {
     let counts = &load.counts;
     if counts.planned > 0 {
         figures.ok_share = Figure::exact(counts.ok as f64 / counts.planned as f64);
     }
-    if load.scheduled_ns > 0 {
+    if let Some(throughput) = throughput(load, model, kept_up) {
         let scheduled = load.scheduled_ns as f64 / 1e9;
-        let throughput = load.ok_inside as f64 / scheduled;
         figures.throughput_per_second = match model {
             LoadModel::Closed if load.is_generators_limit() => Figure::at_least(throughput),
             _ => Figure::exact(throughput),

@@ -2,13 +2,14 @@
 
 use stampede_linux::interrupt;
 use stampede_model::counts::End;
-use stampede_model::fact::{Fact, Reason, Traffic};
+use stampede_model::fact::{Behind, Fact, Reason, Traffic};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RuntimeChoice};
 use stampede_results::capacity::{LimitingFactor, Point, TrialOutcome};
 use stampede_results::store::StoreError;
+use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
 use stampede_results::summary::why::Cause;
 
@@ -110,16 +111,19 @@ fn judge(result: &TrialResult) -> (TrialOutcome, Vec<Fact<Reason>>) {
         let expectation = expectation.to_owned();
         Fact::from(Traffic::NotMet { expectation, found: found.cloned() })
     };
-    let missed: Vec<Fact<Reason>> = result
-        .case
-        .expectations
-        .iter()
-        .filter_map(|judged| match &judged.outcome {
-            ExpectedOutcome::Met => None,
-            ExpectedOutcome::NotMet { figure } => Some(not_met(&judged.text, Some(figure))),
-            ExpectedOutcome::Unknown { .. } => Some(not_met(&judged.text, None)),
-        })
-        .collect();
+    // At a rate at which more and more requests wait, only time is missing until they wait too long.
+    let growing = match result.case.kept_up {
+        Some(KeptUp::No { why: why @ Behind::Growing { .. }, .. }) => {
+            Some(Traffic::FellBehind { why }.into())
+        }
+        _ => None,
+    };
+    let missed = result.case.expectations.iter().filter_map(|judged| match &judged.outcome {
+        ExpectedOutcome::Met => None,
+        ExpectedOutcome::NotMet { figure } => Some(not_met(&judged.text, Some(figure))),
+        ExpectedOutcome::Unknown { .. } => Some(not_met(&judged.text, None)),
+    });
+    let missed: Vec<Fact<Reason>> = missed.chain(growing).collect();
     let fault = verdict::generators_fault(&record.verdict);
     // If a load thread is fully busy, a slow generator and a slow runtime look the same.
     let is_full = is_open(result) && load.busy_share_max > GENERATOR_FULL;

@@ -5,6 +5,7 @@ use std::io::Write;
 use stampede_model::event::{Event, EventListener};
 use stampede_model::fact;
 use stampede_model::record::{CaseRecord, TrialRecord, Validity};
+use stampede_results::summary::kept_up::{KeptUp, throughput};
 use stampede_stats::percentile::Ranked;
 
 use super::tally::ComparisonState;
@@ -48,12 +49,13 @@ pub fn line(tally: &ComparisonState, record: &TrialRecord, case: &CaseRecord) ->
             let measured = &tally.measured;
             let failed = load.counts.planned - load.counts.ok.min(load.counts.planned);
             let p95 = Ranked { answered: &measured.times, failed }.percentile(95.0);
-            let length = load.scheduled_ns.max(1) as f64 / 1e9;
+            let kept_up = KeptUp::of_load(load, case.schedule.as_ref(), &tally.rows);
+            let throughput = throughput(load, case.model, kept_up).unwrap_or(0.0);
             let ok = load.counts.ok as f64 / load.counts.planned.max(1) as f64;
             format!(
                 ": p95 {}, {} answers/s, ok {}",
                 words::percentile(p95),
-                words::rate(load.ok_inside as f64 / length),
+                words::rate(throughput),
                 words::share(ok),
             )
         }

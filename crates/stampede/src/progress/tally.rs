@@ -3,6 +3,7 @@
 
 use stampede_model::counts::Second;
 use stampede_model::cpus::CpuCount;
+use stampede_model::record::SecondRecord;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
@@ -27,6 +28,8 @@ pub struct ComparisonState {
     pub budget_cpus: CpuCount,
     /// Measured seconds of this trial, merged.
     pub measured: LoadFigures,
+    /// The same seconds one by one.
+    pub rows: Vec<SecondRecord>,
     /// The last second alone.
     pub last: LoadFigures,
     /// CPU use of the stack at the last reading, as a share of one CPU.
@@ -94,6 +97,7 @@ impl ComparisonState {
                     self.title.push_str(&format!(" · round {round}"));
                 }
                 self.measured.clear();
+                self.rows.clear();
                 self.cpu_share = None;
                 self.phase_expected = None;
                 self.seconds = 0;
@@ -111,6 +115,7 @@ impl ComparisonState {
                 self.last.add(second);
                 if matches!(self.phase, Some(Phase::Measure | Phase::Drain)) {
                     self.measured.add(second);
+                    self.rows.push(SecondRecord::from(*second));
                 }
             }
             Event::Resources(sample) => {

@@ -100,6 +100,16 @@ fn a_server_that_is_not_there_has_a_summary_and_an_error() {
     assert!(text.contains("4 planned, 0 ok, 4 failed, 0 dropped"), "{text}");
 }
 
+/// The last answers come after the schedule, and are answers to its requests all the same.
+#[test]
+fn a_slow_server_that_answers_everything_has_the_target_rate() {
+    let slow = Behaviour::answering_after(Duration::from_millis(300), Answer::ok());
+    let summary = load_result(&server(slow), &["--rate", "50", "--for", "1s"]);
+    assert_eq!((&summary["requests_ok"], &summary["duration_s"]), (&50.into(), &1.0.into()));
+    assert_eq!(summary["throughput_per_s"], 50.0, "{summary:#}");
+    assert_eq!(summary["kept_up"]["kept_up"], "too_short", "{summary:#}");
+}
+
 #[test]
 fn headers_and_body_arrive() {
     let server = server(Behaviour::answering(Answer::ok()));

@@ -43,7 +43,8 @@ fn a_trial_with_known_times_and_counters_gives_known_figures() {
     assert_eq!(figures.response_time_ns.p95, Figure::TooFew);
     close(figures.response_time_ns.max, 100e6);
     close(figures.offered_per_second, 10.0);
-    close(figures.throughput_per_second, 9.5);
+    // All 100 requests of the schedule got an answer, though five came after its end.
+    close(figures.throughput_per_second, 10.0);
     close(figures.received_bytes_per_second, 10_240.0);
     close(figures.sent_bytes_per_second, 1_000.0);
     close(figures.cpu_percent_median, 60.0);

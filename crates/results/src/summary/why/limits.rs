@@ -3,7 +3,7 @@
 
 use stampede_model::fact::LimitFound;
 use stampede_model::fact::limit_found::{InUse, times_text};
-use stampede_model::record::{LogEvidence, LogSignal};
+use stampede_model::record::{LoadRecord, LogEvidence, LogSignal};
 use stampede_model::sample::ResourceSample;
 use stampede_model::words;
 
@@ -15,13 +15,11 @@ use crate::summary::model::LoadModel;
 pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
     let load = facts.load;
     let percent = load.busy_share_max * 100.0;
-    let allowed =
-        SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
     let (found, says) = match facts.model {
         LoadModel::Closed if load.is_generators_limit() => {
             (LimitFound::LoadThreadBusy { busy_share: load.busy_share_max }, Novelty::TheSame)
         }
-        LoadModel::Open if load.schedule_lag_ns_sure > allowed => {
+        LoadModel::Open if is_late(load) => {
             let schedule_lag_ns_p99 = load.schedule_lag_ns_p99;
             (LimitFound::GeneratorLate { schedule_lag_ns_p99 }, Novelty::More)
         }
@@ -29,6 +27,12 @@ pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
     };
     let busy = format!("busiest load thread: {percent:.0} % of its CPU");
     Some(Diagnosis::new(Cause::Generator, found).with_all([(says, busy)]))
+}
+
+/// Whether the generator of an open load was late by more than the response times can bear.
+pub fn is_late(load: &LoadRecord) -> bool {
+    let share = (load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64;
+    load.schedule_lag_ns_sure > SCHEDULE_LAG_NS.max(share)
 }
 
 pub fn memory(facts: &Facts<'_>) -> Option<Diagnosis> {

@@ -31,9 +31,11 @@ use stampede_model::load::Model;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
+use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_monitor::machine::{self};
 use stampede_plan::autostop::{Criterion, Guard};
+use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
 use self::files::Files;
@@ -41,8 +43,9 @@ use self::nothing::NothingError;
 use self::ready::PreparedLoad;
 use self::report::{Report, ReportParts, TagReport};
 use self::screen::LoadDisplay;
-use self::watch::{GeneratorUsage, LoadListener};
+use self::watch::{LoadListener, LoadSeconds};
 use super::args_fire::FireArgs;
+use super::fail::CommandError as _;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::trial::load_record;
@@ -90,7 +93,7 @@ fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, Load
 /// The results of a measured load.
 struct FireResult {
     result: LoadResult,
-    usage: GeneratorUsage,
+    seconds: LoadSeconds,
     /// What disturbed the generator from outside.
     aside: ResourceSample,
     /// The criterion that ended the load early; `None`: none did.
@@ -121,8 +124,15 @@ fn measure(
     };
     let result = without_not_due(result);
     let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
-    let (usage, aside) = watch.end();
-    Ok(FireResult { result, usage, aside, autostop, is_limit, nothing })
+    let (seconds, aside) = watch.end();
+    Ok(FireResult { result, seconds, aside, autostop, is_limit, nothing })
+}
+
+fn schedule(model: &Model) -> Option<&Segments> {
+    match model {
+        Model::Open { schedule, .. } => Some(schedule),
+        Model::Closed { .. } => None,
+    }
 }
 
 /// Leaves out planned requests that were not due when the load was ended early. Otherwise a
@@ -145,10 +155,15 @@ impl FireResult {
             verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {
-            let nothing = Traffic::NothingCorrect(nothing.clone());
-            verdict::add(&mut verdict, Validity::Suspect, nothing);
+            // All figures are those of failures, so this comes before any other reason.
+            verdict.judged = verdict.judged.max(Validity::Suspect);
+            verdict.reasons.insert(0, Traffic::NothingCorrect(nothing.clone()).into());
         }
-        Report::of(ReportParts {
+        let kept_up = KeptUp::of_load(&record, schedule(&ready.load.model), &self.seconds.rows);
+        if let Some(KeptUp::No { why, .. }) = kept_up {
+            verdict::add(&mut verdict, Validity::Valid, Traffic::FellBehind { why });
+        }
+        let mut report = Report::of(ReportParts {
             url: &ready.url,
             choice: &ready.choice,
             load: &ready.load,
@@ -156,8 +171,12 @@ impl FireResult {
             record: &record,
             verdict,
             autostop: self.autostop.clone(),
-            usage: &self.usage,
-        })
+            seconds: &self.seconds,
+            kept_up,
+        });
+        let nothing = self.nothing.as_ref().map(|one| NothingError::of(one, &report, ready));
+        report.hint = nothing.and_then(|error| error.hint());
+        report
     }
 
     /// Judges the load as a trial is judged. A load that a criterion ended counts as complete.

@@ -67,7 +67,7 @@ pub enum NothingError {
 }
 
 /// What happened most often in a load without a correct answer.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Symptom {
     /// Requests were dropped before they were sent.
     Dropped,
@@ -90,12 +90,21 @@ pub enum Symptom {
         /// Status of the answers.
         status: u16,
     },
-    /// The answers redirected to another URL.
+    /// The answers redirected to another page of the same host.
     Redirected {
         /// Status of the answers.
         status: u16,
-        /// The other URL.
+        /// The URL of that page.
         url: String,
+    },
+    /// The answers redirected to HTTPS, to another host, or to both.
+    RedirectedAway {
+        /// Status of the answers.
+        status: u16,
+        /// The URL to which they redirected.
+        url: String,
+        /// What the server wants of a request.
+        wants: Wants,
     },
     /// The answers had another status than the correct ones.
     Status {
@@ -104,6 +113,17 @@ pub enum Symptom {
     },
     /// The answers broke the check, or failed in a way that is not known.
     Check,
+}
+
+/// What a server wants that redirects to HTTPS or to another host.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// HTTPS.
+    Https,
+    /// Another host.
+    Host(String),
+    /// HTTPS, and another host.
+    HttpsAndHost(String),
 }
 
 impl NothingError {
@@ -146,6 +166,9 @@ impl Symptom {
             ),
             Symptom::Redirected { status, url } => {
                 format!("send the requests to `{url}`, or {}", accept(*status))
+            }
+            Symptom::RedirectedAway { status, url, wants } => {
+                format!("{}; or {}", wants.follow(url), accept(*status))
             }
             Symptom::Status { status } => {
                 format!("{}, or {}", against_status(*status), accept(*status))
@@ -206,14 +229,66 @@ fn of_status(status: u16, report: &Report, ready: &PreparedLoad) -> Symptom {
     let example = report.examples.iter().find(|example| is_it(&example.kind));
     match example.and_then(|example| location(&example.head)) {
         Some(to) if (300..400).contains(&status) => {
-            let url = absolute(&to, &ready.url);
-            let asked = mask_secrets(&ready.url);
-            match url.trim_end_matches('/') == asked.trim_end_matches('/') {
-                true => Symptom::RedirectedBack { status },
-                false => Symptom::Redirected { status, url },
-            }
+            of_redirect(status, &to, &mask_secrets(&ready.url))
         }
         _ => Symptom::Status { status },
+    }
+}
+
+/// Compares where the answers redirected to with the URL that was requested.
+fn of_redirect(status: u16, to: &str, asked: &str) -> Symptom {
+    let url = absolute(to, asked);
+    if url.trim_end_matches('/') == asked.trim_end_matches('/') {
+        return Symptom::RedirectedBack { status };
+    }
+    match wants(&url, asked) {
+        Some(wants) => Symptom::RedirectedAway { status, url, wants },
+        None => Symptom::Redirected { status, url },
+    }
+}
+
+/// Returns what a server wants that redirects from `asked` to `url`; `None`: another page.
+fn wants(url: &str, asked: &str) -> Option<Wants> {
+    let ((scheme, host), own) = (scheme_and_host(url)?, scheme_and_host(asked)?);
+    let to_https = scheme == "https" && own.0 != scheme;
+    // The port of HTTPS is another one, and URLs leave it out.
+    let is_same = host == own.1 || to_https && without_port(host) == without_port(own.1);
+    match (to_https, is_same) {
+        (true, true) => Some(Wants::Https),
+        (true, false) => Some(Wants::HttpsAndHost(host.to_owned())),
+        (false, false) => Some(Wants::Host(host.to_owned())),
+        (false, true) => None,
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    let parts = host.rsplit_once(':');
+    let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    parts.filter(is_port).map_or(host, |(name, _)| name)
+}
+
+/// Returns scheme and host, with its port, of an `http` or `https` URL.
+fn scheme_and_host(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"))?;
+    Some((scheme, &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]))
+}
+
+impl Wants {
+    /// Returns how to send what the server wants.
+    fn follow(&self, url: &str) -> String {
+        match self {
+            Wants::Https => format!(
+                "the server wants HTTPS: send the requests to `{url}`, or say \
+                 `-H 'X-Forwarded-Proto: https'` if it trusts that header"
+            ),
+            Wants::Host(host) => {
+                format!("the server wants the host {host}: say `-H 'Host: {host}'`")
+            }
+            Wants::HttpsAndHost(host) => format!(
+                "the server wants HTTPS and the host {host}: say \
+                 `-H 'Host: {host}' -H 'X-Forwarded-Proto: https'` if it trusts the latter"
+            ),
+        }
     }
 }
 
@@ -248,13 +323,20 @@ fn against_status(status: u16) -> &'static str {
         304 => {
             "leave out the headers that ask for what is new only (If-None-Match, If-Modified-Since)"
         }
-        401 | 403 => "log in with `--basic-auth`, `--cookie` or `-H 'Authorization: …'`",
+        401 | 403 => {
+            "log in with `--basic-auth USER:PASSWORD`, `--cookie 'NAME=VALUE'` or \
+             `-H 'Authorization: …'`"
+        }
         404 | 410 => "correct the path",
         405 => "choose the method with `-X`",
         421 => "write the site's name in the URL, so that TLS and `Host` name it",
-        429 => "lower the rate, or switch off the server's limit for it",
+        429 => "lower `--rate` or `--concurrency`, or switch off the server's limit",
         413 => "send a smaller body, or raise the server's limit",
         400..=499 => "correct the request: path, headers, body",
+        502 | 504 => {
+            "look at the server's log: what is behind it, such as PHP-FPM, does not answer"
+        }
+        503 => "lower `--rate` or `--concurrency`, or end the app's maintenance mode",
         _ => "look at the server's log",
     }
 }
@@ -265,12 +347,7 @@ fn accept(status: u16) -> String {
 
 /// Resolves a `Location` against the requested URL (RFC 9110, 10.2.2), for its usual forms.
 fn absolute(to: &str, url: &str) -> String {
-    let Some((scheme, rest)) =
-        url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"))
-    else {
-        return to.to_owned();
-    };
-    let host = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
+    let Some((scheme, host)) = scheme_and_host(url) else { return to.to_owned() };
     match to {
         _ if to.starts_with("//") => format!("{scheme}:{to}"),
         _ if to.starts_with('/') => format!("{scheme}://{host}{to}"),
@@ -302,5 +379,55 @@ mod tests {
         for (to, url, expected) in table {
             assert_eq!(absolute(to, url), expected, "{to} from {url}");
         }
+    }
+
+    #[test]
+    fn a_redirect_is_to_a_page_to_https_or_to_another_host() {
+        let asked = "http://127.0.0.1:8080/";
+        let away =
+            |url: &str, wants| Symptom::RedirectedAway { status: 302, url: url.to_owned(), wants };
+        let host = || "shop.test".to_owned();
+        let login = "http://127.0.0.1:8080/login".to_owned();
+        let table = [
+            ("/", Symptom::RedirectedBack { status: 302 }),
+            ("/login", Symptom::Redirected { status: 302, url: login }),
+            ("https://127.0.0.1/", away("https://127.0.0.1/", Wants::Https)),
+            ("http://shop.test/", away("http://shop.test/", Wants::Host(host()))),
+            ("//shop.test/a", away("http://shop.test/a", Wants::Host(host()))),
+            ("https://shop.test/", away("https://shop.test/", Wants::HttpsAndHost(host()))),
+        ];
+        for (to, expected) in table {
+            assert_eq!(of_redirect(302, to, asked), expected, "{to}");
+        }
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+    #[test]
+    fn every_symptom_has_a_remedy() {
+        let asked = "http://127.0.0.1:8080/";
+        let redirects = [(301, "/login"), (302, "/"), (307, "https://127.0.0.1/")]
+            .into_iter()
+            .chain([(308, "http://shop.test/"), (301, "https://shop.test/")])
+            .map(|(status, to)| (format!("{status} {to}"), of_redirect(status, to, asked)));
+        let statuses = [304, 401, 403, 404, 405, 413, 418, 421, 429, 500, 502, 503, 504]
+            .map(|status| (status.to_string(), Symptom::Status { status }));
+        let network = [
+            Net::Refused,
+            Net::Timeout,
+            Net::Tls,
+            Net::Reset,
+            Net::CutShort,
+            Net::Malformed,
+            Net::NoPort,
+            Net::HeadTooLarge,
+        ];
+        let network = network
+            .map(|why| (format!("{why:?}"), Symptom::Network { why, is_unix: false }))
+            .into_iter();
+        let others = [Symptom::Dropped, Symptom::Check].map(|one| (format!("{one:?}"), one));
+        let all = redirects.chain(statuses).chain(network).chain(others);
+        let lines: Vec<String> =
+            all.map(|(name, symptom)| format!("{name}: {}", symptom.remedy())).collect();
+        insta::assert_snapshot!(lines.join("\n"));
     }
 }

@@ -17,13 +17,14 @@ use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_plan::addresses::shown;
 use stampede_plan::model::LoadChoice;
 use stampede_results::summary::judge::judge_load;
+use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::{ExpectedOutcome, Figure, LoadModel};
 use stampede_results::summary::of_load;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
 use super::found::{self, Example};
-use super::watch::GeneratorUsage;
+use super::watch::LoadSeconds;
 use crate::trial::cases;
 
 /// The result of a load on a URL. Times are in ns, lengths in s, rates per second.
@@ -47,6 +48,8 @@ pub struct Report {
     pub verdict: Validity,
     /// Reasons for the verdict; empty if it is `valid`.
     pub reasons: Vec<Fact<Reason>>,
+    /// What may help if no request was answered correctly; null if one was.
+    pub hint: Option<String>,
     /// Information that does not affect the verdict.
     pub notes: Vec<Fact<Reason>>,
     /// How the load ended.
@@ -75,8 +78,13 @@ pub struct Report {
     pub lasted_s: f64,
     /// Requests due per second; null in the closed model.
     pub offered_per_s: Option<f64>,
-    /// Correct answers done within the schedule ÷ its length.
+    /// Correct answers per second. With a schedule: answers to its requests, whenever they came,
+    /// ÷ its length. In the closed model, and if the server did not keep up: answers that ended
+    /// within that length.
     pub throughput_per_s: f64,
+    /// Whether the server kept up with the target rate. Null: the load is closed, changes its rate
+    /// or was stopped, or the generator was late.
+    pub kept_up: Option<KeptUp>,
     /// Response time, done − due, over all planned requests. A request without a correct answer
     /// counts as slower than all answers. Null in the closed model.
     pub response_time_ns: Option<TimesNs>,
@@ -287,24 +295,27 @@ pub struct ReportParts<'a> {
     /// The criterion that ended the load early; `None`: none did.
     pub autostop: Option<String>,
     /// Figures collected during the load.
-    pub usage: &'a GeneratorUsage,
+    pub seconds: &'a LoadSeconds,
+    /// Whether the server kept up with the target rate; `None`: not known.
+    pub kept_up: Option<KeptUp>,
 }
 
 impl Report {
     /// Makes a report from its parts.
     pub fn of(parts: ReportParts<'_>) -> Report {
         let model = LoadModel::from(&parts.load.model);
+        let expectations = expectations(&parts, model);
         let (result, record) = (parts.result, parts.record);
         let times = AllTimes::of(record, &result.times, model);
         let counts = &result.counts;
         let scheduled = result.scheduled.as_secs_f64();
         let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
         let mut lower_bounds = times.lower_bounds;
-        let limited = of_load(record, &result.times, model).throughput_per_second;
-        if matches!(limited, Figure::AtLeast(_)) {
+        let figures = of_load(record, &result.times, model, parts.kept_up);
+        if matches!(figures.throughput_per_second, Figure::AtLeast(_)) {
             lower_bounds.push("throughput_per_s".to_owned());
         }
-        let cpu_ns = parts.usage.busy.0.checked_div(counts.started);
+        let cpu_ns = parts.seconds.busy.0.checked_div(counts.started);
         let threads = parts.load.cpus.len().max(parts.load.threads as usize) as u32;
         Report {
             format: FORMAT,
@@ -315,10 +326,11 @@ impl Report {
             model,
             verdict: parts.verdict.judged,
             reasons: parts.verdict.reasons,
+            hint: None,
             notes: parts.verdict.notes,
             end: ended(result.end, parts.autostop.as_deref()),
             autostop: parts.autostop,
-            expectations: expectations(parts.choice, record, &result.times, model),
+            expectations,
             requests_planned: counts.planned,
             requests_started: counts.started,
             requests_ok: counts.ok,
@@ -328,7 +340,8 @@ impl Report {
             duration_s: scheduled,
             lasted_s: result.lasted.as_secs_f64(),
             offered_per_s: (model == LoadModel::Open).then(|| per_second(counts.planned)),
-            throughput_per_s: per_second(result.ok_inside),
+            throughput_per_s: figures.throughput_per_second.value().unwrap_or(0.0),
+            kept_up: parts.kept_up,
             response_time_ns: times.response_time,
             response_time_ok_ns: times.response_time_ok,
             service_time_ns: times.service_time,
@@ -472,15 +485,11 @@ fn ended(end: End, autostop: Option<&str>) -> EndReason {
     }
 }
 
-fn expectations(
-    choice: &LoadChoice,
-    record: &LoadRecord,
-    times: &TimeSet,
-    model: LoadModel,
-) -> Vec<Expectation> {
-    let judged = choice.expect.iter().map(|expectation| {
+fn expectations(parts: &ReportParts<'_>, model: LoadModel) -> Vec<Expectation> {
+    let times = &parts.result.times;
+    let judged = parts.choice.expect.iter().map(|expectation| {
         let text = expectation.text.clone();
-        match judge_load(record, times, model, expectation) {
+        match judge_load(parts.record, times, model, parts.kept_up, expectation) {
             ExpectedOutcome::Met => {
                 Expectation { text, outcome: ExpectationOutcome::Met, found: None }
             }

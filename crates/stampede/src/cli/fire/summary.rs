@@ -5,6 +5,7 @@ use stampede_model::fact;
 use stampede_model::failure;
 use stampede_model::record::Validity;
 use stampede_model::words;
+use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
 use super::found::Example;
@@ -36,6 +37,9 @@ fn verdict(report: &Report) -> String {
         reasons => format!(": {}", fact::joined(reasons)),
     };
     let mut text = format!("{word}{reasons}\n");
+    if let Some(hint) = &report.hint {
+        text.push_str(&format!("hint: {hint}\n"));
+    }
     if let Some(reason) = &report.autostop {
         let after = words::time(report.duration_s * 1e9);
         text.push_str(&format!("stopped after {after} by {reason}\n"));
@@ -89,10 +93,14 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         rows.push(("target rate", format!("{}/s", words::rate(offered))));
     }
     let limited = report.is_lower_bound("throughput_per_s");
-    let (at_least, limit) =
-        if limited { ("≥ ", " (the generator was the limit)") } else { ("", "") };
+    let (at_least, limit) = match report.kept_up {
+        _ if limited => ("≥ ", " (the generator was the limit)"),
+        Some(KeptUp::No { .. }) => ("", " within the load"),
+        Some(KeptUp::Yes | KeptUp::TooShort) | None => ("", ""),
+    };
     let throughput = words::rate(report.throughput_per_s);
     rows.push(("throughput", format!("{at_least}{throughput}/s correct answers{limit}")));
+    rows.extend(report.kept_up.map(|one| ("kept up", kept_up(one))));
     rows.push(("transfer", transfer(report)));
     let mean = |bytes: Option<f64>| bytes.map(words::bytes);
     let (document, answer) = (mean(report.document_bytes_mean), mean(report.answer_bytes_mean));
@@ -117,6 +125,17 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     }
     rows.push(("generator", generator(report)));
     rows
+}
+
+fn kept_up(kept_up: KeptUp) -> String {
+    match kept_up {
+        KeptUp::Yes => "yes".to_owned(),
+        KeptUp::No { answered_per_second, offered_per_second, .. } => {
+            let [answered, offered] = [answered_per_second, offered_per_second].map(words::rate);
+            format!("no: it answered {answered} of {offered} requests/s")
+        }
+        KeptUp::TooShort => "too short to tell".to_owned(),
+    }
 }
 
 fn transfer(report: &Report) -> String {

@@ -3,7 +3,7 @@
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
-use stampede_model::fact::{Before, Fact, FigureUnit, Found, Generator, Reason, Traffic};
+use stampede_model::fact::{Before, Behind, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_stats::histogram::Times;
 use stampede_testing::schema_fits::fits;
 
@@ -258,6 +258,7 @@ fn made() -> Report {
         model: LoadModel::Open,
         verdict: Validity::Suspect,
         reasons: vec![Generator::Busy { busy_share: 0.85 }.into()],
+        hint: None,
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: EndReason::Autostop,
         autostop: Some("http(5xx,10%,5s): 12 % of requests were `5xx`, for 5 s".to_owned()),
@@ -280,6 +281,11 @@ fn made() -> Report {
         lasted_s: 60.2,
         offered_per_s: Some(50.0),
         throughput_per_s: 49.3,
+        kept_up: Some(KeptUp::No {
+            why: Behind::Growing { in_flight_at_half: 4, in_flight_at_end: 12 },
+            answered_per_second: 49.3,
+            offered_per_second: 50.0,
+        }),
         response_time_ns: Some(response),
         response_time_ok_ns: Some(times(1_150_000)),
         service_time_ns: TimesNs { p99: failed, p999: failed, ..times(1_100_000) },
@@ -330,6 +336,7 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         requests_planned: 3_000,
         errors: BTreeMap::new(),
         offered_per_s: None,
+        kept_up: None,
         response_time_ns: None,
         response_time_ok_ns: None,
         service_time_ns: times(1_100_000),

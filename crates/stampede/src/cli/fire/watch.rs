@@ -5,6 +5,7 @@ use stampede_load::report::RequestRecord;
 use stampede_model::counts::Second;
 use stampede_model::event::Phase;
 use stampede_model::load::Model;
+use stampede_model::record::SecondRecord;
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 use stampede_monitor::InterferenceMeter;
@@ -13,10 +14,12 @@ use super::files::Files;
 use super::screen::LoadDisplay;
 
 /// Figures collected during a load.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GeneratorUsage {
+#[derive(Clone, Debug, Default)]
+pub struct LoadSeconds {
     /// CPU time of the load threads.
     pub busy: Nanos,
+    /// The counts of each second.
+    pub rows: Vec<SecondRecord>,
 }
 
 /// The listener of a load and of its warm-up, which is shown and otherwise discarded.
@@ -24,7 +27,7 @@ pub struct LoadListener<'a> {
     display: &'a mut LoadDisplay,
     files: &'a mut Files,
     model: &'a Model,
-    usage: GeneratorUsage,
+    seconds: LoadSeconds,
     /// What disturbs the generator from outside; measured from the start of the load on.
     aside: InterferenceMeter,
 }
@@ -36,13 +39,13 @@ impl<'a> LoadListener<'a> {
         files: &'a mut Files,
         model: &'a Model,
     ) -> LoadListener<'a> {
-        let (usage, aside) = (GeneratorUsage::default(), InterferenceMeter::begin());
-        LoadListener { display, files, model, usage, aside }
+        let (seconds, aside) = (LoadSeconds::default(), InterferenceMeter::begin());
+        LoadListener { display, files, model, seconds, aside }
     }
 
     /// What the generator used, and what disturbed it.
-    pub fn end(self) -> (GeneratorUsage, ResourceSample) {
-        (self.usage, self.aside.end())
+    pub fn end(self) -> (LoadSeconds, ResourceSample) {
+        (self.seconds, self.aside.end())
     }
 }
 
@@ -61,7 +64,8 @@ impl Listener for LoadListener<'_> {
     }
 
     fn second(&mut self, second: &Second) {
-        self.usage.busy = self.usage.busy.plus(second.busy);
+        self.seconds.busy = self.seconds.busy.plus(second.busy);
+        self.seconds.rows.push(SecondRecord::from(second));
         self.display.second(second);
         self.files.second(second);
     }

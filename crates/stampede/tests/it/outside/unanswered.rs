@@ -19,7 +19,8 @@ fn fire(url: &str, more: &[&str]) -> Output {
     finish(sandbox.stampede(&[&load[..], more].concat()), LIMIT)
 }
 
-/// Asserts exit code 3, the sentence with its hint on stderr, and the summary on stdout.
+/// Asserts exit code 3, the sentence with its hint on stderr, and the summary on stdout, which
+/// begins with both.
 fn is_nothing(output: &Output, sentence: &str, hint: &str) {
     let printed = stderr(output);
     assert_eq!(output.status.code(), Some(3), "{}{printed}", stdout(output));
@@ -28,9 +29,15 @@ fn is_nothing(output: &Output, sentence: &str, hint: &str) {
         "{printed}"
     );
     let hints: Vec<&str> = printed.lines().filter(|line| line.starts_with("hint: ")).collect();
-    let hint = code_or("nothing_correct", hint);
-    assert!(matches!(hints[..], [one] if one.contains(hint)), "{printed}");
-    assert!(!stdout(output).starts_with("valid"), "{}", stdout(output));
+    let coded = code_or("nothing_correct", hint);
+    assert!(matches!(hints[..], [one] if one.contains(coded)), "{printed}");
+    let summary = stdout(output);
+    let first: Vec<&str> = summary.lines().take(2).collect();
+    let [verdict, advice] = first[..] else { panic!("{summary}") };
+    let reason = verdict.split_once(": ").map(|(_, reason)| reason).unwrap_or_default();
+    assert!(reason.starts_with(code_or("nothing_correct", sentence)), "{summary}");
+    assert!(!verdict.starts_with("valid"), "{summary}");
+    assert!(advice.starts_with("hint: ") && advice.contains(hint), "{summary}");
 }
 
 #[test]
@@ -78,12 +85,27 @@ fn every_kind_of_missing_answer_is_handled_alike() {
 
 #[test]
 fn a_load_without_a_correct_answer_says_why_and_what_to_do() {
-    let redirect = Answer::new(302, "").field("Location", "/login?next=%2F");
+    let redirect = |to: &str| Answer::new(302, "").field("Location", to);
     let table = [
         (
-            redirect,
+            redirect("/login?next=%2F"),
             "4 × status 302 instead of 200 to 299 (http:302, Location: /login?next=%2F)",
             "/login?next=%2F`, or accept it with `--status 302`",
+        ),
+        (
+            redirect("https://127.0.0.1/"),
+            "4 × status 302 instead of 200 to 299 (http:302, Location: https://127.0.0.1/)",
+            "`-H 'X-Forwarded-Proto: https'`",
+        ),
+        (
+            redirect("http://shop.test/"),
+            "4 × status 302 instead of 200 to 299 (http:302, Location: http://shop.test/)",
+            "`-H 'Host: shop.test'`; or accept it with `--status 302`",
+        ),
+        (
+            Answer::new(403, "x"),
+            "4 × status 403 instead of 200 to 299 (http:403)",
+            "or accept it with `--status 403`",
         ),
         (Answer::new(500, "x"), "4 × status 500 instead of 200 to 299 (http:500)", "server's log"),
         (
