@@ -369,10 +369,7 @@ impl Report {
             keep_alive: record.keep_alive,
             timeout_ns: record.timeout_ns,
             poisson_seed: seed(&parts.load.model),
-            traffic_seed: match parts.load.traffic.order {
-                Order::Random { seed } => Some(seed),
-                Order::InTurn => None,
-            },
+            traffic_seed: traffic_seed(parts.load.traffic.order),
             tags: super::tags(result, model),
             examples: found::examples(result, &parts.load.traffic.tags),
         }
@@ -516,6 +513,13 @@ fn seed(model: &Model) -> Option<u64> {
     match model {
         Model::Open { arrivals: Arrivals::Poisson { seed }, .. } => Some(*seed),
         _ => None,
+    }
+}
+
+fn traffic_seed(order: Order) -> Option<u64> {
+    match order {
+        Order::Random { seed } => Some(seed),
+        Order::InTurn => None,
     }
 }
 
