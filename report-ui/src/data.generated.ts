@@ -1754,6 +1754,14 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The server did not keep up with the target rate. */
+  | {
+    code: "fell_behind";
+    /** The reason. */
+    why: Behind;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** There was no correct answer, or nothing was sent. */
   | Nothing & {
     code: "nothing_correct";
@@ -2187,6 +2195,34 @@ export type NoChange =
   | {
     code: "text";
     text: string;
+  };
+
+/** The reason why a server did not keep up with a constant target rate. */
+export type Behind =
+  /**
+   * More and more requests were in flight in the second half of the load. A request is in flight
+   * from its scheduled time until its end.
+   */
+  | {
+    because: "growing";
+    /** Requests in flight in the middle of the load. */
+    in_flight_at_half: number;
+    /** Requests in flight at the end of its last whole second. */
+    in_flight_at_end: number;
+  }
+  /** The server turned requests away, or they were given up. */
+  | {
+    because: "lost";
+    /** Number of such requests. */
+    requests: number;
+    /** Number of scheduled requests. */
+    planned: number;
+  }
+  /** The client waited for the server and so stretched its schedule. */
+  | {
+    because: "stretched";
+    /** Real ÷ planned length of the schedule. */
+    factor: number;
   };
 
 /** How far a load without a correct answer got. */
@@ -3402,22 +3438,28 @@ export type Exhausted =
     cpus: number;
   };
 
-/** Whether a runtime kept up with a constant target rate. */
+/** Whether a server kept up with a constant target rate. */
 export type KeptUp =
-  /** It answered the requests, and no backlog grew. */
+  /** It answered the requests, and the number in flight did not grow. */
   | {
     kept_up: "yes";
   }
   /** It did not keep up. */
   | {
     kept_up: "no";
+    /** The reason. */
+    why: Behind;
     /**
-     * Answers per second that the runtime gave itself, right or wrong, while requests were
+     * Answers per second that the server gave itself, right or wrong, while requests were
      * due.
      */
     answered_per_second: number;
     /** Requests due per second. */
     offered_per_second: number;
+  }
+  /** The load was too short to tell. */
+  | {
+    kept_up: "too_short";
   };
 
 /** The mean number of requests in flight, as counted and as Little's law predicts it. */

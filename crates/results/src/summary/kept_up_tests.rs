@@ -243,7 +243,7 @@ fn a_queue_that_grows_by_one_per_cent_a_second_is_called_behind() {
     }
     // With arrivals at random, the queue grows by more than it wanders only after minutes, and at a
     // tenth of the rate at once.
-    for (capacity, length_s) in [(990.0, 300), (900.0, 10)] {
+    for (capacity, length_s) in [(990.0, 400), (900.0, 10)] {
         let queue = Queue { arrivals: Spread::Exponential, capacity, length_s, ..full };
         let behind = queue.called_behind(50);
         assert!(behind >= 45, "{behind} of 50: {queue:?}");
