@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::{ChoreError, Need, succeeded};
 use crate::programs::{self, Program, Results};
-use crate::{report_ui, types, workers, xdebug};
+use crate::{keys, report_ui, types, workers, xdebug};
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Format, lints, unit tests, and the types of the page's data.
+    /// Format, lints, unit tests, the types of the page's data, and the keys in the docs.
     Check,
     /// All tests that are not ignored.
     Test,
@@ -51,7 +51,8 @@ pub fn run(
     cargo(root, LINTS)?;
     if tier == Tier::Check {
         cargo(root, UNIT_TESTS)?;
-        return types::check(root);
+        types::check(root)?;
+        return keys::check(root);
     }
     let mut results = Results::default();
     for tool in TOOLS {
@@ -61,6 +62,7 @@ pub fn run(
     php_library(root)?;
     cargo(root, PROGRAM)?;
     types::check(root)?;
+    keys::check(root)?;
     announce("RoadRunner, FrankenPHP and Xdebug");
     let mut made = workers::build(root)?;
     made.extend(xdebug::find_or_fetch(root));

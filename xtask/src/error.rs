@@ -46,6 +46,13 @@ pub enum ChoreError {
     StalePage,
     /// The types of the page's data in the source differ from those of the program.
     StaleTypes,
+    /// The reference of a plan's keys in the docs differs from that of the program.
+    StaleKeys,
+    /// A page has no markers around the part that is generated.
+    NoMarkers {
+        /// The page.
+        path: PathBuf,
+    },
     /// No types are made of the schema that the program prints.
     Schema(SchemaError),
     /// `stampede install` did not make all runtimes, and said why.
@@ -107,6 +114,13 @@ impl fmt::Display for ChoreError {
                 "report-ui/src/data.generated.ts is not what the program's types make: \
                  `cargo xtask types`, and commit it",
             ),
+            ChoreError::StaleKeys => f.write_str(
+                "docs/plans.md has not the keys of the program's table: `cargo xtask keys`, and \
+                 commit it",
+            ),
+            ChoreError::NoMarkers { path } => {
+                write!(f, "{}: the markers around the keys of plans are missing", path.display())
+            }
             ChoreError::Schema(error) => error.fmt(f),
             ChoreError::NotMade => {
                 f.write_str("RoadRunner or FrankenPHP could not be made, see above")

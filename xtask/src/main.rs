@@ -2,9 +2,11 @@
 
 mod ci;
 mod error;
+mod keys;
 mod picture;
 mod programs;
 mod report_ui;
+mod stampede;
 mod tidy;
 mod tree;
 mod types;
@@ -22,10 +24,11 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   tidy      check the house rules that no other tool checks (see STYLE.md)
-  check     format, lints, tidy, unit tests, the types of the page's data
+  check     format, lints, tidy, unit tests, the types of the page's data, the keys in the docs
   ci        the same, the dependencies, the report's page, PHP, and all tests but the longest
   all       the same, and every other test; `all 75m` starts no long test after 75 minutes
   report-ui build the report's page from report-ui/ into the source
+  keys      write the reference of a plan's keys, a part of docs/plans.md, from the program's table
   types     write the types of the page's data, report-ui/src/data.generated.ts, from the program's
   picture   standard input, a terminal's text, as SVG on standard output";
 
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
             ci::run(&root(), Tier::All, minutes_of(minutes), tidy)
         }
         ["report-ui"] => report_ui::build(&root()),
+        ["keys"] => keys::write(&root()),
         ["types"] => types::write(&root()),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))

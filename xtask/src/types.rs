@@ -5,19 +5,14 @@ mod typescript;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use crate::ci::cargo_program;
-use crate::error::{ChoreError, succeeded};
+use crate::error::ChoreError;
+use crate::stampede;
 
 pub use typescript::SchemaError;
 
 /// The file below the workspace.
 const PATH: &str = "report-ui/src/data.generated.ts";
-
-/// Prints the schema. The program is built if it has to be.
-const SCHEMA: &[&str] =
-    &["run", "--quiet", "--package", "stampede", "--locked", "--", "schema", "page"];
 
 /// Writes the types into the source.
 ///
@@ -43,19 +38,7 @@ pub fn check(root: &Path) -> Result<(), ChoreError> {
 }
 
 fn generated(root: &Path) -> Result<String, ChoreError> {
-    let command = format!("cargo {}", SCHEMA.join(" "));
-    eprintln!("== {command}");
-    let ran = Command::new(cargo_program())
-        .args(SCHEMA)
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output();
-    let output = match ran {
-        Err(source) => return Err(ChoreError::NotStarted { command, source }),
-        Ok(output) => output,
-    };
-    succeeded(&command, Ok(output.status))?;
-    let schema = serde_json::from_slice(&output.stdout)
+    let schema = serde_json::from_slice(&stampede::printed(root, &["schema", "page"])?)
         .map_err(|source| ChoreError::Schema(SchemaError::NotJson { source }))?;
     typescript::types(&schema).map_err(ChoreError::Schema)
 }

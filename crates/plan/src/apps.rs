@@ -5,13 +5,14 @@ use std::path::Path;
 use stampede_model::app_kind::AppKind;
 
 use super::error::{Mistake, PlanError};
+use super::keys::APP;
 use super::model::AppChoice;
 use super::read::{path, required};
 use super::tree::{Node, Value};
 use super::value::{Fields, items, name_of, not_a, text};
 
 /// Most apps in one plan.
-const APPS_MAX: usize = 100;
+pub(super) const APPS_MAX: usize = 100;
 
 /// Reads the apps: one in `app`, or several in `apps`.
 pub(super) fn apps(
@@ -64,13 +65,10 @@ pub(super) fn is_directory(text: &str) -> bool {
     text.contains('/') || text.starts_with(['.', '~'])
 }
 
-/// Keys of an app's map.
-pub(super) const APP_KEYS: [&str; 2] = ["path", "kind"];
-
 /// Reads `{path: ~/shop, kind: script}`.
 fn own_app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str = "the directory of a project, such as `{path: ~/shop, kind: script}`";
-    let fields = Fields::of(node, "an app", &APP_KEYS)?;
+    let fields = Fields::of(node, &APP)?;
     let missing = || node.place.wrong(Mistake::Missing("path"), EXPECTED);
     let directory = fields.get("path").ok_or_else(missing)?;
     let directory = path(directory, text(directory, "a directory", EXPECTED)?, home)?;

@@ -6,6 +6,7 @@ use stampede_model::cpus::{CpuCount, CpuCountError};
 
 use super::error::{Mistake, PlanError};
 use super::flags::split;
+use super::keys::BUDGET;
 use super::model::{Budget, BudgetFit};
 use super::tree::{Node, Value};
 use super::value::{Fields, not_a, out_of_range, size, switch, whole_u32};
@@ -13,11 +14,8 @@ use super::value::{Fields, not_a, out_of_range, size, switch, whole_u32};
 /// Roles that a budget can be split by.
 pub(super) const ROLES: [&str; 3] = ["php", "web", "load"];
 
-/// Keys of a budget.
-pub(super) const KEYS: [&str; 6] = ["cpus", "memory", "php", "web", "load", "or_less"];
-
 /// Most CPUs of a role. A role has whole CPUs: a quota is for the whole stack.
-const CPUS_MAX: u32 = CpuCount::MOST.needed();
+pub(super) const CPUS_MAX: u32 = CpuCount::MOST.needed();
 
 /// Stands for half of the machine's CPUs.
 const HALF: CpuCount = CpuCount::whole(0);
@@ -25,7 +23,7 @@ const HALF: CpuCount = CpuCount::whole(0);
 /// Reads a budget. Without one: half of the machine's CPUs and no memory limit.
 pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
     let Some(node) = node else { return Ok(Budget::Shared { cpus: vec![HALF], memory_bytes: 0 }) };
-    let fields = Fields::of(node, "`budget`", &KEYS)?;
+    let fields = Fields::of(node, &BUDGET)?;
     let memory_bytes = match fields.get("memory") {
         Some(node) => size(node, "memory")?,
         None => 0,
@@ -49,7 +47,8 @@ pub(super) fn budget(node: Option<&Node>) -> Result<Budget, PlanError> {
 
 /// Reads `or_less`.
 pub(super) fn fit(node: Option<&Node>) -> Result<BudgetFit, PlanError> {
-    match node.and_then(|node| node.get("or_less")) {
+    let Some(node) = node else { return Ok(BudgetFit::Exactly) };
+    match Fields::of(node, &BUDGET)?.get("or_less") {
         Some(node) if switch(node)? => Ok(BudgetFit::OrLess),
         _ => Ok(BudgetFit::Exactly),
     }

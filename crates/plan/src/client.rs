@@ -5,6 +5,7 @@ use stampede_load::client as load;
 use stampede_model::load::{ConnectionHabit, HttpVersion, WhenFull};
 
 use super::error::PlanError;
+use super::keys::CLIENT;
 use super::model::{Client, KeepAlive};
 use super::tree::{Node, Value};
 use super::value::{Fields, name_of, not_a, value_of, whole_u32};
@@ -24,10 +25,10 @@ pub(super) const NAMES: [&str; 4] = {
 };
 
 /// Most requests in flight at once. File descriptors and ports run out earlier.
-const IN_FLIGHT_MAX: u32 = 1_000_000;
+pub(super) const IN_FLIGHT_MAX: u32 = 1_000_000;
 
-/// Keys of a client's map.
-pub(super) const KEYS: [&str; 5] = ["use", "keep_alive", "http", "max_in_flight", "when_full"];
+/// Values of `when_full`: what happens to a request that finds no free place.
+pub(super) const WHEN_FULL: [&str; 3] = ["queue", "drop", "stretch"];
 
 impl ClientHabits {
     /// The habits of a known client. Any other name gets the habits of `stampede`.
@@ -49,7 +50,7 @@ impl ClientHabits {
     pub fn with(&self, node: &Node) -> Result<ClientHabits, PlanError> {
         match &node.value {
             Value::Map(_) => {
-                let fields = Fields::of(node, "a client", &KEYS)?;
+                let fields = Fields::of(node, &CLIENT)?;
                 let start = match fields.get("use") {
                     Some(name) => ClientHabits::named(client_name(name)?),
                     None => self.clone(),
@@ -60,7 +61,7 @@ impl ClientHabits {
         }
     }
 
-    /// These habits, changed by the keys of `fields` that are habits. Other keys are ignored.
+    /// These habits, changed by the keys of a client or a load.
     pub fn changed_by(mut self, fields: &Fields<'_>) -> Result<ClientHabits, PlanError> {
         if let Some(node) = fields.get("keep_alive") {
             self.client.keep_alive = keep_alive(node)?;
@@ -72,7 +73,7 @@ impl ClientHabits {
             self.max_in_flight = whole_u32(node, "`max_in_flight`", 1..=IN_FLIGHT_MAX)?;
         }
         if let Some(node) = fields.get("when_full") {
-            self.when_full = match value_of(node, "when_full", &["queue", "drop", "stretch"])? {
+            self.when_full = match value_of(node, "when_full", &WHEN_FULL)? {
                 "drop" => WhenFull::Drop,
                 "stretch" => WhenFull::Stretch,
                 _ => WhenFull::Queue,
@@ -93,7 +94,7 @@ fn client_name(node: &Node) -> Result<&str, PlanError> {
 }
 
 /// Reads `auto`, `on` or `off`.
-fn keep_alive(node: &Node) -> Result<KeepAlive, PlanError> {
+pub(super) fn keep_alive(node: &Node) -> Result<KeepAlive, PlanError> {
     match node.text() {
         Some("auto") => Ok(KeepAlive::Auto),
         Some("on" | "true" | "yes") => Ok(KeepAlive::On),

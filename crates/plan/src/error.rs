@@ -411,11 +411,11 @@ pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, name)| name.to_owned())
 }
 
-/// How similar two names are, 0 to 1. A single typing error (`jti` for `jit`) counts as similar
-/// even where the names are too short for Jaro-Winkler to see it.
+/// How similar two names are, 0 to 1. For a single typing error (`jti` for `jit`) it is 1 more: such
+/// a name is nearest, even where the names are too short for Jaro-Winkler to see it.
 fn alike(one: &str, other: &str) -> f64 {
     let one_slip = other.len() > 2 && strsim::osa_distance(one, other) == 1;
-    strsim::jaro_winkler(one, other).max(if one_slip { 0.9 } else { 0.0 })
+    strsim::jaro_winkler(one, other) + if one_slip { 1.0 } else { 0.0 }
 }
 
 /// Names as a list for people: `` `a`, `b` or `c` ``.

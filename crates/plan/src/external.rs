@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Help, Mistake, PlanError, nearest};
+use super::error::{Help, Mistake, PlanError};
+use super::keys::{EXTERNAL, WATCH as WATCH_KEYS};
 use super::model::{RuntimeChoice, RuntimeSource, Watch};
 use super::runtimes::NamedRuntime;
 use super::tree::{Node, shortened};
@@ -12,7 +13,6 @@ use crate::target::Url;
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
 const WATCH: &str =
     "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
-const KEYS: [&str; 3] = ["use", "url", "watch"];
 
 /// Reads `{url: …, watch: …}`. The plan's settings do not apply to an external runtime: they are
 /// for the runtimes that stampede starts.
@@ -24,7 +24,7 @@ pub(super) fn external(
     let missing = || name_node.place.wrong(Mistake::Missing("url"), URL);
     let body = body.ok_or_else(missing)?;
     no_settings(body)?;
-    let fields = Fields::of(body, "an external runtime", &KEYS)?;
+    let fields = Fields::of(body, &EXTERNAL)?;
     let source = RuntimeSource::External {
         url: url(fields.get("url").ok_or_else(missing)?)?,
         watch: fields.get("watch").map(watch).transpose()?,
@@ -44,7 +44,7 @@ pub(super) fn external(
 fn no_settings(body: &Node) -> Result<(), PlanError> {
     for (key, _) in entries(body, URL)? {
         let name = key.text().unwrap_or("");
-        if KEYS.contains(&name) || nearest(name, KEYS).is_some() {
+        if EXTERNAL.find(name).is_some() || EXTERNAL.nearest(name).is_some() {
             continue;
         }
         let mistake = Mistake::AlreadyRuns(shortened(name));
@@ -76,15 +76,16 @@ fn url(node: &Node) -> Result<String, PlanError> {
 /// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
 fn watch(node: &Node) -> Result<Watch, PlanError> {
     let entries = entries(node, WATCH)?;
-    Fields::of(node, "`watch`", &["container", "unit", "pid"])?;
-    match entries {
-        [(key, value)] => match key.text().unwrap_or("") {
-            "pid" => whole_u32(value, "pid", 1..=PID_MAX).map(Watch::Pid),
-            "unit" => name(value).map(Watch::Unit),
-            _ => name(value).map(Watch::Container),
-        },
-        [_, (second, _), ..] => Err(second.place.wrong(Mistake::WatchedTwice, WATCH)),
-        [] => Err(not_a(node, "something to watch", WATCH)),
+    let fields = Fields::of(node, &WATCH_KEYS)?;
+    if let [_, (second, _), ..] = entries {
+        return Err(second.place.wrong(Mistake::WatchedTwice, WATCH));
+    }
+    let (container, unit) = (fields.get("container"), fields.get("unit"));
+    match (container, unit, fields.get("pid")) {
+        (Some(container), _, _) => name(container).map(Watch::Container),
+        (_, Some(unit), _) => name(unit).map(Watch::Unit),
+        (_, _, Some(pid)) => whole_u32(pid, "pid", 1..=PID_MAX).map(Watch::Pid),
+        (None, None, None) => Err(not_a(node, "something to watch", WATCH)),
     }
 }
 
@@ -99,6 +100,6 @@ fn name(node: &Node) -> Result<String, PlanError> {
 }
 
 /// The highest pid that Linux assigns (proc_sys_kernel(5), `pid_max`).
-const PID_MAX: u32 = 1 << 22;
+pub(super) const PID_MAX: u32 = 1 << 22;
 /// Longest name: 255 for units (systemd.unit(5)), and no more for containers.
 const NAME_MAX: usize = 255;

@@ -16,6 +16,7 @@ mod error;
 mod expect;
 mod external;
 mod flags;
+mod keys;
 mod loads;
 mod locate;
 pub mod model;
@@ -40,8 +41,9 @@ pub use defaults::{AT_A_TIME, LENGTH, MissingParts, missing_parts};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, WithSteady};
+pub use keys::{reference, settings};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
-pub use read::{SETTINGS, apps_of, from_flags, load_from_flags, read, search, stack_from_flags};
+pub use read::{apps_of, from_flags, load_from_flags, read, search, stack_from_flags};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 

@@ -8,6 +8,7 @@ use stampede_model::time::Nanos;
 use super::client::ClientHabits;
 use super::error::{Help, Mistake, PlanError, one_of};
 use super::expect::expectations;
+use super::keys::LOAD;
 use super::model::{LoadChoice, RequestSpec};
 use super::parts::SearchLoad;
 use super::requests::{has_request_keys, requests_of, single_request};
@@ -18,39 +19,18 @@ use super::value::{
     ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, value_of, whole, whole_u32,
 };
 
-/// Keys of a load's map.
-pub(super) const KEYS: [&str; 20] = [
-    "schedule",
-    "rate",
-    "concurrency",
-    "for",
-    "requests",
-    "traffic",
-    "method",
-    "path",
-    "headers",
-    "body",
-    "client",
-    "http",
-    "keep_alive",
-    "max_in_flight",
-    "when_full",
-    "arrivals",
-    "timeout",
-    "only",
-    "except",
-    "expect",
-];
+/// Values of `arrivals`: how the gaps between requests are distributed.
+pub(super) const ARRIVALS: [&str; 2] = ["uniform", "poisson"];
 
 /// Most loads in one plan.
-const LOADS_MAX: usize = 100;
+pub(super) const LOADS_MAX: usize = 100;
 
 /// Highest concurrency of a closed load. Each request in flight has a connection, and a machine has
 /// no more ports than that on a handful of addresses.
-const CONCURRENCY_MAX: u32 = 1_000_000;
+pub(super) const CONCURRENCY_MAX: u32 = 1_000_000;
 
 /// Highest number of requests of a closed load that ends by count.
-const REQUESTS_MAX: u64 = 1_000_000_000;
+pub(super) const REQUESTS_MAX: u64 = 1_000_000_000;
 
 /// Bounds of a request's timeout.
 pub(super) const TIMEOUT: std::ops::RangeInclusive<Nanos> =
@@ -153,8 +133,8 @@ fn one_load(
         schedule(cut)?;
     }
     let (fields, own) = match &node.value {
-        Value::Map(_) => (Fields::of(node, "a load", &KEYS)?, None),
-        Value::Text(..) => (Fields::of(&empty, "a load", &KEYS)?, Some(schedule(node)?)),
+        Value::Map(_) => (Fields::of(node, &LOAD)?, None),
+        Value::Text(..) => (Fields::of(&empty, &LOAD)?, Some(schedule(node)?)),
         _ => return Err(not_a(node, "a load", EXPECTED)),
     };
     let habits = habits(&fields, common)?;
@@ -191,7 +171,7 @@ pub(super) fn search_load(
     common: &LoadDefaults,
     runtimes: &[NamedRuntime],
 ) -> Result<SearchLoad, PlanError> {
-    let fields = Fields::of(node, "a load", &KEYS)?;
+    let fields = Fields::of(node, &LOAD)?;
     let habits = habits(&fields, common)?;
     let timeout = timeout(&fields, common)?;
     // A search has one load for all runtimes, and the plan's expectations. Those of the load are
@@ -407,7 +387,7 @@ fn rate(node: &Node) -> Result<MicroRate, PlanError> {
 
 /// Reads how arrivals are distributed.
 pub(super) fn arrivals(node: &Node, seed: u64) -> Result<Arrivals, PlanError> {
-    Ok(match value_of(node, "arrivals", &["uniform", "poisson"])? {
+    Ok(match value_of(node, "arrivals", &ARRIVALS)? {
         "poisson" => Arrivals::Poisson { seed },
         _ => Arrivals::Uniform,
     })

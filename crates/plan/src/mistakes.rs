@@ -6,7 +6,7 @@ use super::tests::read_text;
 use super::*;
 
 /// A complete plan in which `line` replaces the line with the same key, or is added at the end.
-fn with(line: &str) -> String {
+pub(super) fn with(line: &str) -> String {
     let key = line.split(':').next().unwrap_or("");
     let plan = ["app: hello", "runtimes: [nginx-fpm, roadrunner]", "load: [\"const(5,1s)\"]"];
     let mut lines: Vec<&str> =
@@ -355,13 +355,8 @@ fn yaml() -> impl Strategy<Value = String> {
         "[a-zé(),.<>% 0-9\"']{0,12}",
     ];
     scalar.prop_recursive(4, 40, 6, |inner| {
-        let keys: Vec<&str> = read::KEYS
-            .into_iter()
-            .chain(loads::KEYS)
-            .chain([
-                "workers", "cpus", "memory", "php", "use", "sweep", "append", "url", "watch", "jit",
-            ])
-            .collect();
+        let keys = keys::objects().iter().flat_map(|object| object.keys());
+        let keys: Vec<&str> = keys.map(|key| key.name).collect();
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..5)
                 .prop_map(|items| format!("[{}]", items.join(", "))),
@@ -376,12 +371,17 @@ fn yaml() -> impl Strategy<Value = String> {
     })
 }
 
+/// A key of the whole plan.
+fn top_key() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(keys::PLAN.keys().map(|key| key.name).collect::<Vec<_>>())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn no_tree_panics(
-        parts in proptest::collection::vec((proptest::sample::select(&read::KEYS[..]), yaml()), 0..6),
+        parts in proptest::collection::vec((top_key(), yaml()), 0..6),
     ) {
         let text: String = parts.iter().map(|(key, value)| format!("{key}: {value}\n")).collect();
         let whole = [text.clone(), format!("app: a\nruntimes: [b]\n{text}")];

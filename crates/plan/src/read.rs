@@ -9,10 +9,11 @@ use stampede_model::time::Nanos;
 
 use super::apps::apps;
 use super::budget::{self, budget};
-use super::client::ClientHabits;
+use super::client::{ClientHabits, keep_alive};
 use super::error::{Help, Mistake, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, keep_traffic, set, split};
+use super::keys::{self, Key, PLAN, SETTINGS};
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::locate::list;
 use super::model::{
@@ -27,52 +28,6 @@ use super::value::{
     Fields, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
 };
 
-/// Keys of a plan that are not settings.
-pub(super) const KEYS: [&str; 23] = [
-    "app",
-    "apps",
-    "budget",
-    "runtimes",
-    "missing",
-    "fairness",
-    "baseline",
-    "load",
-    "client",
-    "keep_alive",
-    "arrivals",
-    "php_ini",
-    "env",
-    "warm_up",
-    "cold",
-    "timeout",
-    "rounds",
-    "precision",
-    "max_time",
-    "repeat_invalid",
-    "seed",
-    "expect",
-    "out",
-];
-
-/// Settings that mean the same for all runtimes, so they may stand at the top level of a plan.
-/// `keep_alive` is not among them: in a plan it is a connection habit of the loads.
-pub const SETTINGS: [&str; 14] = [
-    "workers",
-    "max_requests",
-    "memory_limit",
-    "front",
-    "buffers",
-    "access_log",
-    "compression",
-    "keepalive_timeout",
-    "opcache",
-    "jit",
-    "preload",
-    "autoloader",
-    "database",
-    "database_cpus",
-];
-
 /// Default length of the discarded load before measuring.
 pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 
@@ -86,7 +41,7 @@ pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
 const WARM_UP: std::ops::RangeInclusive<Nanos> = Nanos(0)..=Nanos::from_secs(86_400);
 
 /// Most rounds that a plan may ask for. `auto` ends at 20: more rounds add little.
-const ROUNDS_MAX: u32 = 1_000;
+pub(super) const ROUNDS_MAX: u32 = 1_000;
 
 /// Default of `precision`.
 const DEFAULT_PRECISION: f64 = 0.05;
@@ -99,7 +54,7 @@ const MAX_TIME: std::ops::RangeInclusive<Nanos> =
     Nanos(Nanos::SECOND.0)..=Nanos::from_secs(7 * 86_400);
 
 /// Most repeats of a trial. A trial that is invalid ten times is not invalid by chance.
-const REPEATS_MAX: u32 = 10;
+pub(super) const REPEATS_MAX: u32 = 10;
 
 /// Reads the plan at `path` and applies `flags` to it.
 ///
@@ -162,7 +117,7 @@ pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, P
     let is_app = |(key, _): &(Node, Node)| key.text().is_some_and(|key| APPS.contains(&key));
     root.value = Value::Map(entries.into_iter().filter(is_app).collect());
     flags.apply_to(&mut root)?;
-    let fields = Fields::of(&root, "the plan", &APPS)?;
+    let fields = Fields::of(&root, &PLAN)?;
     fields.not_both("app", "apps")?;
     let choices = apps(&root, &fields, home().as_deref())?;
     Ok(AppSelection { written, choices })
@@ -228,7 +183,7 @@ pub fn load_from_flags(flags: &Overrides) -> Result<LoadPlan, PlanError> {
     let flags = Flags::new(flags);
     let mut root = flags.empty_plan();
     flags.apply_to(&mut root)?;
-    let fields = plan_fields(&root, &KEYS)?;
+    let fields = plan_fields(&root)?;
     let seed = seed(&fields)?;
     let missing = || root.place.wrong(Mistake::Missing("a load"), EXPECTED);
     let node = fields.get("load").ok_or_else(missing)?;
@@ -325,8 +280,7 @@ fn apply(flags: &Flags, root: &mut Node) -> Result<(), PlanError> {
 
 /// The map of a whole plan. Every key is known, and none excludes another.
 fn checked_fields(root: &Node) -> Result<Fields<'_>, PlanError> {
-    let known: Vec<&str> = KEYS.into_iter().chain(SETTINGS).collect();
-    let fields = plan_fields(root, &known)?;
+    let fields = plan_fields(root)?;
     fields.not_both("app", "apps")?;
     fields.not_both("cold", "warm_up")?;
     Ok(fields)
@@ -352,8 +306,8 @@ fn stack(
 }
 
 /// The plan's map. An unknown key gets the nearest known name, or the place where it belongs.
-fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanError> {
-    match Fields::of(root, "the plan", known) {
+fn plan_fields(root: &Node) -> Result<Fields<'_>, PlanError> {
+    match Fields::of(root, &PLAN) {
         Err(PlanError::Wrong(mut wrong)) => {
             let below = match &wrong.mistake {
                 Mistake::UnknownKey { key, .. } => belongs_below(key),
@@ -363,7 +317,7 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
                 Some(place) => {
                     wrong.nearest = None;
                     Help::Do(match wrong.place.text() {
-                        "settings" => place.to_owned(),
+                        "settings" => place,
                         key => format!("write `{key}` {place}"),
                     })
                 }
@@ -378,27 +332,18 @@ fn plan_fields<'a>(root: &'a Node, known: &[&str]) -> Result<Fields<'a>, PlanErr
     }
 }
 
-/// The place where a key belongs that is known one level below the top, in words for a message.
-fn belongs_below(key: &str) -> Option<&'static str> {
+/// The place where a key belongs that is no key of the whole plan, in words for a message.
+fn belongs_below(key: &str) -> Option<String> {
     match key {
-        "cpus" | "memory" => Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
         "settings" => Some(
-            "remove `settings:` and write settings of all runtimes at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`",
+            "remove `settings:` and write settings of all runtimes at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`"
+                .to_owned(),
         ),
-        "append" => {
-            Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {append: {nginx.conf: \"…\"}}}]`")
-        }
-        "use" | "sweep" => {
-            Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {sweep: {workers: [8, 16]}}}]`")
-        }
-        "http" | "max_in_flight" | "when_full" => {
-            Some("in the client, `client: {max_in_flight: 100}`, or in a load")
-        }
-        _ if key.contains('.') => {
-            Some("in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`")
-        }
-        _ if loads::KEYS.contains(&key) => Some("in a load: `load: [{concurrency: 50, for: 60s}]`"),
-        _ => None,
+        _ if key.contains('.') => Some(
+            "in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`"
+                .to_owned(),
+        ),
+        _ => keys::belongs_below(key),
     }
 }
 
@@ -450,7 +395,7 @@ fn common_of_runtimes(
     fields: &Fields<'_>,
 ) -> Result<runtimes::RuntimeDefaults, PlanError> {
     let mut settings = BTreeMap::new();
-    for name in SETTINGS {
+    for Key { name, .. } in SETTINGS.keys {
         if let Some((key, value)) = root.entry(name) {
             settings.extend([setting(key, value)?]);
         }
@@ -468,13 +413,15 @@ fn common_of_loads(
     time_scale: f64,
 ) -> Result<loads::LoadDefaults, PlanError> {
     let habits = ClientHabits::named("stampede");
-    let habits = match fields.get("client") {
+    let mut habits = match fields.get("client") {
         Some(node) => habits.with(node)?,
         None => habits,
     };
+    if let Some(node) = fields.get("keep_alive") {
+        habits.client.keep_alive = keep_alive(node)?;
+    }
     Ok(loads::LoadDefaults {
-        // Of the plan's top-level keys, only `keep_alive` is a habit.
-        habits: habits.changed_by(fields)?,
+        habits,
         timeout: match fields.get("timeout") {
             Some(node) => length(node, "timeout", TIMEOUT)?,
             None => DEFAULT_TIMEOUT,

@@ -1,32 +1,24 @@
-//! Renames the earlier keys of loads to their present names.
+//! Renames the earlier keys of a plan to their present names.
 
+use super::keys::{Key, Object, WHOLE, walk};
 use super::tree::{Node, Value};
 
-/// Earlier name and present name.
-const KEYS: [(&str, &str); 2] = [("users", "concurrency"), ("urls", "traffic")]; // old words
-
-/// Renames the earlier keys of the plan's loads. A key stays where its present name is used too.
+/// Renames the earlier keys of the plan. A key stays where its present name is used too.
 pub(super) fn keys(plan: &mut Node) {
-    let Value::Map(entries) = &mut plan.value else { return };
-    let loads = entries.iter_mut().filter(|(key, _)| key.text() == Some("load"));
-    for (_, loads) in loads {
-        match &mut loads.value {
-            Value::List(items) => items.iter_mut().for_each(of_load),
-            Value::Map(named) => named.iter_mut().for_each(|(_, load)| of_load(load)),
-            Value::Null | Value::Text(..) => {}
-        }
-    }
+    walk(plan, &WHOLE, &mut of_map);
 }
 
-fn of_load(load: &mut Node) {
-    for (old, new) in KEYS {
-        if load.get(new).is_some() {
-            continue;
-        }
-        let Value::Map(entries) = &mut load.value else { return };
-        let key = entries.iter_mut().find(|(key, _)| key.text() == Some(old));
-        if let Some((Node { value: Value::Text(text, _), .. }, _)) = key {
-            new.clone_into(text);
+fn of_map(object: &'static Object, map: &mut Node) {
+    for Key { name, old, .. } in object.keys() {
+        for old in *old {
+            if map.get(name).is_some() {
+                continue;
+            }
+            let Value::Map(entries) = &mut map.value else { return };
+            let key = entries.iter_mut().find(|(key, _)| key.text() == Some(old));
+            if let Some((Node { value: Value::Text(text, _), .. }, _)) = key {
+                (*name).clone_into(text);
+            }
         }
     }
 }

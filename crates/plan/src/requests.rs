@@ -1,18 +1,16 @@
 //! Reads the requests of a load: method, path, headers and body, checked so that they can be sent.
 
 use super::error::{Help, Mistake, PlanError};
+use super::keys::{OF_REQUEST, REQUEST};
 use super::model::RequestSpec;
 use super::tree::{Node, Value};
 use super::value::{Fields, entries, not_a, out_of_range, text};
 
 /// Most requests of one load. They are prepared in memory before the trial.
-const REQUESTS_MAX: usize = 10_000;
+pub(super) const REQUESTS_MAX: usize = 10_000;
 
 /// Size of the largest body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
-
-/// Keys of a request's map.
-pub(super) const KEYS: [&str; 4] = ["method", "path", "headers", "body"];
 
 const PATH: &str = "a path such as `/` or `/search?q=1`: it begins with `/` and has no blanks";
 
@@ -30,7 +28,7 @@ pub(super) fn single_request(fields: &Fields<'_>) -> Result<RequestSpec, PlanErr
 
 /// Whether the load has any key of a request.
 pub(super) fn has_request_keys(fields: &Fields<'_>) -> bool {
-    KEYS.iter().any(|key| fields.get(key).is_some())
+    OF_REQUEST.keys.iter().any(|key| fields.get(key.name).is_some())
 }
 
 /// The requests in turn, each made from `base` with the changes of its entry.
@@ -52,7 +50,7 @@ pub(super) fn requests_of(
     items
         .iter()
         .map(|item| match &item.value {
-            Value::Map(_) => changed(base.clone(), &Fields::of(item, "a request", &KEYS)?),
+            Value::Map(_) => changed(base.clone(), &Fields::of(item, &REQUEST)?),
             _ => Ok(RequestSpec { path: path(item)?.to_owned(), ..base.clone() }),
         })
         .collect()

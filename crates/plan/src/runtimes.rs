@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
+use super::keys::{OF_RUNTIME, PHP_INI, RUNTIME, SWEEP};
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::preset::PRESETS;
 use super::read::{home, path};
 use super::tree::{Node, Value, shortened};
-use super::value::{entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole};
+use super::value::{
+    Fields, entries, items, name_of, not_a, out_of_range, scalar, text, texts, whole,
+};
 
 /// Most runtimes and sweep values in one plan. A plan with more would take too long to be meant.
 pub(super) const RUNTIMES_MAX: usize = 1_000;
@@ -90,10 +93,9 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         Some(body) => entries(body, "settings, such as `{workers: 16}`")?,
         None => &[],
     };
-    let used = match body.and_then(|body| body.get("use")) {
-        Some(node) => runtime_name(node)?,
-        None => name,
-    };
+    let fields = body.map(|body| Fields::of(body, &RUNTIME)).transpose()?;
+    let get = |key| fields.as_ref().and_then(|fields| fields.get(key));
+    let used = get("use").map_or(Ok(name), runtime_name)?;
     if matches!(used, "external" | "live") {
         return Ok(vec![external(name_node, name, body)?]);
     }
@@ -104,21 +106,20 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         php_ini: common.php_ini.clone(),
         env: common.env.clone(),
     };
-    let mut sweep = None;
-    for (key, value) in own {
-        match key.text().unwrap_or("") {
-            "use" => {}
-            "php_ini" => choice.php_ini.extend(php_ini(value)?),
-            "env" => choice.env.extend(env(value)?),
-            "append" => choice.settings.extend(append(value)?),
-            "sweep" => sweep = Some(value),
-            _ => {
-                let (name, value) = setting(key, value)?;
-                choice.settings.insert(name, value);
-            }
-        }
+    if let Some(node) = get("php_ini") {
+        choice.php_ini.extend(php_ini(node)?);
     }
-    swept(name, choice, sweep)
+    if let Some(node) = get("env") {
+        choice.env.extend(env(node)?);
+    }
+    if let Some(node) = get("append") {
+        choice.settings.extend(append(node)?);
+    }
+    let is_setting = |(key, _): &&(Node, Node)| !OF_RUNTIME.has(key.text().unwrap_or(""));
+    for (key, value) in own.iter().filter(is_setting) {
+        choice.settings.extend([setting(key, value)?]);
+    }
+    swept(name, choice, get("sweep"))
 }
 
 /// A name that is fit for tables and for directories.
@@ -147,7 +148,7 @@ pub(super) fn setting(key: &Node, value: &Node) -> Result<(String, Scalar), Plan
         return Err(not_a(key, "a setting's name", &expected));
     }
     if let ("settings", Value::Map(_)) = (name, &value.value) {
-        let mistake = Mistake::UnknownKey { key: name.to_owned(), place: "a runtime" };
+        let mistake = Mistake::UnknownKey { key: name.to_owned(), place: RUNTIME.place };
         let todo = "remove the key `settings`: write `{nginx-fpm: {workers: 16}}`";
         return Err(key.place.wrong(mistake, Help::todo(todo)));
     }
@@ -202,7 +203,7 @@ fn dimensions(sweep: &Node) -> Result<Vec<(Dimension<'_>, &Node)>, PlanError> {
         "php.ini's values with lists, such as `{php_ini: {opcache.jit_buffer_size: [0, 64M]}}`";
     let mut all = Vec::new();
     for (key, values) in entries(sweep, A_SWEEP)? {
-        if key.text() != Some("php_ini") {
+        if SWEEP.find(key.text().unwrap_or("")).is_none() {
             all.push((Dimension::Setting(key), values));
             continue;
         }
@@ -272,11 +273,12 @@ pub(super) fn php_ini(node: &Node) -> Result<BTreeMap<String, String>, PlanError
         text(node, "a preset or a map of values", EXPECTED)?;
         return preset(node);
     };
-    let mut ini = match node.get("use") {
+    let mut ini = match Fields::of(node, &PHP_INI)?.get("use") {
         Some(name) => preset(name)?,
         None => BTreeMap::new(),
     };
-    for (key, value) in values.iter().filter(|(key, _)| key.text() != Some("use")) {
+    let is_value = |(key, _): &&(Node, Node)| PHP_INI.find(key.text().unwrap_or("")).is_none();
+    for (key, value) in values.iter().filter(is_value) {
         ini.insert(ini_name(key)?.to_owned(), one_line(value)?);
     }
     Ok(ini)

@@ -19,7 +19,7 @@ use super::client::http_version;
 use super::error::{Help, Mistake, Place, PlanError, Source, Wrong};
 use super::read::{file_text, home};
 use super::secrets;
-use super::tank_keys::{NO_MONITORING, NO_TAG, PHANTOM, SECTIONS, why};
+use super::tank_keys::{FILE, NO_MONITORING, NO_TAG, PHANTOM, UNUSED, why};
 use super::tree::{self, Node, Value, shortened};
 use super::value::{
     ANY_LENGTH, Fields, entries, length, not_a, schedule, text, texts, value_of, whole, whole_u32,
@@ -122,8 +122,8 @@ fn resolve(root: &Node) -> Result<TankConfig, PlanError> {
     let mut unsupported = Vec::new();
     for (key, value) in entries(root, "sections such as `phantom`")? {
         let name = key.text().unwrap_or_default();
-        if !["phantom", "autostop"].contains(&name) && !is_off(value) {
-            pass_over(&mut unsupported, "", key, why(&SECTIONS, name));
+        if !FILE.has(name) && !is_off(value) {
+            pass_over(&mut unsupported, "", key, why(name));
         }
     }
     let phantom = root
@@ -160,7 +160,7 @@ impl Phantom<'_> {
 
     fn config(mut self) -> Result<TankConfig, PlanError> {
         self.pass_over_keys()?;
-        let fields = Fields::of(self.node, "`phantom`", &known_keys())?;
+        let fields = Fields::of(self.node, &PHANTOM)?;
         fields.not_both("uris", "ammofile")?;
         let (url, host) = self.url()?;
         let version = match self.get("header_http") {
@@ -212,8 +212,8 @@ impl Phantom<'_> {
                 _ if text.is_empty() => matches!(value.value, Value::Null | Value::Text(..)),
                 _ => false,
             };
-            if PHANTOM.iter().any(|(known, _)| *known == name) && !is_default {
-                pass_over(self.unsupported, "phantom.", key, why(&PHANTOM, name));
+            if let Some(unused) = UNUSED.find(name).filter(|_| !is_default) {
+                pass_over(self.unsupported, "phantom.", key, unused.about);
             }
         }
         Ok(())
@@ -470,33 +470,9 @@ fn on(node: &Node) -> Result<bool, PlanError> {
     }
 }
 
-/// All keys that Tank knows. Every other key is a mistake.
-fn known_keys() -> Vec<&'static str> {
-    READ.iter().copied().chain(PHANTOM.iter().map(|(key, _)| *key)).collect()
-}
-
 const ADDRESS: &str = "`host:port`, such as `127.0.0.1:8080` or `[::1]:80`";
 /// Characters that separate criteria.
 const BETWEEN: [char; 5] = [' ', ',', '\n', '\r', '\t'];
-const READ: [&str; 17] = [
-    "address",
-    "ammo_limit",
-    "ammo_type",
-    "ammofile",
-    "enabled",
-    "header_http",
-    "headers",
-    "instances",
-    "instances_schedule",
-    "load_profile",
-    "loop",
-    "package",
-    "port",
-    "rps_schedule",
-    "ssl",
-    "timeout",
-    "uris",
-];
 const STEPPED: &str =
     "the schedule that it was made of, as `load_type: rps`, with its `ammofile` or `uris`";
 const AMMO_TYPES: [&str; 4] = ["phantom", "uri", "uripost", "access"];

@@ -1,43 +1,106 @@
-//! Lists the keys of Yandex Tank's configuration that have no meaning here, each with what happens
-//! instead.
+//! The keys of Yandex Tank's configuration: those that are read, and those that have no meaning
+//! here, each with what happens instead.
 
-/// Keys of the section `phantom`.
-pub(super) const PHANTOM: [(&str, &str); 31] = [
-    ("additional_libs", PHANTOM_ITSELF),
-    ("affinity", "say `--load-cpus` instead"),
-    ("autocases", "tags come from the request file"),
-    ("buffered_seconds", TANK_ITSELF),
-    ("cache_dir", NO_CACHE),
-    ("chosen_cases", "requests of all tags are sent"),
-    ("client_certificate", NO_CERTIFICATE),
-    ("client_cipher_suites", NO_CERTIFICATE),
-    ("client_key", NO_CERTIFICATE),
-    ("config", PHANTOM_ITSELF),
-    ("connection_test", "a target that is not there shows in the first second"),
-    ("enum_ammo", "records of requests are in their order"),
-    ("file_cache", NO_CACHE),
-    ("force_stepping", NO_CACHE),
-    ("gatling_ip", "source addresses cannot be chosen"),
-    ("method_options", PHANTOM_ITSELF),
-    ("method_prefix", PHANTOM_ITSELF),
-    ("multi", "a load has one target"),
-    ("name", TANK_ITSELF),
-    ("phantom_http_entity", NO_LIMITS),
-    ("phantom_http_field", NO_LIMITS),
-    ("phantom_http_field_num", NO_LIMITS),
-    ("phantom_http_line", NO_LIMITS),
-    ("phantom_modules_path", PHANTOM_ITSELF),
-    ("phantom_path", PHANTOM_ITSELF),
-    ("phout_file", "the file of records is named on the command line"),
-    ("source_log_prefix", PHANTOM_ITSELF),
-    ("tank_type", "stampede speaks only HTTP"),
-    ("threads", "say `--threads` instead"),
-    ("use_caching", NO_CACHE),
-    ("writelog", "requests and answers are not logged; of each failure an example is kept"),
-];
+use super::keys::{Default, Entries, Group, Key, Kind, Object};
+
+/// The section `phantom`. Every other key is a mistake.
+pub(super) static PHANTOM: Object = Object {
+    name: "phantom",
+    place: "`phantom`",
+    about: "The load.",
+    short: None,
+    groups: &[&READ, &UNUSED],
+    rest: None,
+    entries: Entries::Any,
+    below: None,
+};
+
+/// All keys of the file.
+pub(super) static GROUPS: [&Group; 4] = [&FILE, &READ, &UNUSED, &PROFILE];
+
+/// The sections that are read.
+pub(super) static FILE: Group = Group { title: None, keys: &[read("phantom"), read("autostop")] };
+
+/// The keys of `phantom` that are read.
+static READ: Group = Group {
+    title: None,
+    keys: &[
+        read("address"),
+        read("ammo_limit"),
+        read("ammo_type"),
+        read("ammofile"),
+        read("enabled"),
+        read("header_http"),
+        read("headers"),
+        read("instances"),
+        read("instances_schedule"),
+        read("load_profile"),
+        read("loop"),
+        read("package"),
+        read("port"),
+        read("rps_schedule"),
+        read("ssl"),
+        read("timeout"),
+        read("uris"),
+    ],
+};
+
+/// The keys of `phantom` that have no meaning here.
+pub(super) static UNUSED: Group = Group {
+    title: None,
+    keys: &[
+        unused("additional_libs", PHANTOM_ITSELF),
+        unused("affinity", "say `--load-cpus` instead"),
+        unused("autocases", "tags come from the request file"),
+        unused("buffered_seconds", TANK_ITSELF),
+        unused("cache_dir", NO_CACHE),
+        unused("chosen_cases", "requests of all tags are sent"),
+        unused("client_certificate", NO_CERTIFICATE),
+        unused("client_cipher_suites", NO_CERTIFICATE),
+        unused("client_key", NO_CERTIFICATE),
+        unused("config", PHANTOM_ITSELF),
+        unused("connection_test", "a target that is not there shows in the first second"),
+        unused("enum_ammo", "records of requests are in their order"),
+        unused("file_cache", NO_CACHE),
+        unused("force_stepping", NO_CACHE),
+        unused("gatling_ip", "source addresses cannot be chosen"),
+        unused("method_options", PHANTOM_ITSELF),
+        unused("method_prefix", PHANTOM_ITSELF),
+        unused("multi", "a load has one target"),
+        unused("name", TANK_ITSELF),
+        unused("phantom_http_entity", NO_LIMITS),
+        unused("phantom_http_field", NO_LIMITS),
+        unused("phantom_http_field_num", NO_LIMITS),
+        unused("phantom_http_line", NO_LIMITS),
+        unused("phantom_modules_path", PHANTOM_ITSELF),
+        unused("phantom_path", PHANTOM_ITSELF),
+        unused("phout_file", "the file of records is named on the command line"),
+        unused("source_log_prefix", PHANTOM_ITSELF),
+        unused("tank_type", "stampede speaks only HTTP"),
+        unused("threads", "say `--threads` instead"),
+        unused("use_caching", NO_CACHE),
+        unused(
+            "writelog",
+            "requests and answers are not logged; of each failure an example is kept",
+        ),
+    ],
+};
+
+/// The keys of `load_profile`.
+static PROFILE: Group = Group { title: None, keys: &[read("load_type"), read("schedule")] };
+
+const fn read(name: &'static str) -> Key {
+    unused(name, "")
+}
+
+/// A key without a meaning, and what happens instead.
+const fn unused(name: &'static str, about: &'static str) -> Key {
+    let (kind, default) = (&Kind::Foreign, Default::Unset);
+    Key { name, old: &[], kind, default, about, example: "" }
+}
 
 /// Sections beside `phantom` and `autostop`.
-pub(super) const SECTIONS: [(&str, &str); 20] = [
+const SECTIONS: [(&str, &str); 20] = [
     ("bfg", OTHER_GUN),
     ("console", "a load shows itself on a terminal"),
     ("core", TANK_ITSELF),
@@ -64,9 +127,9 @@ pub(super) const SECTIONS: [(&str, &str); 20] = [
 pub(super) const NO_MONITORING: &str = "the target's machine is not monitored from here";
 pub(super) const NO_TAG: &str = "a criterion is for all requests, not for those of one tag";
 
-/// What happens instead of `key`, or a general reason if the key is not in the table.
-pub(super) fn why(table: &[(&str, &'static str)], key: &str) -> &'static str {
-    let known = table.iter().find(|(known, _)| *known == key);
+/// What happens instead of a section.
+pub(super) fn why(section: &str) -> &'static str {
+    let known = SECTIONS.iter().find(|(known, _)| *known == section);
     known.map_or("stampede does not know it", |(_, why)| why)
 }
 

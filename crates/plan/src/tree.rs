@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
 use super::error::{Mistake, Place, PlanError, Source, innermost};
+use super::keys;
 
 /// Size of the largest plan that is read, in bytes.
 pub(super) const BYTES_MAX: usize = 1 << 20;
@@ -44,12 +45,13 @@ impl Node {
         }
     }
 
-    /// The value of `key`, in a map.
+    /// The value of `key`, in a map. The key must be in the table of keys.
     pub fn get(&self, key: &str) -> Option<&Node> {
+        debug_assert!(keys::is_known(key), "no table of keys has `{key}`");
         self.entry(key).map(|(_, value)| value)
     }
 
-    /// Key and value of `key`, in a map.
+    /// Key and value of `key`, in a map. The key may be any name, such as that of a setting.
     pub fn entry(&self, key: &str) -> Option<(&Node, &Node)> {
         let Value::Map(entries) = &self.value else { return None };
         entries.iter().find(|(k, _)| k.text() == Some(key)).map(|(k, v)| (k, v))

@@ -3,9 +3,9 @@
 //! keys, their values, and the names of the plan's runtimes.
 
 use super::error::{Mistake, Wrong};
+use super::keys::{PLAN, SETTINGS};
 use super::locate::list;
 use super::model::Scalar;
-use super::read::SETTINGS;
 use super::tree::{self, Node, Value};
 use super::value::scalar;
 
@@ -22,7 +22,10 @@ pub struct UnknownKey {
 /// For a key `settings` these are the keys in its map, except the settings of all runtimes.
 pub fn unknown_keys(wrong: &Wrong) -> (Vec<UnknownKey>, Vec<String>) {
     let none = (Vec::new(), Vec::new());
-    let Mistake::UnknownKey { key, place: "the plan" } = &wrong.mistake else { return none };
+    let Mistake::UnknownKey { key, place } = &wrong.mistake else { return none };
+    if *place != PLAN.place {
+        return none;
+    }
     let Ok(root) = tree::parse(&wrong.place.source) else { return none };
     let Some((key, value)) = root.entry(key) else { return none };
     let unknown_keys = match (key.text(), &value.value) {
@@ -31,7 +34,7 @@ pub fn unknown_keys(wrong: &Wrong) -> (Vec<UnknownKey>, Vec<String>) {
         }
         _ => vec![unknown_key(key, value)],
     };
-    let own = |unknown_key: &UnknownKey| !SETTINGS.contains(&unknown_key.name.as_str());
+    let own = |unknown_key: &UnknownKey| !SETTINGS.has(&unknown_key.name);
     (unknown_keys.into_iter().filter(own).collect(), runtimes(&root))
 }
 

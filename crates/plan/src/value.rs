@@ -8,35 +8,34 @@ use stampede_model::schedule::{Problem, Segments};
 use stampede_model::time::Nanos;
 
 use super::error::{Help, Mistake, Place, PlanError, nearest, one_of};
+use super::keys::Object;
 use super::model::Scalar;
 use super::tree::{Node, Style, Value, shortened};
 
 /// A map in which all keys are known.
 pub(super) struct Fields<'a> {
     node: &'a Node,
+    object: &'static Object,
 }
 
 impl<'a> Fields<'a> {
-    /// Reads `node` as a map in which every key is one of `known`. Messages name the map as
-    /// `place`.
-    pub fn of(
-        node: &'a Node,
-        place: &'static str,
-        known: &[&str],
-    ) -> Result<Fields<'a>, PlanError> {
+    /// Reads `node` as a map with the keys of `object`.
+    pub fn of(node: &'a Node, object: &'static Object) -> Result<Fields<'a>, PlanError> {
         for (key, _) in entries(node, "a map")? {
             let name = key.text().unwrap_or("");
-            if !known.contains(&name) {
-                let mistake = Mistake::UnknownKey { key: shortened(name), place };
-                let near = nearest(name, known.iter().copied());
-                return Err(key.place.wrong_name(mistake, one_of(known.iter().copied()), near));
+            if object.rest.is_none() && object.find(name).is_none() {
+                let mistake = Mistake::UnknownKey { key: shortened(name), place: object.place };
+                let expected = one_of(object.keys().map(|key| key.name));
+                return Err(key.place.wrong_name(mistake, expected, object.nearest(name)));
             }
         }
-        Ok(Fields { node })
+        Ok(Fields { node, object })
     }
 
-    /// The value of `key`.
+    /// The value of `key`, which must be in the table of keys.
     pub fn get(&self, key: &str) -> Option<&'a Node> {
+        let Object { place, .. } = self.object;
+        debug_assert!(self.object.find(key).is_some(), "no `{key}` in the table of {place}");
         self.node.get(key)
     }
 

@@ -483,9 +483,11 @@ mod tests {
 
     #[test]
     fn plan_wide_settings_are_the_common_settings() {
-        let mut plan = stampede_plan::SETTINGS.to_vec();
-        let common = COMMON.iter().map(|common| common.name);
-        let mut common: Vec<&str> = common.filter(|name| *name != "keep_alive").collect();
+        let mut plan: Vec<_> =
+            stampede_plan::settings().map(|(name, default)| (name, default.to_owned())).collect();
+        let default = |common: &CommonSetting| scalar_text(&common.kind.default_value());
+        let common = COMMON.iter().filter(|common| common.name != "keep_alive");
+        let mut common: Vec<_> = common.map(|common| (common.name, default(common))).collect();
         plan.sort_unstable();
         common.sort_unstable();
         assert_eq!(plan, common);

@@ -408,6 +408,9 @@ pub enum SchemaName {
     Tune,
     /// Reasons, notices and differences: every code with its fields
     Facts,
+    /// The reference of a plan's keys as Markdown, for `cargo xtask keys`
+    #[value(hide = true)]
+    PlanKeys,
     /// The data of the page, for `cargo xtask types`; it may change with any version
     #[value(hide = true)]
     Page,

@@ -14,6 +14,7 @@ use super::{Cli, Failure, Outcome};
 pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
     let schema = match of {
         SchemaName::Plan => stampede_plan::schema(),
+        SchemaName::PlanKeys => return print(stampede_plan::reference().as_bytes()),
         SchemaName::Fire => super::fire::schema(),
         SchemaName::Capacity => super::capacity::schema(),
         SchemaName::Check => super::check::schema(),

@@ -1,0 +1,486 @@
+//! The table of keys. tidy: data table
+
+use stampede_model::app_kind::AppKind;
+use stampede_model::load::HttpVersion;
+
+use super::super::budget::CPUS_MAX;
+use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
+use super::super::external::PID_MAX;
+use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
+use super::super::preset::PRESETS;
+use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX};
+use super::super::runtimes::{RUNTIMES_MAX, WORKERS};
+use super::super::{apps, requests};
+use super::{Entries, Form, Group, Key, Kind, Object};
+
+/// A whole plan.
+pub static WHOLE: Kind = Kind::Object(&PLAN);
+
+pub static PLAN: Object = Object {
+    name: "plan",
+    place: "the plan",
+    about: "Which PHP runtimes to compare, with which app, under which load.",
+    short: None,
+    groups: &[&OF_PLAN, &SETTINGS],
+    rest: None,
+    entries: Entries::Any,
+    below: None,
+};
+
+static OF_PLAN: Group = Group {
+    title: None,
+    keys: &[
+        Key::new("app", &APP_KIND, "The app that every runtime serves: a name of the catalogue, or a directory such as `~/shop`.")
+            .otherwise("this directory if it looks like a PHP project (it has `composer.json`, `index.php`, `public/index.php`, `web/index.php` or `app.yaml`), else the catalogue's `hello`"),
+        Key::new("apps", &APPS, "Several apps in place of `app`. Every runtime is measured with each."),
+        Key::new("runtimes", &RUNTIMES, "The runtimes to compare.")
+            .otherwise("the default runtimes that are installed and can run the app"),
+        Key::new("baseline", &Kind::Text, "The runtime that the others are [compared with](#the-baseline).")
+            .otherwise("the first runtime; nginx-fpm if nobody named the runtimes and it is among them"),
+        Key::new("missing", &Kind::Words(&MISSING), "What happens to runtimes that are not installed or cannot run the app. `refuse`: the plan is an error. `skip`: they are left out, and the run says so.")
+            .or("refuse"),
+        Key::new("fairness", &Kind::Words(&FAIRNESS), "What is equal: the number of workers, or that each runtime has the number with which it is best. See [runtimes and settings](#runtimes-and-settings).")
+            .or("equal-workers"),
+        Key::new("budget", &Kind::Object(&BUDGET), "CPUs and memory of the stack: web server, PHP and what belongs to them.")
+            .otherwise("half of the machine's CPUs, no limit of memory"),
+        Key::new("load", &LOADS, "What is sent: names with loads, a list of loads, or a single schedule.")
+            .otherwise("two loads, [steady and peak](#loads); with several apps only peak"),
+        Key::new("client", &Kind::Object(&CLIENT), "How the client of all loads holds its connections.").or("stampede"),
+        KEEP_ALIVE,
+        Key::new("arrivals", &Kind::Words(&ARRIVALS), "The gaps between requests of open loads: equal, or random as those of independent visitors.")
+            .or("uniform"),
+        Key::new("timeout", &LENGTH, "The longest time of a request, from its start. A request that takes longer has failed.").or("11s"),
+        Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values for all runtimes. Those of a runtime win."),
+        Key::new("env", &VALUES, "Environment variables of the app on all runtimes. Those of a runtime win."),
+        Key::new("warm_up", &LENGTH, "Length of the load before the measured one. It is sent and discarded.").or("5s"),
+        Key::new("cold", &Kind::Switch, "Measures what visitors meet after a deployment: no warm-up, OPcache and the app's caches empty. In place of `warm_up`.")
+            .or("false"),
+        Key::new("rounds", &ROUNDS, "How often each row is measured, in random order. `auto`: 5 times, then up to 10 and 20, until every interval is narrow.")
+            .otherwise("3 without a plan file; 1 in a plan file"),
+        Key::new("precision", &PRECISION, "With `rounds: auto`: an interval is narrow if it is narrower than this share of its value.").or("5%"),
+        Key::new("max_time", &LENGTH, "With `rounds: auto`: no round begins that would end later than this.").or("30m"),
+        Key::new("repeat_invalid", &Kind::Whole { least: 0, most: REPEATS_MAX as u64 }, "How often a trial that came out invalid is measured again.")
+            .or("1"),
+        Key::new("seed", &Kind::Whole { least: 0, most: u64::MAX }, "Number that fixes the random order of the trials and Poisson arrivals.")
+            .otherwise("drawn at random, and stored"),
+        Key::new("expect", &EXPECTATIONS, "What must hold. If one does not, the exit code is 1. `p95 worse < 5%` is about [a change](diff.md)."),
+        Key::new("out", &Kind::Text, "Directory of the results.").otherwise("a new one in `stampede-results/`"),
+    ],
+};
+
+/// Settings that mean the same for all runtimes, so they may stand at the top level of a plan.
+/// `keep_alive` is not among them: in a plan it is a connection habit of the loads.
+pub static SETTINGS: Group = Group {
+    title: Some("Settings of all runtimes"),
+    keys: &[
+        Key::new("workers", &WORKER_COUNT, "Requests that PHP serves at once: processes, or threads in FrankenPHP. stampede counts them. If it is not the number you asked for, the trial is suspect.")
+            .or("8"),
+        Key::new("max_requests", &Kind::Scalar, "A worker is replaced after this number of requests. 0: never.").or("0"),
+        Key::new("memory_limit", &Kind::Scalar, "PHP's `memory_limit`, for each worker.").or("256M"),
+        Key::new("front", &Kind::Scalar, "The web server in front of the runtime, such as `nginx`.").or("none"),
+        Key::new("buffers", &Kind::Scalar, "KiB of an answer that the web server takes from PHP before the client has read them.").or("256"),
+        Key::new("access_log", &Kind::Scalar, "Whether the web server writes a log line per request.").or("off"),
+        Key::new("compression", &Kind::Scalar, "Whether answers are compressed.").or("off"),
+        Key::new("keepalive_timeout", &Kind::Scalar, "Seconds that an idle connection stays open.").or("75"),
+        Key::new("opcache", &Kind::Scalar, "Whether OPcache is on.").or("on"),
+        Key::new("jit", &Kind::Scalar, "OPcache's JIT: `disable`, `off`, `tracing` or `function`.").or("disable"),
+        Key::new("preload", &Kind::Scalar, "What OPcache preloads at the start. `off`: nothing. `app`: the preload file that the app names. `config/preload.php`: this file of the app. A note says how many files were preloaded.")
+            .or("off"),
+        Key::new("autoloader", &Kind::Words(&["as-is", "optimized", "authoritative"]), "Composer's autoloader in the copy of the app. `as-is`: the app's own. `optimized`: with a map of all classes (`composer dump-autoload --optimize`). `authoritative`: only this map, no search in directories (`--classmap-authoritative`).")
+            .or("as-is"),
+        Key::new("database", &Kind::Scalar, "The database that the app keeps its data in: [the apps](apps.md#databases).").or("none"),
+        Key::new("database_cpus", &Kind::Scalar, "The CPUs of the database. `beside`: neither the stack's nor the load's. `stack`: the stack's.").or("beside"),
+    ],
+};
+
+pub static APP: Object = Object {
+    name: "app",
+    place: "an app",
+    about: "A name of the catalogue, a directory (it contains `/` or begins with `.` or `~`), or a map for a directory whose kind is not detected.",
+    short: Some(&Kind::Text),
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("path", &Kind::Text, "The directory of the project.").required(),
+            Key::new("kind", &Kind::Words(&APP_KINDS), "What it is served as.")
+                .otherwise("detected"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some("in an app's map: `app: {path: ~/shop, kind: script}`"),
+};
+
+pub static BUDGET: Object = Object {
+    name: "budget",
+    place: "`budget`",
+    about: "CPUs and memory of the whole stack, or CPUs by role. A budget by role is marked as unequal.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("cpus", &CPU_COUNTS, "CPUs of the whole stack. A list measures every row with each number. [A fraction](how-it-measures.md#a-fraction-of-a-cpu), `0.5` or `500m`, is a quota of CPU time.")
+                .otherwise("half of the machine's"),
+            Key::new("memory", &SIZE, "Memory of the whole stack. 0: no limit.").or("0"),
+            Key::new("php", &ROLE_CPUS, "CPUs of PHP, in place of `cpus`."),
+            Key::new("web", &ROLE_CPUS, "CPUs of the web server, in place of `cpus`."),
+            Key::new("load", &ROLE_CPUS, "CPUs of the load threads, in place of `cpus`."),
+            Key::new("or_less", &Kind::Switch, "Takes what the machine has if that is less, and says so. Without it such a budget is refused.").or("false"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some("in the budget: `budget: {cpus: 2, memory: 1GiB}`"),
+};
+
+/// An item of `runtimes`.
+static ENTRY: Object = Object {
+    name: "runtime",
+    place: "an item of `runtimes`",
+    about: "A runtime's name, or a map of one name to its settings. `stampede runtimes` lists the names.",
+    short: Some(&Kind::Text),
+    groups: &[&Group {
+        title: None,
+        keys: &[Key::new("external", &Kind::Object(&EXTERNAL), "A server that runs already.")],
+    }],
+    rest: Some(Key::new(
+        "a name",
+        &BODY,
+        "A runtime of the catalogue with settings of its own, or with `use` a variant under a name of its own.",
+    )),
+    entries: Entries::One,
+    below: None,
+};
+
+/// The value of a runtime's name. An external runtime may have another name: its map then has
+/// `use: external`.
+static BODY: Kind = Kind::Any(&[&Kind::Null, &Kind::Object(&RUNTIME), &Kind::Object(&EXTERNAL)]);
+
+pub static RUNTIME: Object = Object {
+    name: "runtime_settings",
+    place: "a runtime",
+    about: "What differs from the plan's values for all runtimes.",
+    short: None,
+    groups: &[&OF_RUNTIME, &SETTINGS],
+    rest: Some(Key::new(
+        "any other",
+        &Kind::Scalar,
+        "A setting that this runtime has, or a program that it needs (`php-fpm: /opt/php/sbin/php-fpm`). Its README in [runtimes](../runtimes) lists them.",
+    )),
+    entries: Entries::Any,
+    below: Some("in a runtime's map:\n`runtimes: [{nginx-fpm: {KEY}}]`"),
+};
+
+/// The keys of a runtime that are no settings.
+pub static OF_RUNTIME: Group = Group {
+    title: None,
+    keys: &[
+        Key::new("use", &Kind::Text, "The runtime that this is a variant of.")
+            .otherwise("the name itself")
+            .like("nginx-fpm"),
+        Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values. They win over the plan's."),
+        Key::new("env", &VALUES, "Environment variables of the app. They win over the plan's."),
+        Key::new(
+            "append",
+            &LINES,
+            "Raw lines for files that the runtime renders, by the file's name.",
+        )
+        .like("{nginx.conf: \"…\"}"),
+        Key::new("sweep", &Kind::Object(&SWEEP), "Makes a row for each combination of values.")
+            .like("{workers: [8, 16]}"),
+    ],
+};
+
+pub static EXTERNAL: Object = Object {
+    name: "external",
+    place: "an external runtime",
+    about: "A server that [runs already](measure-what-already-runs.md). stampede changes nothing there.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("use", &Kind::Text, "`external`, if the runtime has another name."),
+            Key::new(
+                "url",
+                &URL,
+                "Where it listens: `http://127.0.0.1:8080` or `unix:/run/shop.sock`.",
+            )
+            .required(),
+            Key::new(
+                "watch",
+                &Kind::Object(&WATCH),
+                "The processes whose CPU time and memory are measured.",
+            ),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some(
+        "in the map of an external runtime:\n`runtimes: [external: {url: \"http://127.0.0.1:8080\"}]`",
+    ),
+};
+
+pub static WATCH: Object = Object {
+    name: "watch",
+    place: "`watch`",
+    about: "One of these:",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("container", &Kind::Text, "A container by its name or id."),
+            Key::new("unit", &Kind::Text, "A unit of systemd, such as `php8.4-fpm.service`."),
+            Key::new(
+                "pid",
+                &Kind::Whole { least: 1, most: PID_MAX as u64 },
+                "A process and those that it started.",
+            ),
+        ],
+    }],
+    rest: None,
+    entries: Entries::One,
+    below: Some(
+        "in `watch` of an external runtime:\n`runtimes: [external: {url: \"http://127.0.0.1:8080\", watch: {container: shop}}]`",
+    ),
+};
+
+pub static PHP_INI: Object = Object {
+    name: "php_ini",
+    place: "`php_ini`",
+    about: "A preset, or a map of php.ini values.",
+    short: Some(&PRESET),
+    groups: &[&Group {
+        title: None,
+        keys: &[Key::new("use", &PRESET, "A preset to start from. The other values win.")],
+    }],
+    rest: Some(Key::new(
+        "any other",
+        &VALUE,
+        "A php.ini value by its name, such as `opcache.memory_consumption`.",
+    )),
+    entries: Entries::Any,
+    below: None,
+};
+
+pub static SWEEP: Object = Object {
+    name: "sweep",
+    place: "`sweep`",
+    about: "Settings with lists of values.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[Key::new("php_ini", &SWEPT_VALUES, "php.ini values with lists of values.")],
+    }],
+    rest: Some(Key::new("any other", &SWEPT, "A setting by its name.")),
+    entries: Entries::Any,
+    below: None,
+};
+
+pub static CLIENT: Object = Object {
+    name: "client",
+    place: "a client",
+    about: "A name, or a map of habits. A name stands for the habits of that tool.",
+    short: Some(&Kind::Words(&NAMES)),
+    groups: &[
+        &Group {
+            title: None,
+            keys: &[Key::new("use", &Kind::Words(&NAMES), "The client to start from.")
+                .otherwise("the plan's client")],
+        },
+        &HABITS,
+    ],
+    rest: None,
+    entries: Entries::Any,
+    below: Some("in the client, `client: {max_in_flight: 100}`, or in a load"),
+};
+
+/// Habits of a client. A load may have them, too.
+static HABITS: Group = Group {
+    title: None,
+    keys: &[
+        KEEP_ALIVE,
+        Key::new("http", &Kind::Words(&HTTP_VERSIONS), "The HTTP version.").otherwise("the client's"),
+        Key::new("max_in_flight", &Kind::Whole { least: 1, most: IN_FLIGHT_MAX as u64 }, "The most requests of an open load that wait for their answers at once.")
+            .otherwise("the client's"),
+        Key::new("when_full", &Kind::Words(&WHEN_FULL), "What an open load does with a request while `max_in_flight` others wait. `queue`: it is sent later, and the wait counts. `drop`: it is not sent, and counts as dropped. `stretch`: the whole schedule is late from then on.")
+            .otherwise("the client's"),
+    ],
+};
+
+const KEEP_ALIVE: Key = Key::new("keep_alive", &Kind::Words(&["auto", "on", "off"]), "Whether a connection is used for more than one request. `auto`: wherever that does not hold up a worker.")
+    .otherwise("the client's");
+
+pub static LOAD: Object = Object {
+    name: "load",
+    place: "a load",
+    about: "A schedule, or a map. It needs one of `schedule`, `rate` and `concurrency`.",
+    short: Some(&SCHEDULE),
+    groups: &[&OF_LOAD, &OF_REQUEST, &HABITS],
+    rest: None,
+    entries: Entries::OneOf(&["schedule", "rate", "concurrency"]),
+    below: Some("in a load: `load: [{concurrency: 50, for: 60s}]`"),
+};
+
+static OF_LOAD: Group = Group {
+    title: None,
+    keys: &[
+        Key::new("schedule", &SCHEDULE, "Open model: requests per second over time, in Yandex Tank's syntax: `line(from,to,length)`, `const(rate,length)`, `step(from,to,by,length)`."),
+        Key::new("rate", &Kind::Any(&[&RATE, &SHARE]), "Open model: requests per second, whether or not earlier ones were answered. `50%`: [a share of the peak](#a-share-of-the-peak). Needs `for`."),
+        Key::new("concurrency", &Kind::Whole { least: 1, most: CONCURRENCY_MAX as u64 }, "Closed model: so many requests at a time, each waits for its answer. Needs `for` or a number of `requests`.")
+            .once(&["users"]), // an old word
+        Key::new("for", &LENGTH, "How long a load with `rate` or `concurrency` lasts."),
+        Key::new("requests", &REQUESTS, "With `concurrency`: how many requests are sent. Or a list: the requests to send, in turn."),
+        Key::new("traffic", &TRAFFIC, "The requests to send, in turn: a list, or a file with a path or URL in each line.").once(&["urls"]), // an old word
+        Key::new("client", &Kind::Object(&CLIENT), "How this load holds its connections.").otherwise("the plan's"),
+        Key::new("arrivals", &Kind::Words(&ARRIVALS), "As in the plan, for this load.").otherwise("the plan's"),
+        Key::new("timeout", &LENGTH, "As in the plan, for this load.").otherwise("the plan's"),
+        Key::new("only", &TEXTS, "The load is only for these runtimes of the plan.").otherwise("all"),
+        Key::new("except", &TEXTS, "The load is not for these runtimes of the plan.").otherwise("none"),
+        Key::new("expect", &EXPECTATIONS, "What must hold under this load."),
+    ],
+};
+
+pub static REQUEST: Object = Object {
+    name: "request",
+    place: "a request",
+    about: "A path, or a map. What it does not have is taken from the load.",
+    short: Some(&PATH),
+    groups: &[&OF_REQUEST],
+    rest: None,
+    entries: Entries::Any,
+    below: None,
+};
+
+/// The keys that say what is sent.
+pub static OF_REQUEST: Group = Group {
+    title: None,
+    keys: &[
+        Key::new("method", &METHOD, "The method.").otherwise("`GET`; with a body `POST`"),
+        Key::new("path", &PATH, "Path and query.")
+            .otherwise("the app's own request (`request` of its `app.yaml`, else `/`)"),
+        Key::new(
+            "headers",
+            &HEADERS,
+            "Headers by name. stampede itself sets `Content-Length`, `Transfer-Encoding` and `Connection`.",
+        ),
+        Key::new("body", &Kind::Scalar, "The body, at most 1 MiB."),
+    ],
+};
+
+static APP_KIND: Kind = Kind::Object(&APP);
+static APPS: Kind = Kind::Set { of: &APP_KIND, most: apps::APPS_MAX };
+static RUNTIMES: Kind = Kind::Set { of: &Kind::Object(&ENTRY), most: RUNTIMES_MAX };
+static LOADS: Kind = Kind::Any(&[&SCHEDULE, &LOAD_LIST, &LOAD_MAP]);
+static LOAD_LIST: Kind = Kind::List { of: &ONE_LOAD, least: 1, most: LOADS_MAX };
+static LOAD_MAP: Kind = Kind::Map { of: &ONE_LOAD, least: 1 };
+static ONE_LOAD: Kind = Kind::Object(&LOAD);
+static REQUESTS: Kind = Kind::Any(&[&COUNT, &REQUEST_LIST]);
+static COUNT: Kind = Kind::Whole { least: 1, most: REQUESTS_MAX };
+static REQUEST_LIST: Kind =
+    Kind::List { of: &Kind::Object(&REQUEST), least: 1, most: requests::REQUESTS_MAX };
+static TRAFFIC: Kind = Kind::Any(&[&Kind::Text, &REQUEST_LIST]);
+static TEXTS: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
+static TEXT_LIST: Kind = Kind::List { of: &Kind::Text, least: 0, most: usize::MAX };
+static EXPECTATIONS: Kind = Kind::Any(&[&EXPECTATION, &EXPECTATION_LIST]);
+static EXPECTATION_LIST: Kind = Kind::List { of: &EXPECTATION, least: 0, most: usize::MAX };
+static CPU_COUNTS: Kind = Kind::Any(&[&CPU_COUNT, &CPU_COUNT_LIST]);
+static CPU_COUNT_LIST: Kind = Kind::Set { of: &CPU_COUNT, most: usize::MAX };
+static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
+static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);
+static FIXED_ROUNDS: Kind = Kind::Whole { least: 1, most: ROUNDS_MAX as u64 };
+static PRESET: Kind = Kind::Words(&PRESET_NAMES);
+static WORKER_COUNT: Kind = Kind::Whole { least: *WORKERS.start(), most: *WORKERS.end() };
+static LINES: Kind = Kind::Map { of: &TEXTS, least: 0 };
+static HEADERS: Kind = Kind::Map { of: &Kind::Scalar, least: 0 };
+static SWEPT_VALUES: Kind = Kind::Map { of: &SWEPT, least: 0 };
+static SWEPT: Kind = Kind::List { of: &Kind::Scalar, least: 1, most: RUNTIMES_MAX };
+static VALUE: Kind = Kind::Any(&[&Kind::Scalar, &Kind::Null]);
+static VALUES: Kind = Kind::Map { of: &VALUE, least: 0 };
+
+static LENGTH: Kind = Kind::Form(Form {
+    name: "length",
+    shown: "length of time",
+    pattern: r"^(([0-9]+\.?[0-9]*|\.[0-9]+)(d|h|ms|m|s|us|µs|ns))+$|^[0-9.]+$",
+    number: Some(&Kind::Number { least: 0.0, most: f64::INFINITY }),
+});
+static SIZE: Kind = Kind::Form(Form {
+    name: "size",
+    shown: "size",
+    pattern: r"^[0-9.]+ *([KMGTkmgt]([Ii]?[Bb])?|[Bb](ytes)?)?$",
+    number: Some(&Kind::Whole { least: 0, most: u64::MAX }),
+});
+static RATE: Kind = Kind::Form(Form {
+    name: "rate",
+    shown: "requests per second",
+    pattern: r"^[0-9]*\.?[0-9]{0,6}$",
+    number: Some(&Kind::Number { least: 0.0, most: 10_000_000.0 }),
+});
+static SHARE: Kind = Kind::Form(Form {
+    name: "share",
+    shown: "share of the peak, 1% to 200%",
+    pattern: r"^[0-9.]+ *%$",
+    number: None,
+});
+static PRECISION: Kind = Kind::Form(Form {
+    name: "precision",
+    shown: "0.1% to 100%",
+    pattern: r"^[0-9.]+ *%?$",
+    number: Some(&Kind::Number { least: 0.001, most: 1.0 }),
+});
+static SCHEDULE: Kind = Kind::Form(Form {
+    name: "schedule",
+    shown: "schedule",
+    pattern: r"^[\s,]*((line|const|step)\s*\([^()]*\)[\s,]*)+$",
+    number: None,
+});
+static EXPECTATION: Kind = Kind::Form(Form {
+    name: "expectation",
+    shown: "expectation",
+    pattern: r"^\s*(p[0-9]+(\.[0-9]{1,3})?|max|mean|ok|throughput|cpu_cost|memory)(\s+worse)?\s*[<>]=?\s*[0-9.]+ *\S*\s*$",
+    number: None,
+});
+static CPU_COUNT: Kind = Kind::Form(Form {
+    name: "cpu_count",
+    shown: "number of CPUs",
+    pattern: r"^([0-9]+m|[0-9]+(\.[0-9]+)?)$",
+    number: Some(&CPU_NUMBER),
+});
+static CPU_NUMBER: Kind = Kind::Number { least: 0.01, most: CPUS_MAX as f64 };
+static URL: Kind = Kind::Form(Form {
+    name: "url",
+    shown: "URL",
+    pattern: "^(http://|unix:)[^ ?]+$",
+    number: None,
+});
+static PATH: Kind =
+    Kind::Form(Form { name: "path", shown: "path", pattern: "^/[!-~]*$", number: None });
+static METHOD: Kind =
+    Kind::Form(Form { name: "method", shown: "method", pattern: "^[A-Z-]+$", number: None });
+
+const APP_KINDS: [&str; AppKind::ALL.len()] = {
+    let mut names = [""; AppKind::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = AppKind::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const HTTP_VERSIONS: [&str; HttpVersion::ALL.len()] = {
+    let mut names = [""; HttpVersion::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = HttpVersion::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+const PRESET_NAMES: [&str; PRESETS.len()] = {
+    let mut names = [""; PRESETS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = PRESETS[i].0;
+        i += 1;
+    }
+    names
+};
