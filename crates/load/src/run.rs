@@ -30,7 +30,6 @@ use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::{Connector, Tls};
 use crate::recorder::{IntervalStats, MeasuredTimes, Message, Recorder, ReturnedBuffer};
 use crate::report::{Listener, LoadResult};
-use crate::sched::SessionPriority;
 use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
 use crate::traffic::feed::{Feed, TrafficEnd};
 use crate::traffic::{Passes, Source, Tagging, TrafficError, TrafficNotes, supply};
@@ -91,7 +90,6 @@ pub(crate) fn run_load(
     let _ = open_files::raise_to(u64::from(connections) + SPARE_FILES);
     let threads = if load.cpus.is_empty() { load.threads as usize } else { load.cpus.len() };
     let threads = threads.clamp(1, connections as usize);
-    let _first = if load.cpus.is_empty() { None } else { SessionPriority::raise() };
     let warm_up = load.warm_up.as_ref().map(|model| Load {
         model: model.clone(),
         warm_up: None,

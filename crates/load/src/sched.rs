@@ -2,10 +2,6 @@
 //! table.
 
 use std::num::NonZeroU64;
-use std::thread;
-use std::time::Duration;
-
-use stampede_linux::proc::Proc;
 
 /// Makes timers exact and the time slice short, for the calling thread alone, which keeps its nice
 /// value.
@@ -24,42 +20,13 @@ pub(crate) fn reduce_wakeup_delay() {
 /// Asks for the CPU as soon as possible, where we are permitted to (a nice value below 0). On a CPU
 /// of its own, a request must not wait for another program. Not a real-time class: it would lock
 /// out the rest of stampede while a closed load keeps this thread busy.
+///
+/// Where the kernel groups programs by session (`CONFIG_SCHED_AUTOGROUP`, sched(7)), a nice value
+/// counts only within our session. The session's own value is not raised: that would also favour a
+/// server that was started from the same shell, and would stay so if stampede is killed.
 pub(crate) fn raise_priority() {
     if is_ordinary() {
         let _ = set(HIGHEST_PRIORITY);
-    }
-}
-
-/// Gives our session priority over others while this value exists.
-///
-/// Where the kernel groups programs by session (`CONFIG_SCHED_AUTOGROUP`, sched(7); Debian's does),
-/// a nice value counts only within one session. This value counts among sessions.
-#[derive(Debug)]
-pub(crate) struct SessionPriority {
-    before: i32,
-}
-
-impl SessionPriority {
-    /// Raises the priority. `None`: our session has it already, we may not set it, or there are no
-    /// groups.
-    pub(crate) fn raise() -> Option<SessionPriority> {
-        let proc = Proc::default();
-        let before = proc.session_nice()?;
-        let is_behind = before > HIGHEST_PRIORITY;
-        (is_behind && proc.set_session_nice(HIGHEST_PRIORITY).is_ok())
-            .then_some(SessionPriority { before })
-    }
-}
-
-impl Drop for SessionPriority {
-    fn drop(&mut self) {
-        // Without privileges it may be set at most ten times a second.
-        for _ in 0..3 {
-            if Proc::default().set_session_nice(self.before).is_ok() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
     }
 }
 
@@ -81,7 +48,9 @@ fn current_nice() -> i32 {
 /// and error. Where threads share a table, the kernel counts references in each call.
 pub(crate) fn unshare_descriptors() {
     // SAFETY: only this thread loses the descriptors that others opened, and it was given none of
-    // them.
+    // them. It must drop no descriptor that another thread opened, because in this table the number
+    // may belong to another file. Engines are created after this call, and a load thread owns no
+    // other descriptor.
     let _ = unsafe {
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE)
     };
@@ -115,6 +84,8 @@ struct Attributes {
     period: u64,
 }
 
+const _: () = assert!(size_of::<Attributes>() == 48);
+
 /// The highest priority that a nice value can give.
 const HIGHEST_PRIORITY: i32 = -20;
 /// The shortest slice that the kernel accepts: 0.1 ms. Older kernels ignore it.
@@ -125,20 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_session_priority_is_restored() {
-        let nice = || Proc::default().session_nice();
-        let before = nice();
-        if let Some(first) = SessionPriority::raise() {
-            assert_eq!((nice(), Some(first.before)), (Some(HIGHEST_PRIORITY), before));
-        }
-        assert_eq!(nice(), before);
-    }
-
-    #[test]
     fn the_kernel_takes_what_we_ask_for() {
         // In its own thread, because the test runner's threads must not change.
         let taken = std::thread::spawn(|| set(current_nice())).join().expect("no panic");
         taken.expect("a slice takes no rights");
-        assert_eq!(size_of::<Attributes>(), 48);
     }
 }

@@ -17,8 +17,7 @@ pub use machine::{
 };
 pub use net::{listening_inodes, listens_at, socket_inode};
 pub use process::{
-    Stat, SystemCall, namespace_pids, open_files, proportional_memory, schedstat, session_nice,
-    switches,
+    Stat, SystemCall, namespace_pids, open_files, proportional_memory, schedstat, switches,
 };
 
 /// The place of the files: `/proc`, or another directory in tests.
@@ -165,19 +164,6 @@ impl Proc {
         port_range(&self.setting("net/ipv4/ip_local_port_range")?)
     }
 
-    /// The nice value of our session; `None`: the kernel does not group programs by session.
-    pub fn session_nice(&self) -> Option<i32> {
-        session_nice(&self.text(AUTOGROUP))
-    }
-
-    /// Sets the nice value of our session.
-    ///
-    /// # Errors
-    /// There are no groups, or we may not do so, or not now.
-    pub fn set_session_nice(&self, nice: i32) -> io::Result<()> {
-        fs::write(self.path(AUTOGROUP), nice.to_string())
-    }
-
     fn process_text(&self, pid: u32, name: &str) -> Option<String> {
         text(&self.of_process(pid, name))
     }
@@ -201,9 +187,6 @@ fn sorted(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
 fn text(path: &Path) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
-
-/// The nice value of the calling process's session (sched(7)).
-const AUTOGROUP: &str = "self/autogroup";
 
 #[cfg(test)]
 mod tests {
@@ -273,16 +256,12 @@ mod tests {
             ("sys/net/ipv4/ip_local_port_range", b"32768\t60999\n"),
             ("net/tcp", tcp),
             ("net/unix", b"0: 00000002 00000000 00010000 0001 01 1234 /tmp/a b.sock\n"),
-            ("self/autogroup", b"/autogroup-25 nice 3\n"),
         ]);
         assert_eq!(proc.setting("net/core/somaxconn").as_deref(), Some("4096"));
         assert_eq!(proc.setting("net/core/absent"), None);
         assert_eq!(proc.ports(), Some((32768, 60999)));
         assert_eq!(proc.listening_inodes(8080), BTreeSet::from([4711]));
         assert!(proc.listens_at(Path::new("/tmp/a b.sock")));
-        assert_eq!(proc.session_nice(), Some(3));
-        proc.set_session_nice(-20).unwrap();
-        assert_eq!(proc.text("self/autogroup"), "-20");
     }
 
     #[test]

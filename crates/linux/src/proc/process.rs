@@ -115,11 +115,6 @@ impl SystemCall {
     }
 }
 
-/// Returns the nice value of a session, from a text like `/autogroup-25 nice 0`.
-pub fn session_nice(text: &str) -> Option<i32> {
-    text.trim().rsplit_once(" nice ")?.1.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,7 +186,5 @@ mod tests {
         assert_eq!(SystemCall::parse("-1 0x7ffd 0x55\n"), Some(SystemCall::In(-1)));
         assert_eq!(SystemCall::parse(""), None);
         assert_eq!(schedstat("7300000 120 5\n"), Some(7_300_000));
-        assert_eq!(session_nice("/autogroup-25 nice -20\n"), Some(-20));
-        assert_eq!(session_nice(""), None);
     }
 }
