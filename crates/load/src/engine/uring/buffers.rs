@@ -3,6 +3,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
+use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -32,7 +33,7 @@ impl Buffers {
     pub(super) fn register(submitter: &Submitter<'_>, connections: u32) -> io::Result<Buffers> {
         // A power of two, as the kernel demands.
         let count = connections.clamp(COUNT_MIN, COUNT_MAX).next_power_of_two() as u16;
-        let ring = Pages::new(usize::from(count) * size_of::<BufRingEntry>());
+        let ring = Pages::new(usize::from(count) * size_of::<RingEntry>());
         let bytes = Pages::new(usize::from(count) * STRIDE_BYTES);
         let address = ring.0.as_ptr() as u64;
         // SAFETY: `ring` is page-aligned memory for `count` entries, and outlives the kernel's
@@ -76,22 +77,38 @@ impl Buffers {
 
     /// Gives a buffer to the kernel, which may fill it at once.
     pub(super) fn give_back(&mut self, number: u16) {
-        let base = self.ring.0.as_ptr().cast::<BufRingEntry>();
+        let base = self.ring.0.as_ptr().cast::<RingEntry>();
         let address = self.bytes.0.as_ptr() as u64 + u64::from(number) * STRIDE_BYTES as u64;
-        // SAFETY: the index is below `count`, a power of two; the kernel reads this entry only
-        // after the tail has passed it. The tail lies in a field of the first entry that the
-        // setters leave alone, is aligned, and the kernel only reads it.
+        // SAFETY: the index is below `count`, so the entry lies inside `ring`, whose pages are
+        // zeroed and aligned. The kernel reads the entry only after the tail has passed it. The tail
+        // lies in the first entry, and the kernel reads it at any time. So everything is written
+        // through raw pointers: a reference to that entry would include the tail.
         unsafe {
-            let entry = &mut *base.add(usize::from(self.tail % self.count));
-            entry.set_addr(address);
-            entry.set_len(BUFFER_BYTES as u32);
-            entry.set_bid(number);
+            let entry = base.add(usize::from(self.tail % self.count));
+            (&raw mut (*entry).address).write(address);
+            (&raw mut (*entry).length).write(BUFFER_BYTES as u32);
+            (&raw mut (*entry).number).write(number);
             self.tail = self.tail.wrapping_add(1);
-            let tail = BufRingEntry::tail(base).cast_mut();
-            AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
+            AtomicU16::from_ptr(&raw mut (*base).tail).store(self.tail, Ordering::Release);
         }
     }
 }
+
+/// An entry of the ring of buffers, the kernel's `struct io_uring_buf`.
+#[repr(C)]
+struct RingEntry {
+    address: u64,
+    length: u32,
+    number: u16,
+    /// Of the first entry: the tail of the ring. Of the others it is not used.
+    tail: u16,
+}
+
+const _: () = assert!(
+    size_of::<RingEntry>() == size_of::<BufRingEntry>()
+        && align_of::<RingEntry>() == align_of::<BufRingEntry>()
+        && offset_of!(RingEntry, tail) == 14
+);
 
 /// The result of one receive.
 #[derive(Clone, Copy, Debug)]

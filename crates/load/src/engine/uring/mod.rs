@@ -15,6 +15,7 @@
 //! only once.
 
 mod buffers;
+mod close;
 mod files;
 mod mark;
 mod place;
@@ -22,7 +23,7 @@ mod ring;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Instant;
 
 use io_uring::types::Fd;
@@ -36,9 +37,10 @@ use super::clock::{Clock, WaitMode};
 use super::socket::{ConnectProgress, Target, peer_stopped_reading};
 use super::{Arrival, Completion, Engine, Failure, Op, Timestamps, Token};
 use buffers::{Buffers, GROUP, HEADER, ReceivedPart};
+use close::silent;
 use files::RegisteredFiles;
 use mark::{GENERATION_MASK, OpKind, UserData};
-use place::{InFlight, PeerEnd, Registration, State, UringSlot};
+use place::{EndPoll, InFlight, PeerEnd, Registration, State, UringSlot};
 use ring::Ring;
 
 /// The engine of one load thread. Belongs to the thread that created it.
@@ -100,6 +102,27 @@ impl Uring {
         UserData { token, generation: self.slot(token).generation, kind }
     }
 
+    /// Queues an operation of a connection. If the kernel takes none, the connection has failed.
+    fn push(&mut self, token: Token, entry: &squeue::Entry) -> InFlight {
+        let queued = self.ring.push(entry);
+        self.in_flight(token, queued)
+    }
+
+    fn in_flight(&mut self, token: Token, queued: Result<(), Errno>) -> InFlight {
+        let user_data = self.user_data(token, OpKind::Other);
+        let slot = self.slot(token);
+        match queued {
+            Ok(()) => return InFlight::Yes,
+            Err(errno) if matches!(slot.state, State::Connecting | State::Open) => {
+                slot.state = State::Finished;
+                self.ready.push_back((user_data, Err(errno)));
+            }
+            // It is closed, or has failed already.
+            Err(_) => {}
+        }
+        InFlight::No
+    }
+
     /// The socket's file descriptor; `None` where there is no socket.
     fn fd(&mut self, token: Token) -> Option<RawFd> {
         self.slot(token).socket.as_ref().map(AsRawFd::as_raw_fd)
@@ -122,7 +145,7 @@ impl Uring {
                     }
                     ConnectProgress::InProgress => {
                         let writable = opcode::PollAdd::new(fd, libc::POLLOUT as u32).build();
-                        self.ring.push(&writable.user_data(user_data.number()));
+                        self.push(token, &writable.user_data(user_data.number()));
                     }
                 }
             }
@@ -189,7 +212,12 @@ impl Uring {
         };
         // Without WAITALL a large body completes in pieces; with it, once.
         let send = send.flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL).build();
-        self.ring.push_send(&send.user_data(user_data.number()));
+        let queued = self.ring.push_send(&send.user_data(user_data.number()));
+        if self.in_flight(token, queued) == InFlight::No {
+            let slot = &mut self.slots[token.index()];
+            slot.sending = InFlight::No;
+            slot.in_kernel.clear();
+        }
     }
 
     fn receive(&mut self, token: Token) {
@@ -200,8 +228,7 @@ impl Uring {
         if slot.state != State::Open || slot.receiving == InFlight::Yes {
             return;
         }
-        slot.receiving = InFlight::Yes;
-        let is_watched = std::mem::replace(&mut slot.watching, InFlight::Yes) == InFlight::Yes;
+        let is_watched = slot.watching != EndPoll::NotBegun;
         let Some(fd) = self.fd(token) else { return };
         let user_data = self.user_data(token, OpKind::Receive);
         let receive = match self.target.timestamps() {
@@ -210,11 +237,14 @@ impl Uring {
             }
             Timestamps::Userspace => opcode::RecvMulti::new(Fd(fd), GROUP).build(),
         };
-        self.ring.push(&receive.user_data(user_data.number()));
+        self.slots[token.index()].receiving =
+            self.push(token, &receive.user_data(user_data.number()));
         if !is_watched {
             let user_data = UserData { kind: OpKind::HangUp, ..user_data };
             let end = opcode::PollAdd::new(Fd(fd), libc::POLLRDHUP as u32).build();
-            self.ring.push(&end.user_data(user_data.number()));
+            if self.push(token, &end.user_data(user_data.number())) == InFlight::Yes {
+                self.slots[token.index()].watching = EndPoll::InFlight;
+            }
         }
     }
 
@@ -223,48 +253,12 @@ impl Uring {
     /// submitted again, and reads up to the end. A receive that has seen the end is no longer there
     /// to cancel.
     fn hung_up(&mut self, token: Token) {
+        self.slot(token).watching = EndPoll::Done;
         if self.slot(token).state == State::Open && self.slot(token).receiving == InFlight::Yes {
             let receive = self.user_data(token, OpKind::Receive);
-            self.ring.push(&silent(opcode::AsyncCancel::new(receive.number()).build(), receive));
+            let cancel = opcode::AsyncCancel::new(receive.number()).build();
+            self.push(token, &silent(cancel, receive));
         }
-    }
-
-    /// Cancels the operations in flight, then closes. The order matters: an operation keeps its
-    /// socket open.
-    fn close(&mut self, token: Token) {
-        let all_user_data = [OpKind::Connect, OpKind::Send, OpKind::Receive, OpKind::HangUp]
-            .map(|kind| self.user_data(token, kind));
-        let slot = self.slot(token);
-        let in_flight = [
-            slot.state == State::Connecting,
-            slot.sending == InFlight::Yes,
-            slot.receiving == InFlight::Yes,
-            slot.watching == InFlight::Yes,
-        ];
-        let socket = slot.socket.take();
-        let file = std::mem::take(&mut slot.file);
-        let in_kernel = match slot.sending {
-            InFlight::Yes => Some(std::mem::take(&mut slot.in_kernel)),
-            InFlight::No => None,
-        };
-        slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
-        slot.state = State::Closed;
-        (slot.sending, slot.receiving, slot.watching) = (InFlight::No, InFlight::No, InFlight::No);
-        slot.wants_receive = false;
-        slot.send.clear();
-        self.orphans.extend(in_kernel.map(|in_kernel| (all_user_data[1], in_kernel)));
-        let Some(socket) = socket else { return };
-        for (user_data, in_flight) in all_user_data.into_iter().zip(in_flight) {
-            if in_flight {
-                let cancel = opcode::AsyncCancel::new(user_data.number()).build();
-                self.ring.push(&silent(cancel, user_data));
-            }
-        }
-        if let Registration::Registered(file) = file {
-            self.ring.push(&silent(files::remove(file), all_user_data[0]));
-        }
-        let close = opcode::Close::new(Fd(socket.into_raw_fd())).build();
-        self.ring.push(&silent(close, all_user_data[0]));
     }
 
     /// Translates a completion for the driver; `None` where it means nothing to the driver.
@@ -538,22 +532,6 @@ impl Engine for Uring {
     fn busy(&self) -> Nanos {
         self.clock.busy()
     }
-}
-
-impl Drop for Uring {
-    fn drop(&mut self) {
-        // Operations in flight read and write our memory, so they are cancelled one by one.
-        // Cancelling all at once takes the kernel a second for 10 000 connections, because its time
-        // grows with their square. What is left then is cancelled when the ring is dropped.
-        (0..self.slots.len()).for_each(|token| self.close(Token(token as u32)));
-        self.ring.submit();
-    }
-}
-
-/// Makes an operation report only failures, and those are ignored.
-fn silent(entry: squeue::Entry, of: UserData) -> squeue::Entry {
-    let user_data = UserData { kind: OpKind::Other, ..of };
-    entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(user_data.number())
 }
 
 fn connected(token: Token, outcome: Result<(), Errno>) -> Completion<'static> {

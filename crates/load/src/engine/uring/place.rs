@@ -22,8 +22,7 @@ pub(super) struct UringSlot {
     pub(super) broken: Option<Errno>,
     pub(super) receiving: InFlight,
     pub(super) end: PeerEnd,
-    /// Whether a poll for the peer's end is in flight.
-    pub(super) watching: InFlight,
+    pub(super) watching: EndPoll,
     /// Whether a receive was submitted while connecting.
     pub(super) wants_receive: bool,
 }
@@ -44,6 +43,16 @@ pub(super) enum InFlight {
     #[default]
     No,
     Yes,
+}
+
+/// The poll for the peer's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum EndPoll {
+    #[default]
+    NotBegun,
+    InFlight,
+    /// It has found the end, and is not needed again.
+    Done,
 }
 
 /// Whether the peer's end was seen. While a send is in flight, the end is read a second time.
