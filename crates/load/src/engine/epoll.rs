@@ -9,21 +9,19 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
 use stampede_model::load::Address;
 use stampede_model::time::Nanos;
 
 use super::arrival::{WallNanos, receive};
 use super::clock::Clock;
-use super::socket::{ConnectProgress, Target, last_errno, peer_stopped_reading};
+use super::socket::{ConnectProgress, Target, peer_stopped_reading};
+use super::timer::{AT_ONCE, TIMER, Timer, timespec, wait_exactly};
 use super::{Completion, Engine, Failure, Op, Timestamps, Token};
 
 pub use super::clock::WaitMode;
@@ -31,7 +29,8 @@ pub use super::clock::WaitMode;
 /// The engine of one load thread.
 pub struct Epoll {
     poll: OwnedFd,
-    /// Ends waits where epoll's own timeout counts in ms: before Linux 5.11.
+    /// Ends waits where epoll's own timeout counts in ms: before Linux 5.11, and where a seccomp
+    /// profile refuses the newer call.
     timer: Option<Timer>,
     target: Target,
     clock: Clock,
@@ -52,14 +51,6 @@ enum WaitLimit {
     None,
     Exactly(Timespec),
     Infinite,
-}
-
-/// A timer that epoll watches. It costs one more system call per wait.
-#[derive(Debug)]
-struct Timer {
-    fd: OwnedFd,
-    /// When it is set to expire, on the load's clock; `None` after it has expired.
-    at: Option<Nanos>,
 }
 
 #[derive(Debug, Default)]
@@ -134,8 +125,9 @@ impl Epoll {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut events = Vec::with_capacity(EVENTS);
         let timer = match wait_exactly(&poll, &mut events, timespec(Nanos(1))) {
-            Err(Errno::NOSYS) => Some(Timer::new(&poll)?),
-            _ => None,
+            Ok(()) | Err(Errno::INTR) => None,
+            // `NOSYS` from an old kernel. Seccomp profiles older than the call answer `PERM`.
+            Err(_) => Some(Timer::new(&poll)?),
         };
         Ok(Epoll {
             poll,
@@ -395,25 +387,6 @@ impl Epoll {
     }
 }
 
-impl Timer {
-    fn new(poll: &OwnedFd) -> io::Result<Timer> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        let edge = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(poll, &fd, epoll::EventData::new_u64(TIMER), edge)?;
-        Ok(Timer { fd, at: None })
-    }
-
-    fn set(&mut self, until: Nanos, length: Timespec) {
-        if self.at != Some(until) {
-            let once = Itimerspec { it_interval: AT_ONCE, it_value: length };
-            let set = timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &once);
-            set.expect("a positive time below an hour is accepted");
-            self.at = Some(until);
-        }
-    }
-}
-
 impl Engine for Epoll {
     fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
@@ -534,34 +507,6 @@ impl Engine for Epoll {
     }
 }
 
-/// Calls `epoll_pwait2`, whose timeout is in ns; the older calls have ms. Not through rustix, which
-/// may round it to ms. Fails with `ENOSYS` before Linux 5.11.
-fn wait_exactly(
-    poll: &OwnedFd,
-    events: &mut Vec<epoll::Event>,
-    timeout: Timespec,
-) -> Result<(), Errno> {
-    events.clear();
-    let (at, room) = (events.as_mut_ptr(), events.capacity());
-    let (timeout, mask) = (&raw const timeout, std::ptr::null::<libc::sigset_t>());
-    let call = libc::SYS_epoll_pwait2;
-    // SAFETY: the kernel writes at most `room` events from `at` on and reads the timeout; rustix's
-    // types are the kernel's. No signal mask.
-    let count = unsafe { libc::syscall(call, poll.as_raw_fd(), at, room, timeout, mask, 0) };
-    let Ok(count) = usize::try_from(count) else {
-        return Err(last_errno());
-    };
-    // SAFETY: `count` events were written, and there were none before.
-    unsafe { events.set_len(count) };
-    Ok(())
-}
-
-/// A length in the kernel's form.
-fn timespec(length: Nanos) -> Timespec {
-    let (seconds, nanoseconds) = (length.0 / Nanos::SECOND.0, length.0 % Nanos::SECOND.0);
-    Timespec { tv_sec: seconds as i64, tv_nsec: nanoseconds as _ }
-}
-
 enum Received {
     Bytes(usize, Option<WallNanos>),
     End,
@@ -576,6 +521,3 @@ const EVENTS: usize = 64;
 const READS_MAX: u32 = 16;
 /// Size of one read; the buffer is shared by all connections.
 const BUFFER_BYTES: usize = 64 * 1024;
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// The timer's token among the events; no slot has this number.
-const TIMER: u64 = u64::MAX;

@@ -7,6 +7,7 @@ mod clock;
 pub mod epoll;
 pub mod simulated;
 mod socket;
+mod timer;
 pub mod uring;
 
 use std::time::Instant;
@@ -57,7 +58,7 @@ pub struct Arrival {
 pub enum Completion<'a> {
     /// The connection is established.
     Connected(Token),
-    /// Number of bytes that were handed to the kernel. The send buffer is empty again.
+    /// Number of bytes that were handed to the kernel; the rest follows while `unsent`.
     Sent(Token, u64),
     /// Received bytes, and when the last of them arrived.
     Received(Token, &'a [u8], Arrival),

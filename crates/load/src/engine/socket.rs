@@ -72,7 +72,8 @@ impl Target {
     }
 
     /// Opens a non-blocking socket and starts to connect it. When the local address has no free
-    /// port left, the next address of 127.0.0.0/8 is used, but only for an IPv4 loopback target.
+    /// port left, the next address of 127.0.0.0/8 is used, but only for an IPv4 loopback target. IPv6
+    /// has only one loopback address.
     pub(super) fn open(&mut self) -> Result<(OwnedFd, ConnectProgress), Errno> {
         let first = self.source;
         loop {

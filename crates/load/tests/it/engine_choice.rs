@@ -1,4 +1,4 @@
-//! Tests which engine a load gets, and what happens where io_uring is forbidden.
+//! Tests which engine a load gets.
 
 use std::time::Duration;
 
@@ -48,41 +48,4 @@ fn every_load_uses_epoll_unless_io_uring_is_requested() {
     let (arrivals, when_full) = (Arrivals::Uniform, WhenFull::Queue);
     let open = Model::Open { schedule, arrivals, max_in_flight: 1_000, when_full };
     assert_eq!(engine(|load| load.model = open), "epoll");
-}
-
-/// Makes `io_uring_setup` fail with EPERM for this thread and those that it starts, as the seccomp
-/// profiles of containers do.
-fn forbid_io_uring() {
-    let step = |code: u32, jump_true, value| libc::sock_filter {
-        code: code as u16,
-        jt: jump_true,
-        jf: 0,
-        k: value,
-    };
-    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
-    let mut steps = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0), // the number of the system call
-        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
-        step(libc::BPF_RET | libc::BPF_K, 0, refused),
-    ];
-    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: the arguments are only numbers.
-    let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    // SAFETY: the kernel copies the filter during the call.
-    let set =
-        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
-    assert_eq!((promised, set), (0, 0), "{}", std::io::Error::last_os_error());
-}
-
-#[test]
-fn a_request_for_io_uring_fails_where_it_is_forbidden() {
-    let work = || {
-        forbid_io_uring();
-        assert_eq!(engine(|_| {}), "epoll");
-        let asked = load_result(|load| load.engine = EngineChoice::IoUring);
-        let Err(LoadError::Engine(why)) = asked else { panic!("{asked:?}") };
-        assert_eq!(why.raw_os_error(), Some(libc::EPERM));
-    };
-    std::thread::spawn(work).join().expect("no panic");
 }

@@ -144,7 +144,7 @@ fn with_epoll_a_connection_ends_at_once() {
 }
 
 #[test]
-fn with_io_uring_a_connection_ends_at_once() {
+pub fn with_io_uring_a_connection_ends_at_once() {
     for stamps in [Timestamps::Userspace, Timestamps::Kernel] {
         let (listener, target) = target();
         let engine = Uring::new(&target, 2, WaitMode::Sleep, stamps, Instant::now()).unwrap();

@@ -14,6 +14,8 @@ mod engine_ends;
 mod engine_stamps;
 mod loopback;
 mod no_ports;
+mod refused;
+mod seccomp;
 mod tls;
 mod traffic;
 mod uring;
