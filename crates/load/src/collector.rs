@@ -46,6 +46,9 @@ pub(crate) fn collect(
                 // A thread that has finished no longer takes buffers.
                 let _ = back[thread].send(ReturnedBuffer::IntervalStats(stats));
             }
+            Message::EmptySecond { thread, planned, in_flight } => {
+                collector.add_empty(thread, planned, in_flight);
+            }
             Message::Requests { thread, mut requests } => {
                 listener.requests(&requests);
                 requests.clear();
@@ -64,10 +67,20 @@ pub(crate) fn collect(
     collector.all
 }
 
+/// A second that some thread has not passed yet.
+#[derive(Default)]
+struct PendingSecond {
+    counts: Counts,
+    /// `None`: no thread has ended a request in it, as far as they have passed it.
+    times: Option<TimeSet>,
+    in_flight_max: u32,
+    busy: Nanos,
+}
+
 pub(crate) struct Collector {
     /// Seconds that were not reported yet, from `first` on.
-    pending: VecDeque<Second>,
-    /// Times of reported seconds, to be filled again: 380 KB each.
+    pending: VecDeque<PendingSecond>,
+    /// Empty times, to be filled again: 380 KB each.
     spare_times: Vec<TimeSet>,
     first: u32,
     /// For each thread, the second that it sends next.
@@ -95,15 +108,12 @@ impl Collector {
     }
 
     pub(crate) fn add(&mut self, thread: usize, stats: &IntervalStats, check: &Check) {
-        self.next_of[thread] = stats.index + 1;
-        let position = (stats.index - self.first) as usize;
-        while self.pending.len() <= position {
-            let index = self.first + self.pending.len() as u32;
-            self.pending.push_back(empty_second(index, self.spare_times.pop()));
-        }
-        let second = &mut self.pending[position];
+        let position = self.pass_second(thread);
+        let (second, spare_times) = (&mut self.pending[position], &mut self.spare_times);
         add_counts(&mut second.counts, stats, check);
-        second.times.merge(&stats.times);
+        let times =
+            second.times.get_or_insert_with(|| spare_times.pop().unwrap_or_else(empty_times));
+        times.merge(&stats.times);
         // The maxima of several threads need not be simultaneous, so the sum is an upper bound.
         second.in_flight_max += stats.in_flight_max;
         second.busy = second.busy.plus(stats.busy);
@@ -122,22 +132,45 @@ impl Collector {
         add_tags(&mut self.all.tags, &stats.tags);
     }
 
+    /// Adds a second of a thread in which requests only became due.
+    pub(crate) fn add_empty(&mut self, thread: usize, planned: u64, in_flight: u32) {
+        let position = self.pass_second(thread);
+        let second = &mut self.pending[position];
+        second.counts.planned += planned;
+        second.in_flight_max += in_flight;
+        self.all.counts.planned += planned;
+    }
+
+    /// Notes that this thread has passed its next second, and returns its position in `pending`.
+    fn pass_second(&mut self, thread: usize) -> usize {
+        let position = (self.next_of[thread] - self.first) as usize;
+        self.next_of[thread] += 1;
+        if self.pending.len() <= position {
+            self.pending.resize_with(position + 1, PendingSecond::default);
+        }
+        position
+    }
+
     pub(crate) fn report_complete(&mut self, listener: &mut dyn Listener) {
         let complete = self.next_of.iter().copied().min().unwrap_or(u32::MAX);
         while self.first < complete {
-            let Some(second) = self.pending.pop_front() else { return };
+            let Some(pending) = self.pending.pop_front() else { return };
+            let PendingSecond { counts, times, in_flight_max, busy } = pending;
+            let times = times.or_else(|| self.spare_times.pop()).unwrap_or_else(empty_times);
+            let mut second = Second { index: self.first, counts, times, in_flight_max, busy };
             listener.second(&second);
+            second.times.clear();
             self.spare_times.push(second.times);
             self.first += 1;
         }
     }
 }
 
-/// An empty second. `used` are the times of a reported second, whose memory is reused.
-fn empty_second(index: u32, used: Option<TimeSet>) -> Second {
-    let mut times = used.unwrap_or_else(TimeSet::empty);
+/// New times, all of whose memory is touched.
+fn empty_times() -> TimeSet {
+    let mut times = TimeSet::empty();
     times.clear();
-    Second { index, counts: Counts::default(), times, in_flight_max: 0, busy: Nanos(0) }
+    times
 }
 
 fn add_counts(counts: &mut Counts, stats: &IntervalStats, check: &Check) {

@@ -153,14 +153,24 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     /// Advances to `now`: counts the requests planned until then, and passes on finished seconds.
     fn advance_to(&mut self, now: Nanos) {
-        while self.parts.recorder.boundary() <= now {
-            let last = self.parts.recorder.boundary().since(Nanos(1));
-            let planned = self.parts.pace.take_planned(last);
+        if self.parts.recorder.boundary() <= now {
+            let planned = self.take_planned_of_second();
             self.parts.recorder.planned(planned);
             self.parts.recorder.next_second(self.parts.engine.busy());
         }
+        // Whole seconds in which this thread did not run.
+        while self.parts.recorder.boundary() <= now {
+            let planned = self.take_planned_of_second();
+            self.parts.recorder.skip_second(planned);
+        }
         let planned = self.parts.pace.take_planned(now);
         self.parts.recorder.planned(planned);
+    }
+
+    /// Takes the requests planned until the end of the current second.
+    fn take_planned_of_second(&mut self) -> u64 {
+        let last = self.parts.recorder.boundary().since(Nanos(1));
+        self.parts.pace.take_planned(last)
     }
 
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc};
 
-use stampede_model::counts::Second;
+use stampede_model::counts::{Counts, Second};
 use stampede_model::load::{Habits, HttpVersion, Until, WhenFull};
 use stampede_model::schedule::Schedule;
 use stampede_stats::histogram::Times;
@@ -104,15 +104,22 @@ fn closed(concurrency: u32, until: Until) -> Case {
 /// What a listener was told.
 #[derive(Default)]
 struct ReportedSeconds {
-    seconds: Vec<Second>,
+    seconds: Vec<SecondCounts>,
     requests: Vec<RequestRecord>,
     /// How late the end of a request may be seen.
     late: Nanos,
 }
 
+/// A second without its times, which are large.
+struct SecondCounts {
+    index: u32,
+    counts: Counts,
+}
+
 impl Listener for ReportedSeconds {
     fn second(&mut self, second: &Second) {
-        self.seconds.push(second.clone());
+        let (index, counts) = (second.index, second.counts.clone());
+        self.seconds.push(SecondCounts { index, counts });
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {
@@ -126,7 +133,7 @@ impl Listener for ReportedSeconds {
 }
 
 /// Runs the load, and checks what holds for every load.
-fn load_result(case: &Case) -> (LoadResult, Vec<Second>) {
+fn load_result(case: &Case) -> (LoadResult, Vec<SecondCounts>) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
     load_result_with(case, || Http1::new(&Check::default(), habits))
 }
@@ -140,7 +147,7 @@ fn load_result_in_detail(case: &Case) -> (LoadResult, ReportedSeconds) {
 fn load_result_with<P: Protocol>(
     case: &Case,
     protocol: impl Fn() -> P,
-) -> (LoadResult, Vec<Second>) {
+) -> (LoadResult, Vec<SecondCounts>) {
     let (result, reported) = load_result_in_detail_with(case, protocol);
     (result, reported.seconds)
 }
@@ -149,7 +156,19 @@ fn load_result_in_detail_with<P: Protocol>(
     case: &Case,
     protocol: impl Fn() -> P,
 ) -> (LoadResult, ReportedSeconds) {
-    let engine = Simulated::new(case.script.clone());
+    let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
+    let sends = u64::from(case.limit) * case.script.send_time.0;
+    let late = Nanos(stops.max().unwrap_or_default() + sends);
+    run_case(case, Simulated::new(case.script.clone()), protocol, late)
+}
+
+/// The same with another engine, which may report an end this much `late`.
+fn run_case<P: Protocol>(
+    case: &Case,
+    engine: impl Engine,
+    protocol: impl Fn() -> P,
+    late: Nanos,
+) -> (LoadResult, ReportedSeconds) {
     let stop = Stop::default();
     let (to_us, messages) = mpsc::channel();
     let (back, empty) = mpsc::channel();
@@ -193,9 +212,6 @@ fn load_result_in_detail_with<P: Protocol>(
         habit: case.habit,
     });
     let report = driver.run(&stop);
-    let stops = case.script.stops.iter().map(|stop| stop.until.since(stop.from).0);
-    let sends = u64::from(case.limit) * case.script.send_time.0;
-    let late = Nanos(stops.max().unwrap_or_default() + sends);
     let mut reported = ReportedSeconds { late, ..ReportedSeconds::default() };
     let collected = collect(&messages, &[back], &Check::default(), &mut reported);
     let by_tag = collected.tags.iter().flatten();
@@ -211,7 +227,7 @@ fn load_result_in_detail_with<P: Protocol>(
 }
 
 /// What holds for every load.
-fn always(result: &LoadResult, seconds: &[Second]) {
+fn always(result: &LoadResult, seconds: &[SecondCounts]) {
     let counts = &result.counts;
     assert_eq!(counts.planned, counts.ok + counts.failed_total() + counts.dropped, "{counts:?}");
     assert_eq!(counts.started, counts.ok + counts.failed_total(), "{counts:?}");
@@ -220,7 +236,7 @@ fn always(result: &LoadResult, seconds: &[Second]) {
     assert_eq!(result.service_time_all.len(), counts.started);
     assert_eq!(result.connect_time.len(), result.connections.opened);
     assert!(result.ok_inside <= counts.ok);
-    let of = |count: fn(&Second) -> u64| seconds.iter().map(count).sum::<u64>();
+    let of = |count: fn(&SecondCounts) -> u64| seconds.iter().map(count).sum::<u64>();
     assert_eq!(of(|second| second.counts.planned), counts.planned);
     assert_eq!(of(|second| second.counts.started), counts.started);
     assert_eq!(of(|second| second.counts.ok), counts.ok);

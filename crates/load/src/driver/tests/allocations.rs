@@ -76,13 +76,14 @@ fn an_hour_allocates_no_more_than_a_minute() {
     let (check, mut listener) = (Check::default(), Count(0));
     let mut collector = Collector::new(1);
     let mut stats = IntervalStats::new();
+    let mut index = 0;
     let mut seconds = |until: u32| {
         let before = COUNT.get();
-        while stats.index < until {
-            stats.times.response_time.record(u64::from(stats.index) * 1_000_000);
+        while index < until {
+            stats.times.response_time.record(u64::from(index) * 1_000_000);
             collector.add(0, &stats, &check);
             stats.clear();
-            stats.index += 1;
+            index += 1;
             collector.report_complete(&mut listener);
         }
         COUNT.get() - before
@@ -90,6 +91,37 @@ fn an_hour_allocates_no_more_than_a_minute() {
     assert!(seconds(60) > 0, "nothing is counted");
     assert_eq!(seconds(3_600), 0);
     assert_eq!(listener.0, 3_600);
+}
+
+/// No buffers for the ten minutes, only their 600 small messages.
+#[test]
+fn a_stop_of_ten_minutes_allocates_hardly_more_than_one_of_ten_seconds() {
+    let of = |seconds| {
+        let mut case = open(every(ms(100), 30), 10);
+        let from = ms(1_950);
+        case.script.stops = vec![Freeze { from, until: from.plus(Nanos::from_secs(seconds)) }];
+        case.script.timestamp_source = TimestampSource::Kernel;
+        allocations(&case)
+    };
+    let (short, long) = (of(10), of(600));
+    assert!(long < short + 100, "{long} after {short}");
+}
+
+/// Two threads were stopped together, and one is heard first.
+#[test]
+fn empty_seconds_wait_for_other_threads_without_histograms() {
+    let (mut collector, mut reported) = (Collector::new(2), ReportedSeconds::default());
+    let before = COUNT.get();
+    for thread in 0..2 {
+        for _ in 0..600 {
+            collector.add_empty(thread, 1, 0);
+            collector.report_complete(&mut reported);
+        }
+    }
+    let allocations = COUNT.get() - before;
+    assert!(allocations < 50, "{allocations}");
+    assert!(reported.seconds.iter().all(|second| second.counts.planned == 2));
+    assert_eq!(reported.seconds.len(), 600);
 }
 
 struct Count(u32);

@@ -130,3 +130,18 @@ fn a_late_answer_does_not_time_out_an_answer_that_arrived_in_time() {
     assert_eq!(result.counts.failed, [("net:timeout".to_owned(), 1)].into());
     assert_eq!(result.counts.ok, 399);
 }
+
+/// Stopped from 1.95 to 602 s. The seconds between are reported one by one, with what was planned
+/// in each.
+#[test]
+fn a_stop_of_ten_minutes_is_ten_minutes_of_empty_seconds() {
+    let mut case = open(every(ms(100), 6_100), 10_000);
+    case.script.stops = vec![Freeze { from: ms(1_950), until: ms(602_000) }];
+    case.script.timestamp_source = TimestampSource::Kernel;
+    let (result, seconds) = load_result(&case);
+    assert_eq!((result.counts.ok, seconds.len()), (6_100, 610));
+    assert!(seconds.iter().all(|second| second.counts.planned == 10));
+    let started: Vec<u64> = seconds.iter().map(|second| second.counts.started).collect();
+    let expected = [vec![10; 2], vec![0; 600], vec![6_010], vec![10; 7]].concat();
+    assert_eq!(started, expected);
+}
