@@ -14,7 +14,8 @@ pub trait Generator: Sync {
     /// this thread: once before the load, then once a second.
     ///
     /// # Errors
-    /// Nothing was sent: [`LoadError`] says why.
+    /// Nothing was sent, or a thread panicked: [`LoadError`] says why. After a panic `stop` is asked
+    /// for, so that nothing further is sent.
     fn run(
         &self,
         load: &Load,
@@ -32,7 +33,8 @@ pub trait Generator: Sync {
 /// Raises the soft limit of open files if it is too low for the connections
 /// ([`open_files`](crate::open_files)). Processes that are started later inherit it.
 ///
-/// Panics when a load thread panics, which is a bug of ours.
+/// Each load thread has its share of `max_in_flight` alone: a request may wait for a connection while
+/// another thread has one to spare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcess;
 

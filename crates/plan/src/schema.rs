@@ -36,7 +36,9 @@ fn forms(kind: &Kind, definitions: &mut Map<String, Value>) {
             definitions.insert(form.name.to_owned(), of_form(form));
         }
         Kind::Any(kinds) => kinds.iter().for_each(|kind| forms(kind, definitions)),
-        Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => forms(of, definitions),
+        Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => {
+            forms(of, definitions)
+        }
         _ => {}
     }
 }

@@ -44,14 +44,11 @@ pub(crate) enum Tagging {
 }
 
 impl Supply {
-    /// Notes on what was read; to be called when all feeds are gone.
-    pub(crate) fn notes(&mut self) -> TrafficNotes {
-        if let Some(reader) = self.reader.take()
-            && let Err(panic) = reader.join()
-        {
-            std::panic::resume_unwind(panic);
-        }
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Notes on what was read; to be called when all feeds are gone. An error is the panic of the
+    /// thread that reads.
+    pub(crate) fn notes(&mut self) -> thread::Result<TrafficNotes> {
+        self.reader.take().map_or(Ok(()), JoinHandle::join)?;
+        Ok(self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Figures by name of the tag: those counted separately, or those of all requests if they have

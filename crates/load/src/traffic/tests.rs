@@ -366,7 +366,7 @@ fn an_endless_file_is_read_no_further_than_it_is_sent() {
     let read = read.load(Ordering::Relaxed);
     assert!(read <= sent_bytes + ahead, "{read}");
     supply.feeds.clear();
-    assert_eq!(supply.notes().broken, 0);
+    assert_eq!(supply.notes().unwrap().broken, 0);
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_large_file_ends_when_all_of_it_is_sent() {
     all.sort_by_key(|path| path[1..].parse::<u64>().unwrap());
     assert_eq!(all, (0..150_000).map(|number| format!("/{number}")).collect::<Vec<_>>());
     supply.feeds.clear();
-    assert_eq!(supply.notes().requests, 150_000);
+    assert_eq!(supply.notes().unwrap().requests, 150_000);
     let twice = LoadTraffic { passes: Passes::Times(2), limit: Some(290_000), ..file_traffic() };
     let (mut supply, _) = numbers(150_000, twice, 1);
     let all = load_result(&mut supply, usize::MAX).concat();
@@ -393,7 +393,7 @@ fn a_large_file_is_shuffled_within_a_window() {
     let all = load_result(&mut supply, usize::MAX).concat();
     let numbers: Vec<u64> = all.iter().map(|path| path[1..].parse().unwrap()).collect();
     supply.feeds.clear();
-    let window = supply.notes().shuffled_within.unwrap();
+    let window = supply.notes().unwrap().shuffled_within.unwrap();
     assert!((10_000..300_000).contains(&window), "{window}");
     assert!(!numbers[..1_000].is_sorted());
     // No request is sent before the window that contains it was read.
@@ -427,7 +427,7 @@ fn a_file_that_fails_in_the_middle_ends_the_load_and_says_so() {
     let mut supply = supply_of(prepared, &traffic, 1, notes, &Stop::default()).unwrap();
     let all = load_result(&mut supply, usize::MAX).concat();
     supply.feeds.clear();
-    let notes = supply.notes();
+    let notes = supply.notes().unwrap();
     assert_eq!(all.len() as u64, notes.requests);
     let os_error = "Input/output error (os error 5)".to_owned();
     let failed = ReadFailure::Unreadable { path: "traffic.txt".into(), os_error };

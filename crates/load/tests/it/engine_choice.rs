@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stampede_known_server::{Answer, Behaviour, KnownServer};
-use stampede_load::spec::{EngineChoice, Load};
+use stampede_load::spec::Load;
 use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;

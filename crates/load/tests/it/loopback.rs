@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -392,6 +393,49 @@ fn a_stopped_load_accounts_for_every_request() {
     always(&result, &listener.1);
     assert_eq!((result.end, result.counts.planned), (End::Stopped, 6_000));
     assert!(result.counts.dropped > 0 && result.counts.ok > 0);
+}
+
+#[test]
+fn nothing_is_sent_after_a_panic_of_the_listener() {
+    struct Panics;
+    impl Listener for Panics {
+        fn second(&mut self, _: &Second) {
+            panic!("injected");
+        }
+    }
+    let server = KnownServer::start(Behaviour::default()).unwrap();
+    let load = load(target(&server), open("const(200,60s)"));
+    let run = || InProcess.run(&load, &Stop::default(), &mut Panics);
+    catch_unwind(AssertUnwindSafe(run)).expect_err("its panic");
+    let sent = server.journal().requests;
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(server.journal().requests, sent);
+    assert!(sent > 0);
+}
+
+/// The load threads have some ms to wake up, but they do not begin early.
+#[test]
+fn no_connection_is_opened_before_the_zero_of_the_clock() {
+    struct Began(Option<Instant>);
+    impl Listener for Began {
+        fn began(&mut self, at: Instant) {
+            self.0 = Some(at);
+        }
+        fn second(&mut self, _: &Second) {}
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    let accepting = std::thread::spawn(move || {
+        let accepted = listener.accept().unwrap();
+        (Instant::now(), accepted)
+    });
+    let load = load(address, concurrency(1, 1));
+    let load = Load { timeout: Nanos::from_millis(100), ..load };
+    let mut began = Began(None);
+    let result = InProcess.run(&load, &Stop::default(), &mut began).unwrap();
+    assert_eq!(result.counts.failed["net:timeout"], 1);
+    let (accepted, _) = accepting.join().unwrap();
+    assert!(accepted >= began.0.unwrap());
 }
 
 #[test]

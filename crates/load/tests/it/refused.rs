@@ -83,7 +83,7 @@ fn epoll_waits_by_a_timer_if_epoll_pwait2_is_refused() {
 }
 
 #[test]
-fn epoll_is_used_if_io_uring_is_refused_unless_io_uring_was_requested() {
+fn a_request_for_io_uring_fails_where_it_is_refused_and_the_default_works() {
     let server = KnownServer::start(Behaviour::default()).expect("a server");
     let buffers = Some(REGISTER_PBUF_RING);
     for refused in [
@@ -95,7 +95,7 @@ fn epoll_is_used_if_io_uring_is_refused_unless_io_uring_was_requested() {
     ] {
         with_refused(refused, || {
             let sent = |engine| load_result(&load(&server, concurrency(8, 200), engine));
-            let result = sent(EngineChoice::Auto).expect("a load");
+            let result = sent(EngineChoice::default()).expect("a load");
             assert_eq!((result.engine.as_str(), result.counts.ok), ("epoll", 200), "{refused:?}");
             let Err(LoadError::Engine(why)) = sent(EngineChoice::IoUring) else {
                 panic!("{refused:?}")

@@ -213,7 +213,9 @@ impl Kind {
         match self {
             Kind::Object(object) => object.collect(found),
             Kind::Any(kinds) => kinds.iter().for_each(|kind| kind.collect(found)),
-            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.collect(found),
+            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => {
+                of.collect(found)
+            }
             _ => {}
         }
     }

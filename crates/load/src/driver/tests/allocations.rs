@@ -100,7 +100,7 @@ fn a_stop_of_ten_minutes_allocates_hardly_more_than_one_of_ten_seconds() {
         let mut case = open(every(ms(100), 30), 10);
         let from = ms(1_950);
         case.script.stops = vec![Freeze { from, until: from.plus(Nanos::from_secs(seconds)) }];
-        case.script.timestamp_source = TimestampSource::Kernel;
+        case.script.timestamps = Timestamps::Kernel;
         allocations(&case)
     };
     let (short, long) = (of(10), of(600));

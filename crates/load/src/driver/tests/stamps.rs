@@ -137,7 +137,7 @@ fn a_late_answer_does_not_time_out_an_answer_that_arrived_in_time() {
 fn a_stop_of_ten_minutes_is_ten_minutes_of_empty_seconds() {
     let mut case = open(every(ms(100), 6_100), 10_000);
     case.script.stops = vec![Freeze { from: ms(1_950), until: ms(602_000) }];
-    case.script.timestamp_source = TimestampSource::Kernel;
+    case.script.timestamps = Timestamps::Kernel;
     let (result, seconds) = load_result(&case);
     assert_eq!((result.counts.ok, seconds.len()), (6_100, 610));
     assert!(seconds.iter().all(|second| second.counts.planned == 10));

@@ -1,0 +1,245 @@
+//! What one load thread does: its share of the load, its engine, and the protocol that it speaks.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use stampede_model::load::{Model, Until};
+use stampede_model::schedule::Segments;
+use stampede_model::stop::Stop;
+
+use super::LoadError;
+use crate::driver::{
+    Closed, Driver, DriverParts, LoadParts, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
+};
+use crate::engine::Engine;
+use crate::engine::epoll::{Epoll, WaitMode};
+use crate::engine::uring::Uring;
+use crate::protocol::Protocol;
+use crate::protocol::fastcgi::FastCgi;
+use crate::protocol::head::SharedParsing;
+use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
+use crate::protocol::tls::{Connector, Tls};
+use crate::recorder::{MeasuredTimes, Message, Recorder, ReturnedBuffer};
+use crate::sched;
+use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
+use crate::traffic::Tagging;
+use crate::traffic::feed::{Feed, TrafficEnd};
+
+/// What a load thread needs of its own for one load.
+pub(super) struct ThreadLoad {
+    pub(super) load: Load,
+    pub(super) feed: Feed,
+    pub(super) traffic: TrafficEnd,
+    pub(super) tagging: Tagging,
+}
+
+impl ThreadLoad {
+    pub(super) fn set_up(
+        self,
+        share: Share,
+        to_us: Sender<Message>,
+        empty: Receiver<ReturnedBuffer>,
+    ) -> LoadParts {
+        let load = &self.load;
+        let recorder = Recorder::new(share.thread, measured_times(load), to_us, empty);
+        let recorder = with_details(recorder, load, self.tagging);
+        LoadParts { pace: pace(load, share, self.traffic), recorder, feed: self.feed }
+    }
+}
+
+/// Which share of the load a thread sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) thread: usize,
+    pub(super) threads: usize,
+}
+
+impl Share {
+    /// This thread's share of `whole`; shares differ by at most one.
+    pub(super) fn of(self, whole: u64) -> u64 {
+        let (thread, threads) = (self.thread as u64, self.threads as u64);
+        whole / threads + u64::from(thread < whole % threads)
+    }
+
+    fn of_u32(self, whole: u32) -> u32 {
+        u32::try_from(self.of(u64::from(whole))).expect("a part is no larger than the whole")
+    }
+}
+
+/// Pins the calling thread.
+pub(super) fn pin(cpu: usize) -> Result<(), LoadError> {
+    let mut only = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        let source = io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(LoadError::Pin { cpu, source });
+    }
+    only.set(cpu);
+    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })?;
+    sched::raise_priority();
+    Ok(())
+}
+
+/// How a load thread waits: it spins only on a CPU that was named for it and that the server does
+/// not use.
+fn wait_mode(load: &Load) -> WaitMode {
+    match load.cpu_sharing {
+        CpuSharing::Exclusive if !load.cpus.is_empty() => WaitMode::Spin,
+        CpuSharing::Exclusive | CpuSharing::WithServer => WaitMode::Sleep,
+    }
+}
+
+/// Sets up the engine of a load thread, on that thread.
+pub(super) fn engine(load: &Load) -> Result<ChosenEngine, LoadError> {
+    let (target, now) = (&load.target, Instant::now());
+    let (wait_mode, timestamps) = (wait_mode(load), load.timestamps);
+    let connections = match load.model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { concurrency, .. } => concurrency,
+    };
+    let engine = match load.engine {
+        EngineChoice::Epoll => {
+            Epoll::new(target, wait_mode, timestamps, now).map(ChosenEngine::Epoll)
+        }
+        EngineChoice::IoUring => {
+            Uring::new(target, connections, wait_mode, timestamps, now).map(ChosenEngine::Uring)
+        }
+    };
+    engine.map_err(LoadError::Engine)
+}
+
+fn measured_times(load: &Load) -> MeasuredTimes {
+    match load.model {
+        Model::Open { .. } => MeasuredTimes::ResponseTime,
+        Model::Closed { .. } => MeasuredTimes::ServiceTime,
+    }
+}
+
+fn with_details(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
+    let recorder = match tagging {
+        Tagging::Only(_) => recorder,
+        Tagging::Separate => recorder.with_tags(),
+    };
+    if load.records { recorder.with_records() } else { recorder }
+}
+
+fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
+    match &load.model {
+        Model::Open { schedule, arrivals, max_in_flight, when_full } => {
+            let schedule_share = |schedule: &Segments| {
+                ScheduleShare::new(
+                    Box::new(schedule.due_times(*arrivals)),
+                    share.thread,
+                    share.threads,
+                )
+            };
+            Pace::Open(Open::new(OpenParts {
+                plan: schedule_share(schedule),
+                starts: schedule_share(schedule),
+                length: schedule.length(),
+                limit: share.of_u32(*max_in_flight),
+                when_full: *when_full,
+                traffic,
+                timeout: load.timeout,
+            }))
+        }
+        Model::Closed { concurrency, until } => {
+            let until = match *until {
+                Until::For(length) => Until::For(length),
+                Until::Requests(requests) => Until::Requests(share.of(requests)),
+            };
+            Pace::Closed(Closed::new(share.of_u32(*concurrency), until))
+        }
+    }
+}
+
+/// The engine that was chosen for a load thread.
+#[expect(clippy::large_enum_variant, reason = "one a thread, moved twice")]
+pub(super) enum ChosenEngine {
+    Epoll(Epoll),
+    Uring(Uring),
+}
+
+/// Runs the loads of a thread one after the other. Returns the report of the last one; `None` if a
+/// start did not come.
+pub(super) fn run_loads(
+    load: &Load,
+    engine: ChosenEngine,
+    loads: Vec<LoadParts>,
+    stop: &Stop,
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
+    match engine {
+        ChosenEngine::Epoll(engine) => run_protocol(load, engine, loads, stop, starts),
+        ChosenEngine::Uring(engine) => run_protocol(load, engine, loads, stop, starts),
+    }
+}
+
+/// The only place where protocols and engines are combined.
+fn run_protocol<E: Engine>(
+    load: &Load,
+    engine: E,
+    loads: Vec<LoadParts>,
+    stop: &Stop,
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
+    match &load.wire {
+        Wire::Http1 => {
+            let common = SharedParsing::new(&load.check);
+            let protocol = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
+            run_driver(load, engine, protocol, loads, stop, starts)
+        }
+        Wire::FastCgi => {
+            let common = SharedParsing::new(&load.check);
+            let protocol = || FastCgi::with_shared(&common, load.habits.connection, HEAD_BYTES_MAX);
+            run_driver(load, engine, protocol, loads, stop, starts)
+        }
+        Wire::Tls(setup) => {
+            let connector = Connector::new(setup);
+            let common = SharedParsing::new(&load.check);
+            let http = || Http1::with_shared(&common, load.habits, HEAD_BYTES_MAX);
+            let protocol = || Tls::new(&connector, http());
+            run_driver(load, engine, protocol, loads, stop, starts)
+        }
+    }
+}
+
+fn run_driver<P: Protocol, E: Engine>(
+    load: &Load,
+    mut engine: E,
+    protocol: impl Fn() -> P,
+    loads: Vec<LoadParts>,
+    stop: &Stop,
+    starts: &Receiver<Instant>,
+) -> Option<ThreadReport> {
+    let (timeout, check, habit) = (load.timeout, load.check.clone(), load.habits.connection);
+    let mut loads = loads.into_iter();
+    let LoadParts { pace, recorder, feed } = loads.next()?;
+    let epoch = starts.recv().ok()?;
+    wait_until(epoch);
+    engine.begin(epoch);
+    let parts = DriverParts { engine, protocol, pace, recorder, feed, timeout, check, habit };
+    let mut driver = Driver::new(parts);
+    let mut report = driver.run(stop);
+    for load in loads {
+        let epoch = starts.recv().ok()?;
+        wait_until(epoch);
+        driver.begin(epoch, load);
+        report = driver.run(stop);
+    }
+    Some(report)
+}
+
+/// Sleeps until shortly before this moment, because sleeps end late, and spins the rest.
+fn wait_until(moment: Instant) {
+    let left = moment.saturating_duration_since(Instant::now());
+    thread::sleep(left.saturating_sub(SPIN_BEFORE_START));
+    while Instant::now() < moment {
+        std::hint::spin_loop();
+    }
+}
+
+/// Sleeps end some 0.1 ms late on a virtual machine, seldom more than this.
+const SPIN_BEFORE_START: Duration = Duration::from_micros(500);
