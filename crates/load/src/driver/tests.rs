@@ -20,6 +20,7 @@ use crate::traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
 mod detail;
+mod faulty;
 mod random;
 mod stamps;
 mod streams;

@@ -149,7 +149,7 @@ fn until() -> impl Strategy<Value = Option<Until>> {
 }
 
 prop_compose! {
-    fn case()(
+    pub(super) fn case()(
         script in script(),
         closed in until(),
         gaps_us in vec(0_u64..30_000, 0..120),
