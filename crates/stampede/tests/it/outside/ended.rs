@@ -1,5 +1,6 @@
 //! Tests that a load that ends early reports at once, however much of its schedule is left.
 
+use std::io::Write;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
@@ -107,4 +108,24 @@ fn ctrl_c_ends_the_waiting_for_a_pipe_that_nobody_writes_to() {
         assert!(printed.contains(code_or("load_traffic", "had no request yet")), "{printed}");
         assert_eq!(output.status.code(), Some(2), "{printed}");
     }
+}
+
+/// More than the MiB that is read before the first request, and then nothing more.
+#[test]
+fn ctrl_c_ends_a_load_whose_pipe_has_gone_silent() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let pipe = sandbox.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    let url = server.url("/");
+    let args = ["fire", &url, "--json", "--traffic", "pipe", "--once", "--concurrency", "2"];
+    let child = sandbox.stampede(&args).spawn().expect("the binary starts");
+    let mut writer = std::fs::File::create(&pipe).expect("a reader");
+    let line = format!("/?{}\n", "x".repeat(1_000));
+    writer.write_all(line.repeat(2_000).as_bytes()).expect("a reader");
+    let (output, took) = interrupted(child, Duration::from_secs(1));
+    drop(writer);
+    assert_told(&output, took, "stopped", "a silent pipe");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert!(report["requests_ok"].as_u64().is_some_and(|ok| ok > 500), "{report}");
 }
