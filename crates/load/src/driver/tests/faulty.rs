@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::answer::{Checked, Quirk};
-use crate::engine::Failure;
+use crate::engine::{Arrival, Failure};
 
 /// How often something goes wrong, in percent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,7 @@ struct FaultySlot {
 enum Held {
     Connected,
     Sent(u64),
-    Received(Vec<u8>, Nanos),
+    Received(Vec<u8>, Arrival),
     PeerClosed,
     Failed(Failure),
 }
@@ -137,6 +137,10 @@ impl<E: Engine> Faulty<E> {
 }
 
 impl<E: Engine> Engine for Faulty<E> {
+    fn begin(&mut self, epoch: Instant) {
+        self.engine.begin(epoch);
+    }
+
     fn name(&self) -> &'static str {
         self.engine.name()
     }
@@ -173,7 +177,7 @@ impl<E: Engine> Engine for Faulty<E> {
         }
     }
 
-    fn wait(&mut self, until: Nanos, awaited: AwaitedAnswers) {
+    fn wait(&mut self, until: Nanos, in_flight: u32) {
         self.is_holding = false;
         for token in (0..self.slots.len() as u32).map(Token) {
             if self.slot(token).is_send_held && self.random.bool() {
@@ -189,7 +193,7 @@ impl<E: Engine> Engine for Faulty<E> {
         let is_short = has_more || self.happens(self.faults.wake);
         let longest = until.since(self.now()).0;
         let length = if is_short { self.random.u64(..=longest) } else { longest };
-        self.engine.wait(self.now().plus(Nanos(length)), awaited);
+        self.engine.wait(self.now().plus(Nanos(length)), in_flight);
         self.pull();
         if self.happens(self.faults.delay) {
             self.random.shuffle(self.order.make_contiguous());
