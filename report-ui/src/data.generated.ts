@@ -2521,7 +2521,7 @@ export type Before =
     path: string;
   };
 
-/** What a name with several addresses stands for, and which address is used. */
+/** What a name with several addresses stands for, and which of them are used. */
 export interface ChosenAddress {
   /** The host name. */
   name: string;
@@ -2529,8 +2529,13 @@ export interface ChosenAddress {
   addresses: string[];
   /** The addresses that accepted no connection, each with its port. */
   silent: string[];
-  /** The address that requests go to, with its port; null if no address accepts a connection. */
+  /**
+   * The address that requests go to, with its port, or the first of several; null if no address
+   * accepts a connection.
+   */
   taken: string | null;
+  /** The further addresses that connections go to, in turn with `taken`. */
+  also: string[];
 }
 
 /** Something that was noticed about an external runtime. */

@@ -285,7 +285,7 @@ fn send_block(
     let at = (begin % traffic.len() as u64) as usize;
     let rotated: Vec<Request> = traffic[at..].iter().chain(&traffic[..at]).cloned().collect();
     let until = Until::Requests(requests.max(1));
-    let target = session.running().endpoint().address;
+    let target = session.running().endpoint().addresses;
     let load = Load {
         habits: HABITS,
         check: Check { statuses: STATUSES.collect(), ..Check::default() },

@@ -180,7 +180,8 @@ impl Harness {
         let running = self.provider.start(&self.provider.resolve(&request)?)?;
         let users = self.users.iter().zip(0..);
         let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
-        let client = SingleClient::new(running.endpoint().address, self.timeout);
+        let address = running.endpoint().addresses.first().clone();
+        let client = SingleClient::new(address, self.timeout);
         let php = running.record().versions.values().find_map(|text| php_version(text));
         Ok(HarnessSession { running, users, client, sent: 0, php })
     }

@@ -1,4 +1,5 @@
-//! The load generator: sends HTTP or FastCGI requests to one address and measures the answers.
+//! The load generator: sends HTTP or FastCGI requests to one address, or to several in turn, and
+//! measures the answers.
 //!
 //! It has five parts. A schedule says when each request is sent, and traffic says what is sent. A
 //! protocol encodes requests and decodes answers, an engine moves the bytes, and a recorder counts.

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::mpsc;
 
 use serde::Serialize;
-use stampede_model::counts::{Connections, End, Second};
+use stampede_model::counts::{End, Second};
 use stampede_model::load::Model;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -191,11 +191,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
         ok_inside: collected.ok_inside,
         in_flight_integral: reports.iter().map(|report| report.in_flight_integral).sum(),
         in_flight_max: reports.iter().map(|report| report.in_flight_max).sum(),
-        connections: Connections {
-            opened: reports.iter().map(|report| report.connections.opened).sum(),
-            never_answered: reports.iter().map(|report| report.connections.never_answered).sum(),
-            sources: reports.iter().map(|report| report.connections.sources).max().unwrap_or(1),
-        },
+        connections: reports.iter().map(|report| &report.connections).sum(),
         busy_share_max: largest(|report| report.busy_share),
         examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),

@@ -4,7 +4,7 @@
 //! running load is given beside it: the flag that stops it, and the listener.
 
 use serde::{Deserialize, Serialize};
-use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model};
+use stampede_model::load::{Addresses, ConnectionHabit, Habits, HttpVersion, Model};
 use stampede_model::time::Nanos;
 
 pub use crate::check::{Check, Rule};
@@ -14,8 +14,8 @@ use crate::traffic::LoadTraffic;
 /// One load: where, what, when and with which connection habits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Address that the requests go to.
-    pub target: Address,
+    /// Addresses that the connections go to, in turn.
+    pub target: Addresses,
     /// Protocol on the connections.
     pub wire: Wire,
     /// What is sent first, on the same connections, and not counted: a warm-up. When its last
@@ -51,10 +51,14 @@ pub struct Load {
 impl Load {
     /// A load with the habits of an ordinary client: HTTP/1.1 on kept connections and a timeout of
     /// 11 s. Every status from 200 to 299 is correct. One thread runs, and the kernel places it.
-    pub fn new(target: Address, model: Model, traffic: impl Into<LoadTraffic>) -> Load {
+    pub fn new(
+        target: impl Into<Addresses>,
+        model: Model,
+        traffic: impl Into<LoadTraffic>,
+    ) -> Load {
         let (version, connection) = (HttpVersion::Http11, ConnectionHabit::KeepAlive);
         Load {
-            target,
+            target: target.into(),
             wire: Wire::Http1,
             warm_up: None,
             model,

@@ -1,7 +1,9 @@
 //! What was sent and what was answered: counts, times and connections.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
@@ -113,7 +115,7 @@ impl TimeSet {
 }
 
 /// The connections of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Connect calls that succeeded.
     pub opened: u64,
@@ -126,6 +128,43 @@ pub struct Connections {
     /// which needs a target in 127.0.0.0/8.
     #[serde(default = "one")]
     pub sources: u32,
+    /// The same connections by the address that they went to, in the order of the load. Empty in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub addresses: Vec<AddressConnections>,
+}
+
+/// The connections to one address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AddressConnections {
+    /// The address: `127.0.0.1:8080`, or the path of a Unix socket.
+    pub address: String,
+    /// Connect calls that succeeded.
+    pub opened: u64,
+    /// Connect calls that failed or were given up.
+    pub failed: u64,
+}
+
+/// Adds up the connections of load threads. Their addresses are the same, in any order.
+impl<'a> Sum<&'a Connections> for Connections {
+    fn sum<I: Iterator<Item = &'a Connections>>(threads: I) -> Connections {
+        let mut sum = Connections { sources: 1, ..Connections::default() };
+        for thread in threads {
+            sum.opened += thread.opened;
+            sum.never_answered += thread.never_answered;
+            sum.sources = sum.sources.max(thread.sources);
+            for one in &thread.addresses {
+                match sum.addresses.iter_mut().find(|known| known.address == one.address) {
+                    Some(known) => {
+                        known.opened += one.opened;
+                        known.failed += one.failed;
+                    }
+                    None => sum.addresses.push(one.clone()),
+                }
+            }
+        }
+        sum
+    }
 }
 
 fn one() -> u32 {

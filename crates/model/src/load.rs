@@ -1,5 +1,6 @@
 //! Describes a load as data: where it goes, its model, and the habits of its client.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -16,6 +17,88 @@ pub enum Address {
     Tcp(SocketAddr),
     /// Path of a Unix socket in the file system.
     Unix(PathBuf),
+}
+
+/// `127.0.0.1:8080`, or the path of the socket.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(f),
+            Address::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Where the connections of a load go: to one address, or to several in turn. The connections of
+/// each load thread are dealt in this order, and thread *n* begins with the *n*-th address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Address>", into = "Vec<Address>")]
+pub struct Addresses {
+    first: Address,
+    others: Vec<Address>,
+}
+
+/// A list of addresses is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no address")]
+pub struct NoAddress;
+
+impl Addresses {
+    /// The first address.
+    pub fn first(&self) -> &Address {
+        &self.first
+    }
+
+    /// All addresses, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Address> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// The same addresses in the order in which load thread number `thread` deals them.
+    #[must_use]
+    pub fn for_thread(self, thread: usize) -> Addresses {
+        let mut all = Vec::from(self);
+        let by = thread % all.len();
+        all.rotate_left(by);
+        Addresses { first: all.remove(0), others: all }
+    }
+}
+
+impl From<Address> for Addresses {
+    fn from(first: Address) -> Addresses {
+        Addresses { first, others: Vec::new() }
+    }
+}
+
+impl TryFrom<Vec<Address>> for Addresses {
+    type Error = NoAddress;
+
+    fn try_from(mut all: Vec<Address>) -> Result<Addresses, NoAddress> {
+        if all.is_empty() {
+            return Err(NoAddress);
+        }
+        Ok(Addresses { first: all.remove(0), others: all })
+    }
+}
+
+impl From<Addresses> for Vec<Address> {
+    fn from(addresses: Addresses) -> Vec<Address> {
+        std::iter::once(addresses.first).chain(addresses.others).collect()
+    }
+}
+
+/// `127.0.0.2:80, 127.0.0.3:80 (in turn)`.
+impl fmt::Display for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.iter().map(ToString::to_string).collect();
+        in_turn(&all).fmt(f)
+    }
+}
+
+/// Joins the addresses of a load for people.
+pub fn in_turn(addresses: &[String]) -> String {
+    let how = if addresses.len() > 1 { " (in turn)" } else { "" };
+    format!("{}{how}", addresses.join(", "))
 }
 
 /// What makes the next request due.

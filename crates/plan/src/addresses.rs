@@ -1,16 +1,19 @@
-//! Resolves a host name and finds out which of its addresses accepts connections. A name such as
-//! `localhost` often means both `::1` and `127.0.0.1`, and many servers listen on only one of them.
+//! Resolves a host name and finds out which of its addresses accept connections. A name such as
+//! `localhost` often means both `::1` and `127.0.0.1`, and many servers listen on only one of them;
+//! the name of a cluster has one address per server.
 //!
-//! A load uses one address. Each address is tried once before the first request, in the system's
-//! order, and the first that accepts a connection is used. Trying all addresses again for each
-//! request would also measure the addresses that do not answer.
+//! Each address is tried once before the first request, in the system's order. The first that
+//! accepts a connection decides between IPv4 and IPv6, as in a browser (RFC 8305): `::1` and
+//! `127.0.0.1` are usually one server, which must not get two shares. All addresses of this family
+//! that accept a connection are used in turn. Trying the others again during the load would also
+//! measure addresses that do not answer.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use stampede_model::address::ChosenAddress;
-use stampede_model::load::Address;
 
 /// Returns all addresses of a host, each once, in the system's order.
 ///
@@ -32,62 +35,63 @@ pub fn of(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(all)
 }
 
-/// Formats an address for people: `127.0.0.1:8080`, or the path of a Unix socket.
-pub fn shown(address: &Address) -> String {
-    match address {
-        Address::Tcp(address) => address.to_string(),
-        Address::Unix(path) => path.display().to_string(),
-    }
+/// The addresses of a name that a load uses.
+#[derive(Debug)]
+pub struct AddressChoice {
+    /// The addresses that accepted a connection, all IPv4 or all IPv6, in the system's order.
+    pub taken: Vec<SocketAddr>,
+    /// The addresses that accepted no connection, in the order in which they were tried.
+    pub silent: Vec<SilentAddress>,
 }
 
-/// The address that a load uses, out of several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressChoice {
-    /// The first address that accepted a connection. If none did: the first that did not refuse
-    /// one, or else the first of all.
+/// An address that accepted no connection.
+#[derive(Debug, Serialize)]
+pub struct SilentAddress {
+    /// The address.
     pub address: SocketAddr,
-    /// The addresses that accepted no connection, in the order in which they were tried.
-    pub silent: Vec<SocketAddr>,
+    /// The system's error.
+    #[serde(skip)]
+    pub error: io::Error,
 }
 
 impl AddressChoice {
-    /// Tries one address after the other until one accepts a connection. Waits at most one second
-    /// for each address and five seconds for all.
-    ///
-    /// Returns `None` if there are no addresses.
-    pub fn of(addresses: &[SocketAddr]) -> Option<AddressChoice> {
+    /// Tries one address after the other. After the first that accepts a connection, only addresses
+    /// of its family are tried. Waits at most one second for each address and five seconds for all.
+    pub fn of(addresses: &[SocketAddr]) -> AddressChoice {
         let began = Instant::now();
-        let mut silent = Vec::new();
-        let mut hung = None;
+        let mut choice = AddressChoice { taken: Vec::new(), silent: Vec::new() };
         for &address in addresses {
+            let first = choice.taken.first();
+            if first.is_some_and(|first| first.is_ipv4() != address.is_ipv4()) {
+                continue;
+            }
             let within = EACH_WITHIN.min(ALL_WITHIN.saturating_sub(began.elapsed()));
-            if within.is_zero() {
-                break;
+            match connect(address, within) {
+                Ok(()) => choice.taken.push(address),
+                Err(error) => choice.silent.push(SilentAddress { address, error }),
             }
-            match TcpStream::connect_timeout(&address, within) {
-                Ok(_) => return Some(AddressChoice { address, silent }),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                Err(_) => hung = hung.or(Some(address)),
-            }
-            silent.push(address);
         }
-        let address = hung.or_else(|| addresses.first().copied())?;
-        Some(AddressChoice { address, silent })
+        choice
     }
 
-    /// Whether the chosen address accepted a connection.
-    pub fn is_there(&self) -> bool {
-        !self.silent.contains(&self.address)
-    }
-
-    /// Returns the fact for the report: what the name stands for, and which address is used.
-    pub fn taken(&self, name: &str, all: &[SocketAddr]) -> ChosenAddress {
+    /// Returns the fact for the report: what the name stands for, and which addresses are used.
+    pub fn fact(&self, name: &str, all: &[SocketAddr]) -> ChosenAddress {
+        let mut taken = self.taken.iter().map(ToString::to_string);
         ChosenAddress {
             name: name.to_owned(),
             addresses: all.iter().map(|one| one.ip().to_string()).collect(),
-            silent: self.silent.iter().map(ToString::to_string).collect(),
-            taken: self.is_there().then(|| self.address.to_string()),
+            silent: self.silent.iter().map(|one| one.address.to_string()).collect(),
+            taken: taken.next(),
+            also: taken.collect(),
         }
+    }
+}
+
+/// Connects once. A wait of zero is over at once; the system's call refuses it.
+fn connect(address: SocketAddr, within: Duration) -> io::Result<()> {
+    match within.is_zero() {
+        true => Err(io::ErrorKind::TimedOut.into()),
+        false => TcpStream::connect_timeout(&address, within).map(drop),
     }
 }
 
@@ -130,33 +134,59 @@ mod tests {
         (listener, [SocketAddr::from(([127, 0, 0, 2], there.port())), there])
     }
 
-    #[test]
-    fn the_first_address_that_accepts_is_chosen() {
-        let (_listener, [absent, there]) = one_of_two();
-        let choice = AddressChoice::of(&[absent, there]).expect("a choice");
-        assert_eq!(choice, AddressChoice { address: there, silent: vec![absent] });
-        let choice = AddressChoice::of(&[there, absent]).expect("a choice");
-        assert_eq!(choice, AddressChoice { address: there, silent: Vec::new() });
-        let choice = AddressChoice::of(&[absent]).expect("a choice");
-        assert_eq!((choice.address, choice.is_there()), (absent, false));
-        assert_eq!(AddressChoice::of(&[]), None);
+    fn silent(choice: &AddressChoice) -> Vec<SocketAddr> {
+        choice.silent.iter().map(|one| one.address).collect()
     }
 
     #[test]
-    fn a_chosen_address_is_described() {
-        let all: [SocketAddr; 2] = ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
-        let note = |address, silent: &[SocketAddr]| {
-            AddressChoice { address, silent: silent.to_vec() }.taken("localhost", &all).to_string()
+    fn every_address_that_accepts_is_taken() {
+        let (_listener, [absent, there]) = one_of_two();
+        for tried in [[absent, there], [there, absent]] {
+            let choice = AddressChoice::of(&tried);
+            assert_eq!((&choice.taken[..], silent(&choice)), (&[there][..], vec![absent]));
+        }
+        let second = TcpListener::bind(absent).expect("the same port of the other address");
+        let choice = AddressChoice::of(&[absent, there]);
+        assert_eq!((&choice.taken[..], silent(&choice)), (&[absent, there][..], vec![]));
+        drop(second);
+        let choice = AddressChoice::of(&[absent]);
+        assert!(choice.taken.is_empty());
+        assert_eq!(choice.silent[0].error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    /// `::1` and `127.0.0.1` are one server with two addresses.
+    #[test]
+    fn the_first_that_accepts_decides_between_ipv4_and_ipv6() {
+        let (_listener, [absent, there]) = one_of_two();
+        let v6 = SocketAddr::from((Ipv6Addr::LOCALHOST, there.port()));
+        let Ok(_v6) = TcpListener::bind(v6) else {
+            return println!("SKIPPED: ::1 is no address here");
         };
-        let is = "`localhost` is ::1 and 127.0.0.1; ";
-        assert_eq!(note(all[0], &[]), format!("{is}requests go to [::1]:80"));
+        assert_eq!(AddressChoice::of(&[v6, there]).taken, [v6]);
+        assert_eq!(AddressChoice::of(&[there, v6]).taken, [there]);
+        let choice = AddressChoice::of(&[absent, v6, there]);
+        assert_eq!((&choice.taken[..], silent(&choice)), (&[v6][..], vec![absent]));
+    }
+
+    #[test]
+    fn a_choice_is_described() {
+        let all: [SocketAddr; 3] =
+            ["[::1]:80", "127.0.0.1:80", "127.0.0.2:80"].map(|text| text.parse().unwrap());
+        let note = |taken: &[SocketAddr], silent: &[SocketAddr]| {
+            let error = || io::ErrorKind::ConnectionRefused.into();
+            let silent = silent.iter().map(|&address| SilentAddress { address, error: error() });
+            let choice = AddressChoice { taken: taken.to_vec(), silent: silent.collect() };
+            choice.fact("localhost", &all).to_string()
+        };
+        let is = "`localhost` is ::1, 127.0.0.1 and 127.0.0.2; ";
+        assert_eq!(note(&all[..1], &[]), format!("{is}requests go to [::1]:80"));
         assert_eq!(
-            note(all[1], &all[..1]),
+            note(&all[1..2], &all[..1]),
             format!("{is}nothing accepts connections at [::1]:80, so requests go to 127.0.0.1:80")
         );
         assert_eq!(
-            note(all[0], &all),
-            format!("{is}nothing accepts connections at [::1]:80 and 127.0.0.1:80")
+            note(&all[1..], &[]),
+            format!("{is}connections go to 127.0.0.1:80 and 127.0.0.2:80 in turn")
         );
     }
 

@@ -7,15 +7,18 @@ use super::keys::{EXTERNAL, WATCH as WATCH_KEYS};
 use super::model::{RuntimeChoice, RuntimeSource, Watch};
 use super::runtimes::NamedRuntime;
 use super::tree::{Node, shortened};
-use super::value::{Fields, entries, not_a, text, whole_u32};
+use super::value::{Fields, entries, not_a, text, texts, whole_u32};
+use crate::lookup::{Lookup, LookupError};
 use crate::target::Url;
 
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
 const WATCH: &str =
     "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
+const CONNECT_TO: &str = "`connect_to: [\"shop.example:80:127.0.0.1:8080\"]`";
+const RESOLVE: &str = "`resolve: [\"shop.example:80:127.0.0.2,127.0.0.3\"]`";
 
-/// Reads `{url: …, watch: …}`. The plan's settings do not apply to an external runtime: they are
-/// for the runtimes that stampede starts.
+/// Reads `{url: …, watch: …, connect_to: …, resolve: …}`. The plan's settings do not apply to an
+/// external runtime: they are for the runtimes that stampede starts.
 pub(super) fn external(
     name_node: &Node,
     name: &str,
@@ -28,6 +31,7 @@ pub(super) fn external(
     let source = RuntimeSource::External {
         url: url(fields.get("url").ok_or_else(missing)?)?,
         watch: fields.get("watch").map(watch).transpose()?,
+        lookup: lookup(fields.get("connect_to"), fields.get("resolve"))?,
     };
     let choice = RuntimeChoice {
         name: name.to_owned(),
@@ -48,8 +52,8 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
             continue;
         }
         let mistake = Mistake::AlreadyRuns(shortened(name));
-        let todo = "use only `url` and `watch`: stampede changes nothing there. Set it where the \
-                    server is started";
+        let todo = "use only `url`, `watch`, `connect_to` and `resolve`: stampede changes nothing \
+                    there. Set it where the server is started";
         return Err(key.place.wrong(mistake, Help::todo(todo)));
     }
     Ok(())
@@ -71,6 +75,27 @@ fn url(node: &Node) -> Result<String, PlanError> {
         return Err(wrong(Mistake::NotAPath(shortened(path))));
     }
     Ok(address.to_owned())
+}
+
+/// Reads the replacements of the lookup: lists of texts. An error is at the text that is wrong.
+fn lookup(connect_to: Option<&Node>, resolve: Option<&Node>) -> Result<Lookup, PlanError> {
+    let connect_to = connect_to.map_or(Ok(Vec::new()), |node| texts(node, CONNECT_TO))?;
+    let resolve = resolve.map_or(Ok(Vec::new()), |node| texts(node, RESOLVE))?;
+    let written = |nodes: &[&Node]| -> Vec<String> {
+        nodes.iter().filter_map(|node| node.text()).map(str::to_owned).collect()
+    };
+    let wrong = |node: &Node, error: LookupError| {
+        let hint = Help::todo(error.hint());
+        node.place.wrong(Mistake::refused(error), hint)
+    };
+    for &node in &connect_to {
+        Lookup::parse(&written(&[node]), &[]).map_err(|error| wrong(node, error))?;
+    }
+    for &node in &resolve {
+        Lookup::parse(&[], &written(&[node])).map_err(|error| wrong(node, error))?;
+    }
+    let parsed = Lookup::parse(&written(&connect_to), &written(&resolve));
+    Ok(parsed.expect("each text was parsed before"))
 }
 
 /// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.

@@ -19,6 +19,7 @@ mod flags;
 mod keys;
 mod loads;
 mod locate;
+pub mod lookup;
 pub mod model;
 pub mod parts;
 mod preset;

@@ -153,6 +153,8 @@ fn runtimes_and_their_settings() {
             "runtimes: [external]",
             "runtimes: [external: {url: \"localhost:80\"}]",
             "runtimes: [external: {url: \"http://a\", workers: 2}]",
+            "runtimes: [external: {url: \"http://a\", resolve: [\"a:80\"]}]",
+            "runtimes: [external: {url: \"http://a\", connect_to: \"a:0:b:1\"}]",
             "runtimes: [external: {url: \"http://a\", watch: {docker: x}}]",
             "runtimes: [external: {url: \"http://a\", watch: {pid: 1, unit: x}}]",
         ]) + &messages([with(&format!(

@@ -12,6 +12,7 @@ use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::record::{AgainstRecord, PeakRecord};
 use stampede_model::time::Nanos;
 
+use super::lookup::Lookup;
 use super::parts::StackPlan;
 
 /// A whole comparison.
@@ -179,6 +180,9 @@ pub enum RuntimeSource {
         url: String,
         /// Where its resource use is read. `None`: the user did not say, so no resources are read.
         watch: Option<Watch>,
+        /// Where connections go instead of the addresses that the system finds.
+        #[serde(default, skip_serializing_if = "Lookup::is_empty")]
+        lookup: Lookup,
     },
 }
 

@@ -16,16 +16,17 @@ use stampede_load::spec::Wire;
 use stampede_load::traffic::{Request, TrafficError};
 use stampede_mask::mask_secrets;
 use stampede_model::address::ChosenAddress;
-use stampede_model::load::{Address, Habits};
+use stampede_model::load::{Address, Addresses, Habits};
 
-use crate::addresses::{self, AddressChoice, is_here};
+use crate::addresses::{self, AddressChoice, SilentAddress, is_here};
+use crate::lookup::{Lookup, LookupError};
 use crate::model::{Client, KeepAlive};
 
 /// The server that a load sends requests to.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Address to connect to.
-    pub address: Address,
+    /// Addresses to connect to: the first of the name's, until [`Target::choose`] has tried all.
+    pub addresses: Addresses,
     /// Value of the `Host` header.
     pub host: String,
     /// Path and query as the app sees them.
@@ -34,19 +35,19 @@ pub struct Target {
     pub wire: Wire,
     /// The script that answers, for FastCGI only.
     script: Option<Script>,
-    /// The host's name as written in the URL, and all its addresses. A socket has no address.
+    /// The name that was looked up, and all its addresses. A socket has none.
     name: String,
-    addresses: Vec<SocketAddr>,
+    found: Vec<SocketAddr>,
 }
 
 impl Target {
-    /// Parses a URL and resolves the host's address.
+    /// Parses a URL and finds the host's addresses.
     ///
     /// # Errors
-    /// The URL is wrong in a way that would send requests to an unintended place, or the host has
-    /// no address.
-    pub fn parse(url: &str) -> Result<Target, TargetError> {
-        Url::parse(url)?.resolve()
+    /// The URL is wrong in a way that would send requests to an unintended place, the host has no
+    /// address, or a replacement of `lookup` is not for it.
+    pub fn parse(url: &str, lookup: &Lookup) -> Result<Target, TargetError> {
+        Url::parse(url)?.resolve(lookup)
     }
 
     /// The script that answers; `None` unless the target is FastCGI.
@@ -54,42 +55,46 @@ impl Target {
         self.script.as_ref()
     }
 
-    /// Chooses an address for a name with several. Tries each address that `may` allows once, and
-    /// keeps the first that accepts a connection. Returns the fact for the report; `None` if the
-    /// name has only one address, or if none is allowed.
-    pub fn choose(&mut self, may: impl Fn(IpAddr) -> bool) -> Option<ChosenAddress> {
-        if self.addresses.len() < 2 {
-            return None;
+    /// Chooses addresses for a name with several. Tries each address that `may` allows once, and
+    /// keeps those that accept a connection. Returns the fact for the report; `None` if the name
+    /// has only one address, or if none is allowed.
+    ///
+    /// # Errors
+    /// None of the allowed addresses accepts a connection.
+    pub fn choose(
+        &mut self,
+        may: impl Fn(IpAddr) -> bool,
+    ) -> Result<Option<ChosenAddress>, TargetError> {
+        let tried: Vec<_> = self.found.iter().copied().filter(|one| may(one.ip())).collect();
+        if self.found.len() < 2 || tried.is_empty() {
+            return Ok(None);
         }
-        let tried: Vec<_> = self.addresses.iter().copied().filter(|one| may(one.ip())).collect();
-        let choice = AddressChoice::of(&tried)?;
-        self.address = Address::Tcp(choice.address);
-        Some(choice.taken(&self.name, &self.addresses))
+        let choice = AddressChoice::of(&tried);
+        let fact = choice.fact(&self.name, &self.found);
+        let taken: Vec<Address> = choice.taken.into_iter().map(Address::Tcp).collect();
+        self.addresses = taken.try_into().map_err(|_| TargetError::NobodyAccepts {
+            name: self.name.clone(),
+            silent: choice.silent,
+        })?;
+        Ok(Some(fact))
     }
 
-    /// Sets the server name in TLS (SNI) from a `Host` header, if the URL has an address instead of
-    /// a name. A server with several sites refuses a handshake without a name, or answers 421.
-    pub fn set_server_name(&mut self, host: &str) {
-        let is_address = self.name.parse::<IpAddr>().is_ok();
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
-        };
-        if let (Wire::Tls(_), true) = (&self.wire, is_address)
-            && let Ok(setup) = Setup::new(name, Certificates::Any, Sessions::New)
-        {
-            self.wire = Wire::Tls(setup);
+    /// Asks the server for another name in TLS (SNI): the one in a `Host` header, without its port.
+    /// A browser sends the same name in both. An address is not sent.
+    ///
+    /// # Errors
+    /// The header has something else than a name or an address.
+    pub fn set_server_name(&mut self, host: &str) -> Result<(), TargetError> {
+        let name = without_port(host);
+        if let (Wire::Tls(_), false) = (&self.wire, name.is_empty()) {
+            self.wire = Wire::Tls(Setup::new(name, Certificates::Any, Sessions::New)?);
         }
-    }
-
-    /// All addresses of the host's name; empty for a socket.
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
+        Ok(())
     }
 
     /// Whether the address belongs to this machine.
     pub fn is_here(&self) -> bool {
-        match &self.address {
+        match self.addresses.first() {
             Address::Tcp(address) => is_here(address.ip()),
             Address::Unix(_) => true,
         }
@@ -218,25 +223,33 @@ impl Url {
         Ok(Url { scheme, endpoint, host: LOCALHOST.to_owned(), path, script: Some(script) })
     }
 
-    /// Resolves the host's address.
+    /// Finds the host's addresses: those of `lookup`, or else the system's.
     ///
     /// # Errors
-    /// The host has no address, or its name cannot be in a certificate.
-    pub fn resolve(&self) -> Result<Target, TargetError> {
-        let (address, name, addresses) = match &self.endpoint {
-            Endpoint::Socket(path) => (Address::Unix(path.clone()), LOCALHOST, Vec::new()),
+    /// The host has no address, its name cannot be in a certificate, or a replacement of `lookup`
+    /// is not for it.
+    pub fn resolve(&self, lookup: &Lookup) -> Result<Target, TargetError> {
+        let (address, server_name, name, found) = match &self.endpoint {
+            Endpoint::Socket(path) => {
+                lookup.refuse_for_socket()?;
+                (Address::Unix(path.clone()), LOCALHOST, LOCALHOST.to_owned(), Vec::new())
+            }
             Endpoint::Host { name, port } => {
-                let addresses = resolve(name, *port)?;
-                (Address::Tcp(addresses[0]), name.as_str(), addresses)
+                let (host, port) = lookup.place(name, *port)?;
+                let found = match lookup.addresses(&host, port)? {
+                    Some(given) => given,
+                    None => resolve(&host, port)?,
+                };
+                (Address::Tcp(found[0]), name.as_str(), host, found)
             }
         };
         let wire = match self.scheme {
             Scheme::Http => Wire::Http1,
-            Scheme::Https => Wire::Tls(Setup::new(name, Certificates::Any, Sessions::New)?),
+            Scheme::Https => Wire::Tls(Setup::new(server_name, Certificates::Any, Sessions::New)?),
             Scheme::FastCgi => Wire::FastCgi,
         };
         let (host, path, script) = (self.host.clone(), self.path.clone(), self.script.clone());
-        Ok(Target { address, host, path, wire, script, name: name.to_owned(), addresses })
+        Ok(Target { addresses: address.into(), host, path, wire, script, name, found })
     }
 
     /// Path and query as the app sees them; `/` if the URL has none.
@@ -292,6 +305,17 @@ fn script(path: &str) -> Option<(Script, String)> {
     }
     let seen = if rest.is_empty() { name } else { rest };
     Some((Script::new(filename), format!("{seen}{query}")))
+}
+
+/// Returns the name or address in a `Host` header: `shop.example:8443`, `[::1]:8443`, `::1`.
+fn without_port(host: &str) -> &str {
+    if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address;
+    }
+    match host.split_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
 }
 
 /// Returns at least one address.
@@ -352,6 +376,14 @@ pub enum TargetError {
         #[serde(skip)]
         source: Option<io::Error>,
     },
+    /// The name has several addresses, and none accepts a connection.
+    #[error("none of the addresses of `{name}` accepts a connection: {}", all(silent))]
+    NobodyAccepts {
+        /// The name.
+        name: String,
+        /// The addresses that were tried, with the system's errors.
+        silent: Vec<SilentAddress>,
+    },
     /// TLS cannot be used with this host's name.
     #[error(transparent)]
     Tls(
@@ -359,6 +391,10 @@ pub enum TargetError {
         #[from]
         SetupError,
     ),
+    /// A replacement of the lookup cannot be used.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Lookup(#[from] LookupError),
 }
 
 impl TargetError {
@@ -373,13 +409,27 @@ impl TargetError {
             TargetError::NoAddress { .. } => {
                 Some("look whether it is written right, or give the address: http://127.0.0.1/path")
             }
-            TargetError::Tls(_) => None,
+            TargetError::NobodyAccepts { .. } => Some(
+                "start the server, or correct host and port; `ss -ltn` lists what listens on a \
+                 machine",
+            ),
+            TargetError::Lookup(error) => Some(error.hint()),
+            TargetError::Tls(_) => Some(
+                "TLS asks for the name in the URL, or in -H 'Host: …': write it in ASCII, \
+                 such as shop.example or xn--caf-dma.example",
+            ),
             _ => Some(
                 "write it as http://127.0.0.1:8080/path, https://…, unix:/run/app.sock:/path, or \
                  fcgi://127.0.0.1:9000/var/www/index.php/path for php-fpm itself",
             ),
         }
     }
+}
+
+/// Lists addresses, each with its error.
+fn all(silent: &[SilentAddress]) -> String {
+    let all = silent.iter().map(|one| format!("{}: {}", one.address, one.error));
+    all.collect::<Vec<_>>().join("; ")
 }
 
 const SOCKETS: [(&str, Scheme); 3] =
@@ -389,106 +439,4 @@ const LOCALHOST: &str = "localhost";
 const SOCKET_PATH_MAX: usize = 107;
 
 #[cfg(test)]
-mod tests {
-    use stampede_model::causes::chain;
-    use stampede_model::load::HttpVersion;
-
-    use super::*;
-
-    fn read(url: &str) -> (String, String, String) {
-        let target = Target::parse(url).unwrap_or_else(|error| panic!("{url}: {}", chain(&error)));
-        let address = match target.address {
-            Address::Tcp(address) => address.to_string(),
-            Address::Unix(path) => path.display().to_string(),
-        };
-        (address, target.host, target.path)
-    }
-
-    #[test]
-    fn every_part_of_a_url_is_parsed() {
-        let table = [
-            ("http://127.0.0.1", "127.0.0.1:80", "127.0.0.1", "/"),
-            ("http://127.0.0.1:/a", "127.0.0.1:80", "127.0.0.1", "/a"),
-            ("http://127.0.0.1:8080/a?b=c", "127.0.0.1:8080", "127.0.0.1:8080", "/a?b=c"),
-            ("http://127.0.0.1?b=/c", "127.0.0.1:80", "127.0.0.1", "/?b=/c"),
-            ("http://[::1]:65535/", "[::1]:65535", "[::1]:65535", "/"),
-            ("unix:/run/a.sock", "/run/a.sock", "localhost", "/"),
-            ("unix:/run/a.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),
-            ("http+unix:/run/a.sock:/a", "/run/a.sock", "localhost", "/a"),
-            ("http+unix://%2Frun%2Fa.sock/a?b", "/run/a.sock", "localhost", "/a?b"),
-            ("unix://%2Frun%2Fa.sock", "/run/a.sock", "localhost", "/"),
-            ("unix://%2Frun%2Fa.sock?b", "/run/a.sock", "localhost", "/?b"),
-            ("unix://%2Frun%2Fa.sock:/a:b", "/run/a.sock", "localhost", "/a:b"),
-            ("unix:///run/a.sock", "///run/a.sock", "localhost", "/"),
-            ("https://127.0.0.1/a", "127.0.0.1:443", "127.0.0.1", "/a"),
-            ("https://[::1]:80/", "[::1]:80", "[::1]:80", "/"),
-            ("fcgi://127.0.0.1/w/a.php", "127.0.0.1:9000", "localhost", "/a.php"),
-            ("fcgi+unix:/run/a.sock:/w/a.php/x?y", "/run/a.sock", "localhost", "/x?y"),
-        ];
-        for (url, address, host, path) in table {
-            assert_eq!(read(url), (address.to_owned(), host.to_owned(), path.to_owned()), "{url}");
-        }
-    }
-
-    #[test]
-    fn a_fastcgi_url_names_the_script_and_what_the_app_sees() {
-        let table = [
-            ("/var/www/index.php", "/var/www/index.php", "/index.php"),
-            ("/var/www/index.php?a=b", "/var/www/index.php", "/index.php?a=b"),
-            ("/var/www/index.php/", "/var/www/index.php", "/"),
-            ("/var/www/index.php/shop/5?a=/b.php", "/var/www/index.php", "/shop/5?a=/b.php"),
-            ("/var/my.phpapp/a%20b.php/x%20y", "/var/my.phpapp/a b.php", "/x%20y"),
-            ("/a.php/b.php", "/a.php", "/b.php"),
-            ("/fpm/status?json", "/fpm/status", "/status?json"),
-        ];
-        for (path, filename, seen) in table {
-            let (script, uri) = script(path).expect(path);
-            assert_eq!((script.filename(), uri.as_str()), (filename, seen), "{path}");
-        }
-        for path in ["/", "", "index.php", "/var/www/", "/%ff.php", "/a%00.php", "?a"] {
-            assert_eq!(script(path), None, "{path:?}");
-        }
-    }
-
-    #[test]
-    fn the_protocol_follows_from_the_url() {
-        let spoken = |url: &str| Target::parse(url).expect(url).wire;
-        assert!(matches!(spoken("http://127.0.0.1/"), Wire::Http1));
-        assert!(matches!(spoken("https://127.0.0.1/"), Wire::Tls(_)));
-        assert!(matches!(spoken("fcgi+unix:/run/a.sock:/a.php"), Wire::FastCgi));
-        let fcgi = Target::parse("fcgi://127.0.0.1/w/a.php").expect("a target");
-        let client = |keep_alive| {
-            let mut client = Client { name: "x".into(), http: HttpVersion::Http11, keep_alive };
-            fcgi.settle(&mut client);
-            client.keep_alive
-        };
-        assert_eq!(client(KeepAlive::Auto), KeepAlive::Off);
-        assert_eq!(client(KeepAlive::On), KeepAlive::On);
-    }
-
-    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
-    #[test]
-    fn what_would_send_elsewhere_is_refused_with_a_hint() {
-        let long = format!("unix:/{}", "a".repeat(120));
-        let urls = [
-            "127.0.0.1:8080",
-            "ftp://127.0.0.1/",
-            "http://127.0.0.1:70000/",
-            "http://127.0.0.1:0/",
-            "http://me:secret@127.0.0.1/",
-            "http:///a",
-            "http://a b/",
-            "unix:",
-            "unix::/path",
-            "fcgi+unix:",
-            "fcgi://127.0.0.1:9000",
-            "fcgi+unix:/run/a.sock",
-            &long,
-        ];
-        let errors = urls.map(|url| {
-            let error = Target::parse(url).expect_err(url);
-            format!("{}\nhint: {}\n", chain(&error), error.hint().unwrap_or_default())
-        });
-        insta::assert_snapshot!(errors.join("\n"));
-    }
-}
+mod tests;

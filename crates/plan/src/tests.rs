@@ -10,6 +10,7 @@ use stampede_model::time::Nanos;
 
 use super::error::Source;
 use super::flags::Flags;
+use super::lookup::Lookup;
 use super::model::*;
 use super::parts::Written;
 use super::*;
@@ -81,6 +82,7 @@ fn the_shop_plan() {
     let external = RuntimeSource::External {
         url: "http://127.0.0.1:8080".to_owned(),
         watch: Some(Watch::Container("shop".to_owned())),
+        lookup: Lookup::default(),
     };
     assert_eq!(plan.stack.runtimes[2].source, external);
     assert_eq!(plan.stack.runtimes[0].settings["workers"], Scalar::Int(8));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use stampede_model::isolation::{Exit, IsolationRecord};
-use stampede_model::load::Address;
+use stampede_model::load::{Address, Addresses};
 use stampede_model::observed::ObservedRuntime;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{LogEvidence, ObservedState, RuntimeRecord};
@@ -249,8 +249,8 @@ impl Logs for NoLogs {}
 /// Where requests go, and how they are written for this stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address to connect to.
-    pub address: Address,
+    /// The addresses to connect to, in turn.
+    pub addresses: Addresses,
     /// The value of the header `Host` where the plan gives none; `None`: `localhost`.
     pub host: Option<String>,
     /// The prefix of every path: empty, or such as `/shop`.
@@ -260,7 +260,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// `http://127.0.0.1:PORT`, without a path; for a unix socket its path.
     pub fn url(&self) -> String {
-        match &self.address {
+        match self.addresses.first() {
             Address::Tcp(address) => format!("http://{address}"),
             Address::Unix(path) => format!("unix:{}", path.display()),
         }

@@ -159,6 +159,7 @@ pub(crate) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, Str
 
 #[cfg(test)]
 mod tests {
+    use stampede_plan::lookup::Lookup;
     use stampede_plan::model::{AppChoice, RuntimeSource};
 
     use super::*;
@@ -175,6 +176,7 @@ mod tests {
             source: RuntimeSource::External {
                 url: "http://127.0.0.1:8080".to_owned(),
                 watch: None,
+                lookup: Lookup::default(),
             },
             settings: BTreeMap::new(),
             php_ini: BTreeMap::new(),

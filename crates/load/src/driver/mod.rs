@@ -543,13 +543,16 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             // A connection that carries one request cannot occupy a worker for the whole trial.
             ConnectionHabit::PerRequest => 0,
         };
-        let sources = self.parts.engine.sources();
         ThreadReport {
             scheduled,
             lasted: ended.last_end,
             in_flight_integral: ended.in_flight_integral,
             in_flight_max: ended.in_flight_max,
-            connections: Connections { opened: self.opened, never_answered, sources },
+            connections: Connections {
+                opened: self.opened,
+                never_answered,
+                ..self.parts.engine.connections()
+            },
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),

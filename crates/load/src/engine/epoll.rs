@@ -15,7 +15,8 @@ use std::time::Instant;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
-use stampede_model::load::Address;
+use stampede_model::counts::Connections;
+use stampede_model::load::Addresses;
 use stampede_model::time::Nanos;
 
 use super::arrival::{WallNanos, receive};
@@ -116,7 +117,7 @@ impl Epoll {
     /// # Errors
     /// No file descriptor is left, or the path of a Unix socket is longer than 107 bytes.
     pub fn new(
-        target: &Address,
+        target: &Addresses,
         wait_mode: WaitMode,
         timestamps: Timestamps,
         epoch: Instant,
@@ -163,11 +164,11 @@ impl Epoll {
     }
 
     fn connect(&mut self, token: Token) {
-        let opened = self.target.open();
+        let opened = self.target.open(token);
         let slot = self.slot(token);
         slot.generation = slot.generation.wrapping_add(1);
-        (slot.sent, slot.interest, slot.state) = (0, Interest::No, State::Connecting);
-        slot.broken = None;
+        (slot.sent, slot.broken) = (0, None);
+        (slot.interest, slot.state) = (Interest::No, State::Connecting);
         match opened {
             Ok((socket, there)) => {
                 slot.socket = Some(socket);
@@ -390,14 +391,15 @@ impl Epoll {
 impl Engine for Epoll {
     fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
+        self.target.begin();
     }
 
     fn name(&self) -> &'static str {
         "epoll"
     }
 
-    fn sources(&self) -> u32 {
-        self.target.sources()
+    fn connections(&self) -> Connections {
+        self.target.connections()
     }
 
     fn now(&self) -> Nanos {
@@ -470,7 +472,7 @@ impl Engine for Epoll {
                     continue;
                 }
                 return Some(match kind {
-                    ReadyKind::Connected => Completion::Connected(token),
+                    ReadyKind::Connected => self.target.connected(token),
                     ReadyKind::Sent(bytes) => Completion::Sent(token, bytes),
                     ReadyKind::Failed(errno) => {
                         Completion::Failed(token, Failure { errno: errno.raw_os_error() })

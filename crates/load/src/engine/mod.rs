@@ -12,6 +12,7 @@ pub mod uring;
 
 use std::time::Instant;
 
+use stampede_model::counts::Connections;
 use stampede_model::time::Nanos;
 
 pub use crate::spec::Timestamps;
@@ -86,9 +87,9 @@ pub trait Engine {
     /// Name of the engine in results.
     fn name(&self) -> &'static str;
 
-    /// Number of local addresses used so far; more than one where ports ran out.
-    fn sources(&self) -> u32 {
-        1
+    /// The addresses of the connections so far, local and remote. The other fields stay zero.
+    fn connections(&self) -> Connections {
+        Connections { sources: 1, ..Connections::default() }
     }
 
     /// The time of the current batch of completions, or of a later completion that `next` returned.

@@ -8,21 +8,36 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
 };
-use stampede_model::load::Address;
+use stampede_model::counts::{AddressConnections, Connections};
+use stampede_model::load::{Address, Addresses};
 
-use super::Timestamps;
 use super::arrival::{TimestampingGuard, enable_timestamps};
+use super::{Completion, Timestamps, Token};
 
-/// The address that connections go to, in the kernel's form.
+/// The addresses that connections go to in turn, in the kernel's form.
 #[derive(Debug)]
 pub(super) struct Target {
-    address: KernelAddress,
+    peers: Vec<Peer>,
+    /// Index of the peer that the next connection goes to.
+    next: usize,
+    /// Index of the peer of each slot's last connection.
+    peer_of: Vec<u32>,
     /// Number of local addresses in use: the kernel's choice and the ones after it.
     sources: u32,
     /// The local address in use now; 0 for the kernel's choice.
     source: u32,
     timestamps: Timestamps,
     _stamping: Option<TimestampingGuard>,
+}
+
+/// One address, and the connections to it so far.
+#[derive(Debug)]
+struct Peer {
+    /// The address as results name it.
+    name: String,
+    address: KernelAddress,
+    tried: u64,
+    opened: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -48,17 +63,15 @@ pub(super) fn peer_stopped_reading(errno: Errno) -> bool {
 impl Target {
     /// # Errors
     /// The path of a Unix socket is longer than 107 bytes.
-    pub(super) fn new(address: &Address, timestamps: Timestamps) -> io::Result<Target> {
-        let address = match address {
-            Address::Tcp(address) => KernelAddress::Tcp(*address),
-            Address::Unix(path) => KernelAddress::Unix(SocketAddrUnix::new(path)?),
-        };
-        let timestamps = match address {
-            KernelAddress::Tcp(_) => timestamps,
-            KernelAddress::Unix(_) => Timestamps::Userspace,
+    pub(super) fn new(addresses: &Addresses, timestamps: Timestamps) -> io::Result<Target> {
+        let peers: Vec<Peer> = addresses.iter().map(Peer::new).collect::<io::Result<_>>()?;
+        let timestamps = match addresses.first() {
+            Address::Tcp(_) => timestamps,
+            Address::Unix(_) => Timestamps::Userspace,
         };
         let _stamping = (timestamps == Timestamps::Kernel).then(TimestampingGuard::begin);
-        Ok(Target { address, sources: 1, source: 0, timestamps, _stamping })
+        let (next, peer_of) = (0, Vec::new());
+        Ok(Target { peers, next, peer_of, sources: 1, source: 0, timestamps, _stamping })
     }
 
     /// Who takes the timestamp of received bytes.
@@ -66,19 +79,45 @@ impl Target {
         self.timestamps
     }
 
-    /// Number of local addresses used so far, at least 1.
-    pub(super) fn sources(&self) -> u32 {
-        self.sources
+    /// The addresses of the connections so far: the number of local ones, at least 1, and all
+    /// remote ones.
+    pub(super) fn connections(&self) -> Connections {
+        let addresses = self.peers.iter().map(|peer| AddressConnections {
+            address: peer.name.clone(),
+            opened: peer.opened,
+            failed: peer.tried - peer.opened,
+        });
+        let addresses = addresses.collect();
+        Connections { sources: self.sources, addresses, ..Connections::default() }
     }
 
-    /// Opens a non-blocking socket and starts to connect it. When the local address has no free
-    /// port left, the next address of 127.0.0.0/8 is used, but only for an IPv4 loopback target. IPv6
-    /// has only one loopback address.
-    pub(super) fn open(&mut self) -> Result<(OwnedFd, ConnectProgress), Errno> {
+    /// Counts the connections anew, for another load.
+    pub(super) fn begin(&mut self) {
+        self.peers.iter_mut().for_each(|peer| (peer.opened, peer.tried) = (0, 0));
+    }
+
+    /// Counts a connection as opened, and reports it.
+    pub(super) fn connected(&mut self, token: Token) -> Completion<'static> {
+        self.peers[self.peer_of[token.index()] as usize].opened += 1;
+        Completion::Connected(token)
+    }
+
+    /// Opens a non-blocking socket for the slot and starts to connect it to the next peer. When the
+    /// local address has no free port left, the next address of 127.0.0.0/8 is used, but only for
+    /// an IPv4 loopback target.
+    pub(super) fn open(&mut self, token: Token) -> Result<(OwnedFd, ConnectProgress), Errno> {
+        let number = self.next;
+        self.next = (number + 1) % self.peers.len();
+        if token.index() >= self.peer_of.len() {
+            self.peer_of.resize(token.index() + 1, 0);
+        }
+        self.peer_of[token.index()] = number as u32;
+        self.peers[number].tried += 1;
         let first = self.source;
         loop {
-            let opened = self.open_from(self.source);
-            if opened.as_ref().err() != Some(&Errno::ADDRNOTAVAIL) || !self.is_loopback() {
+            let peer = &self.peers[number].address;
+            let opened = peer.open_from(self.source, self.timestamps);
+            if opened.as_ref().err() != Some(&Errno::ADDRNOTAVAIL) || !peer.is_loopback() {
                 return opened;
             }
             self.source = (self.source + 1) % SOURCES_MAX;
@@ -88,20 +127,37 @@ impl Target {
             self.sources = self.sources.max(self.source + 1);
         }
     }
+}
 
+impl Peer {
+    fn new(address: &Address) -> io::Result<Peer> {
+        let name = address.to_string();
+        let address = match address {
+            Address::Tcp(address) => KernelAddress::Tcp(*address),
+            Address::Unix(path) => KernelAddress::Unix(SocketAddrUnix::new(path)?),
+        };
+        Ok(Peer { name, address, tried: 0, opened: 0 })
+    }
+}
+
+impl KernelAddress {
     fn is_loopback(&self) -> bool {
-        matches!(&self.address, KernelAddress::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
+        matches!(self, KernelAddress::Tcp(SocketAddr::V4(to)) if to.ip().is_loopback())
     }
 
-    fn open_from(&self, source: u32) -> Result<(OwnedFd, ConnectProgress), Errno> {
-        let family = match &self.address {
+    fn open_from(
+        &self,
+        source: u32,
+        timestamps: Timestamps,
+    ) -> Result<(OwnedFd, ConnectProgress), Errno> {
+        let family = match self {
             KernelAddress::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
             KernelAddress::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
             KernelAddress::Unix(_) => AddressFamily::UNIX,
         };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-        let connected = match &self.address {
+        let connected = match self {
             KernelAddress::Tcp(address) => {
                 // TCP_NODELAY: a request is sent when it is written, whatever is still
                 // unacknowledged.
@@ -112,7 +168,7 @@ impl Target {
                     // every kernel.
                     let _ = sockopt::set_tcp_congestion(&socket, "reno");
                 }
-                if self.timestamps == Timestamps::Kernel {
+                if timestamps == Timestamps::Kernel {
                     enable_timestamps(&socket);
                 }
                 if source > 0 {

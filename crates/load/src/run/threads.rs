@@ -43,7 +43,8 @@ impl LoadThreads {
         loads: Vec<ThreadLoad>,
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
-        let (load, stop) = (load.clone(), self.stop.clone());
+        let stop = self.stop.clone();
+        let load = Load { target: load.target.clone().for_thread(share.thread), ..load.clone() };
         let count = loads.len();
         self.spawn(count, to_us, move |ends| {
             sched::unshare_descriptors();

@@ -62,7 +62,7 @@ fn appended(mut engine: impl Engine, listener: TcpListener) -> (Vec<u8>, u64) {
 #[test]
 fn epoll_sends_appended_bytes_after_those_in_flight() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let target = Address::Tcp(listener.local_addr().unwrap());
+    let target = Address::Tcp(listener.local_addr().unwrap()).into();
     let engine = Epoll::new(&target, WaitMode::Sleep, Timestamps::Kernel, Instant::now()).unwrap();
     let (all, sent) = appended(engine, listener);
     assert_eq!((all.len(), sent), (BYTES + APPENDED, (BYTES + APPENDED) as u64));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
 use stampede_load::engine::{Arrival, Completion, Engine, Op, Timestamps, Token};
-use stampede_model::load::Address;
+use stampede_model::load::{Address, Addresses};
 use stampede_model::time::Nanos;
 
 /// Far more than a socket's buffers hold while nobody reads.
@@ -128,10 +128,10 @@ fn a_connection_ends_at_once(mut engine: impl Engine, listener: &TcpListener) {
     assert!(rest.len() < MANY_BYTES, "nobody read, so it was under way");
 }
 
-fn target() -> (TcpListener, Address) {
+fn target() -> (TcpListener, Addresses) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = Address::Tcp(listener.local_addr().unwrap());
-    (listener, target)
+    (listener, target.into())
 }
 
 #[test]

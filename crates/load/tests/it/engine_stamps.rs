@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use stampede_load::engine::epoll::{Epoll, WaitMode};
 use stampede_load::engine::uring::Uring;
 use stampede_load::engine::{Arrival, Completion, Engine, Op, Timestamps, Token};
-use stampede_model::load::Address;
+use stampede_model::load::{Address, Addresses};
 use stampede_model::time::Nanos;
 
 const TOKEN: Token = Token(0);
@@ -108,10 +108,10 @@ fn tells(mut engine: impl Engine, began: Instant, stamps: Timestamps, listener: 
     assert!(moments.windows(2).all(|two| two[0].at <= two[1].at.plus(SLACK)), "{moments:?}");
 }
 
-fn there() -> (TcpListener, Address) {
+fn there() -> (TcpListener, Addresses) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let target = Address::Tcp(listener.local_addr().unwrap());
-    (listener, target)
+    (listener, target.into())
 }
 
 const BOTH: [Timestamps; 2] = [Timestamps::Kernel, Timestamps::Userspace];
@@ -152,7 +152,7 @@ fn bytes_without_timestamps_arrive_when_they_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("server.sock");
     let listener = UnixListener::bind(&path).unwrap();
-    let target = Address::Unix(path);
+    let target = Address::Unix(path).into();
     let began = Instant::now();
     let stamps = Timestamps::Kernel;
     is_seen(Epoll::new(&target, WaitMode::Sleep, stamps, began).unwrap(), began, &listener);

@@ -2,6 +2,7 @@
 //! allocator) are programs of their own beside this one.
 #![allow(clippy::duplicate_mod, reason = "the same tests run with both engines")]
 
+mod addresses;
 mod answers;
 mod bad_fastcgi;
 mod bad_tls;

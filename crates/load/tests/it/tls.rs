@@ -5,8 +5,8 @@ mod certified;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use certified::config;
 use rustls::server::{ServerConfig, ServerConnection};
@@ -44,6 +44,8 @@ struct ServerCounts {
     connections: AtomicU64,
     resumed: AtomicU64,
     requests: AtomicU64,
+    /// The names that the handshakes asked for, `-` where there was none.
+    names: Mutex<Vec<String>>,
 }
 
 /// A server that lives as long as the process.
@@ -84,6 +86,8 @@ fn serve(
             continue;
         }
         request.clear();
+        let name = stream.conn.server_name().unwrap_or("-").to_owned();
+        counts.names.lock().ok()?.push(name);
         if counts.requests.fetch_add(1, Ordering::Relaxed) < REQUESTS
             && stream.conn.handshake_kind() == Some(HandshakeKind::Resumed)
         {
@@ -129,6 +133,19 @@ fn setup(sessions: Sessions) -> Setup {
 
 fn all(result: &LoadResult) -> Vec<(&str, u64)> {
     result.counts.failed.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+}
+
+/// An address is not sent (RFC 6066 section 3).
+#[test]
+fn the_server_is_asked_for_the_name_of_the_setup() {
+    for (host, expected) in [("shop.test", "shop.test"), ("127.0.0.1", "-"), ("::1", "-")] {
+        let (address, counts) = start(&rustls::version::TLS13, ServerAction::Answers);
+        let setup = Setup::new(host, Certificates::Any, Sessions::New).unwrap();
+        let result = load_result(address, ConnectionHabit::KeepAlive, setup);
+        assert_eq!(result.counts.ok, REQUESTS);
+        let names = counts.names.lock().unwrap();
+        assert_eq!(*names, [expected; REQUESTS as usize], "{host}");
+    }
 }
 
 #[test]

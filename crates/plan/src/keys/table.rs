@@ -211,6 +211,16 @@ pub static EXTERNAL: Object = Object {
                 &Kind::Object(&WATCH),
                 "The processes whose CPU time and memory are measured.",
             ),
+            Key::new(
+                "resolve",
+                &TEXTS,
+                "Addresses of a name, instead of looking it up: `HOST:PORT:ADDRESS`, as curl has it.",
+            ),
+            Key::new(
+                "connect_to",
+                &TEXTS,
+                "Connects elsewhere: `HOST:PORT:HOST:PORT`, as curl has it. `Host` stays that of `url`.",
+            ),
         ],
     }],
     rest: None,

@@ -17,7 +17,7 @@ pub enum ExternalError {
     /// No connection to the address could be made.
     #[error("nobody answers at {address}{}", elsewhere.map_or(String::new(), something_at))]
     NobodyThere {
-        /// The address that was tried, or all addresses of the name.
+        /// The address that was tried.
         address: String,
         /// The address of this machine where something listens on the same port instead; `None`:
         /// there is none.
@@ -118,7 +118,8 @@ impl ExternalError {
     /// What the plan should say instead, in words.
     pub fn help(&self) -> Help {
         let expected = match self {
-            ExternalError::NobodyThere { .. } => {
+            ExternalError::NobodyThere { .. }
+            | ExternalError::Target(TargetError::NobodyAccepts { .. }) => {
                 return Help::todo("start the server first; stampede does not start it");
             }
             ExternalError::NotRunning { .. } => return Help::todo("start it first"),

@@ -25,7 +25,8 @@ use stampede_model::load::Address;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{ObservedState, ProviderKind, RequestedSetup, RuntimeRecord};
 use stampede_model::redirect::is_redirect;
-use stampede_plan::addresses::{self, shown};
+use stampede_plan::addresses;
+use stampede_plan::lookup::Lookup;
 use stampede_plan::model::{RequestSpec, Watch};
 use stampede_plan::target::Target;
 
@@ -45,7 +46,7 @@ pub struct External {
     name: String,
     url: String,
     target: Target,
-    /// Which of the name's addresses was taken; `None`: there was no choice.
+    /// Which of the name's addresses are used; `None`: there was no choice.
     taken: Option<ChosenAddress>,
     watched: Option<WatchedProcesses>,
     watch: Option<Watch>,
@@ -53,14 +54,19 @@ pub struct External {
 
 impl External {
     /// Looks up the address, connects once, and finds the watched processes. If a name has several
-    /// addresses, the first that accepts a connection is taken.
+    /// addresses, those that accept a connection are used in turn.
     ///
     /// # Errors
     /// Any of the three fails.
-    pub fn find(name: &str, url: &str, watch: Option<&Watch>) -> Result<External, ExternalError> {
-        let mut target = Target::parse(url)?;
-        let taken = target.choose(|_| true);
-        client::connect(&target.address, CONNECTS_WITHIN)
+    pub fn find(
+        name: &str,
+        url: &str,
+        lookup: &Lookup,
+        watch: Option<&Watch>,
+    ) -> Result<External, ExternalError> {
+        let mut target = Target::parse(url, lookup)?;
+        let taken = target.choose(|_| true)?;
+        client::connect(target.addresses.first(), CONNECTS_WITHIN)
             .map_err(|source| unreachable_error(&target, source))?;
         let watched = watch.map(WatchedProcesses::find).transpose()?;
         Ok(External {
@@ -73,9 +79,9 @@ impl External {
         })
     }
 
-    /// The address that the runtime listens on.
-    pub fn address(&self) -> &Address {
-        &self.target.address
+    /// The address that single requests go to.
+    fn address(&self) -> &Address {
+        self.target.addresses.first()
     }
 
     /// The value of the header `Host`.
@@ -114,7 +120,7 @@ impl External {
         notices.extend(watched.memory_note().map(external));
         // Not checked for a container: its port is forwarded to it, or is in a network of its own.
         if let (Some(watch @ (Watch::Pid(_) | Watch::Unit(_))), Address::Tcp(address)) =
-            (&self.watch, &self.target.address)
+            (&self.watch, self.address())
             && self.target.is_here()
             && holds_port(address.port(), &watched.tree()) == Some(false)
         {
@@ -131,7 +137,7 @@ impl External {
             settings.insert("watch".to_owned(), Value::from(watch.to_string()));
         }
         RuntimeRecord {
-            title: format!("already running at {}", shown(&self.target.address)),
+            title: format!("already running at {}", self.target.addresses),
             settings,
             given: self.given(),
             ..RuntimeRecord::default()
@@ -208,7 +214,7 @@ impl External {
     }
 
     fn answer_context<'a>(&self, app: &'a App) -> AnswerContext<'a> {
-        let port = match &self.target.address {
+        let port = match self.address() {
             Address::Tcp(address) => address.port(),
             Address::Unix(_) => 0,
         };
@@ -248,12 +254,13 @@ impl Site for External {
         let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
         let headers: Vec<_> = own.into_iter().chain(headers.iter().cloned()).collect();
-        SingleClient::new(self.target.address.clone(), within).get(&path, &headers)
+        SingleClient::new(self.address().clone(), within).get(&path, &headers)
     }
 
     fn hosts(&self) -> Vec<String> {
         let mut hosts = vec![self.target.host.clone()];
-        if let Address::Tcp(address) = &self.target.address {
+        for address in self.target.addresses.iter() {
+            let Address::Tcp(address) = address else { continue };
             hosts.push(address.to_string());
             hosts.extend(
                 address.ip().is_loopback().then(|| format!("localhost:{}", address.port())),
@@ -285,15 +292,11 @@ fn php_version_and_ini(answer: &Answer) -> (String, BTreeMap<String, String>) {
 }
 
 fn unreachable_error(target: &Target, source: io::Error) -> ExternalError {
-    let elsewhere = match &target.address {
+    let elsewhere = match target.addresses.first() {
         Address::Tcp(address) => addresses::elsewhere(*address),
         Address::Unix(_) => None,
     };
-    let address = match target.addresses() {
-        [] | [_] => shown(&target.address),
-        several => several.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
-    };
-    ExternalError::NobodyThere { address, elsewhere, source }
+    ExternalError::NobodyThere { address: target.addresses.to_string(), elsewhere, source }
 }
 
 /// The timeout for a connection.
@@ -329,7 +332,7 @@ mod tests {
         let external = |url| External {
             name: "shop".to_owned(),
             url: String::new(),
-            target: Target::parse(url).expect("an address"),
+            target: Target::parse(url, &Lookup::default()).expect("an address"),
             taken: None,
             watched: None,
             watch: None,
@@ -349,8 +352,8 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         let notices = |pid| {
-            let external =
-                External::find("shop", &url, Some(&Watch::Pid(pid))).expect("it is there");
+            let external = External::find("shop", &url, &Lookup::default(), Some(&Watch::Pid(pid)))
+                .expect("it is there");
             external.notices().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         assert!(!notices(std::process::id()).contains("listen"), "we do listen");
@@ -367,10 +370,12 @@ mod tests {
         let address = free.local_addr().expect("its address");
         drop(free);
         let url = format!("http://{address}/");
-        let error = External::find("shop", &url, None).expect_err("nobody listens");
+        let error =
+            External::find("shop", &url, &Lookup::default(), None).expect_err("nobody listens");
         assert_eq!(error.to_string(), format!("nobody answers at {address}"));
         assert_eq!(error.key(), "url");
-        let error = External::find("shop", "unix:/nowhere/a.sock", None).expect_err("no socket");
+        let error = External::find("shop", "unix:/nowhere/a.sock", &Lookup::default(), None)
+            .expect_err("no socket");
         assert_eq!(error.to_string(), "nobody answers at /nowhere/a.sock");
     }
 }

@@ -36,14 +36,14 @@ impl Provider for ExternalProvider {
 
     fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {
         let RuntimeChoice { name, source, .. } = &spec.runtime;
-        let RuntimeSource::External { url, watch } = source else {
+        let RuntimeSource::External { url, watch, lookup } = source else {
             return Err(RuntimeError::UnknownRuntime {
                 name: name.clone(),
                 nearest: None,
                 known: Vec::new(),
             });
         };
-        let external = External::find(name, url, watch.as_ref())?;
+        let external = External::find(name, url, lookup, watch.as_ref())?;
         let (app, page) = (spec.app.clone(), spec.page.clone());
         Ok(Box::new(ExternalStack { external, app, page, page_result: None }))
     }
@@ -64,7 +64,7 @@ impl Stack for ExternalStack {
 
     fn endpoint(&self) -> Endpoint {
         Endpoint {
-            address: self.external.address().clone(),
+            addresses: self.external.target.addresses.clone(),
             host: Some(self.external.host().to_owned()),
             base: Site::base(&self.external).to_owned(),
         }

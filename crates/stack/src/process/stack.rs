@@ -305,7 +305,8 @@ impl Stack for ProcessStack {
     }
 
     fn endpoint(&self) -> Endpoint {
-        Endpoint { address: Address::Tcp(self.addr()), host: None, base: String::new() }
+        let addresses = Address::Tcp(self.addr()).into();
+        Endpoint { addresses, host: None, base: String::new() }
     }
 
     fn record(&self) -> RuntimeRecord {

@@ -42,6 +42,14 @@ pub struct FireArgs {
     /// Add a header: 'Name: value' (repeatable)
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub header: Vec<String>,
+    /// Connect to these addresses in turn instead of looking the host up, as curl does; the host may
+    /// be * (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDRESS[,ADDRESS]")]
+    pub resolve: Vec<String>,
+    /// Connect to HOST2:PORT2 for a URL with HOST1:PORT1, as curl does; parts may be empty
+    /// (repeatable)
+    #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
+    pub connect_to: Vec<String>,
     /// Add a cookie: 'name=value' (repeatable)
     #[arg(long, value_name = "COOKIE")]
     pub cookie: Vec<String>,

@@ -487,7 +487,7 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         } else {
             1.0
         },
-        connections: result.connections,
+        connections: result.connections.clone(),
         busy_share_max: result.busy_share_max,
         stretched: result.stretched,
         schedule_lag_ns_p99: times.schedule_lag.at_rank(p99),

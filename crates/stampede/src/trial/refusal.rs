@@ -180,9 +180,9 @@ pub(super) fn traits(
 pub(super) fn find_external_runtimes(stack: &StackPlan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
         RuntimeSource::Catalogue(_) => None,
-        RuntimeSource::External { url, watch } => {
+        RuntimeSource::External { url, watch, lookup } => {
             let name = choice.name.as_str();
-            Some(External::find(name, url, watch.as_ref()).map_err(|error| {
+            Some(External::find(name, url, lookup, watch.as_ref()).map_err(|error| {
                 let subject = Subject::Setting { runtime: name, name: error.key() };
                 let help = error.help();
                 refuse(stack.written(), subject, error, help)

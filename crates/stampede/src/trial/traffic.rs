@@ -55,7 +55,7 @@ pub(super) fn load(
         check: check(subject.app),
         cpus: ctx.load_cpus.to_vec(),
         cpu_sharing: cpu_sharing(subject, ctx),
-        ..Load::new(endpoint.address.clone(), choice.model.clone(), traffic?)
+        ..Load::new(endpoint.addresses.clone(), choice.model.clone(), traffic?)
     })
 }
 

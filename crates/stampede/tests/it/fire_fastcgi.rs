@@ -12,6 +12,7 @@ use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_plan::lookup::Lookup;
 use stampede_plan::target::Target;
 
 use crate::common::{Sandbox, finish, skipped, stderr, stdout};
@@ -130,9 +131,9 @@ const GET: FastCgiRequest<'_> =
 
 /// Sends with as many connections as there are workers, because a kept connection holds a worker.
 fn load_result(url: &str, ask: FastCgiRequest<'_>) -> LoadResult {
-    let target = Target::parse(url).expect(url);
+    let target = Target::parse(url, &Lookup::default()).expect(url);
     let model = Model::Closed { concurrency: WORKERS, until: Until::Requests(REQUESTS) };
-    let mut load = Load::new(target.address.clone(), model, []);
+    let mut load = Load::new(target.addresses.clone(), model, []);
     load.wire = target.wire.clone();
     load.timeout = Nanos::from_secs(20);
     load.habits.connection = ask.habit;

@@ -74,7 +74,7 @@ impl Stack for StubStack {
     fn endpoint(&self) -> Endpoint {
         let port = if self.name == "slower" { SLOWER } else { OTHERS };
         let address = Address::Tcp(SocketAddr::from(([127, 0, 0, 1], port)));
-        Endpoint { address, host: None, base: String::new() }
+        Endpoint { addresses: address.into(), host: None, base: String::new() }
     }
 
     fn record(&self) -> RuntimeRecord {
@@ -151,7 +151,8 @@ impl Generator for StubGenerator {
         listener: &mut dyn Listener,
     ) -> Result<LoadResult, LoadError> {
         listener.before_load();
-        let is_slower = matches!(&load.target, Address::Tcp(address) if address.port() == SLOWER);
+        let is_slower =
+            matches!(load.target.first(), Address::Tcp(address) if address.port() == SLOWER);
         let noise = self.random.lock().expect("no panic").f64() * 0.02 - 0.01;
         let factor = (1.0 + noise) * if is_slower { 1.0 + self.slower_by } else { 1.0 };
         let answer = (ANSWER_NS * factor) as u64;

@@ -82,7 +82,12 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         in_flight_max: 3,
         in_flight_mean: None,
         littles_law_ratio: share,
-        connections: Connections { opened: 2, never_answered: 0, sources: 1 },
+        connections: Connections {
+            opened: 2,
+            never_answered: 0,
+            sources: 1,
+            ..Connections::default()
+        },
         busy_share_max: share / 3.0,
         stretched: 1.0,
         schedule_lag_ns_p99: 12_345,

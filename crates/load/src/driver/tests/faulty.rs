@@ -92,7 +92,7 @@ impl<E: Engine> Faulty<E> {
         self.order.push_back(token);
     }
 
-    fn hold_bytes(&mut self, token: Token, mut bytes: Vec<u8>, came: Nanos) {
+    fn hold_bytes(&mut self, token: Token, mut bytes: Vec<u8>, came: Arrival) {
         if self.echoes {
             let asked = &mut self.slot(token).asked;
             bytes.iter_mut().for_each(|byte| *byte = asked.pop_front().expect("asked for"));

@@ -30,7 +30,8 @@ use io_uring::types::Fd;
 use io_uring::{cqueue, opcode, squeue};
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use stampede_model::load::Address;
+use stampede_model::counts::Connections;
+use stampede_model::load::Addresses;
 use stampede_model::time::Nanos;
 
 use super::clock::{Clock, WaitMode};
@@ -68,7 +69,7 @@ impl Uring {
     /// The kernel is too old (`EINVAL`, `ENOSYS`), io_uring is not allowed (`EPERM`), or the path
     /// of a Unix socket is longer than 107 bytes.
     pub fn new(
-        target: &Address,
+        target: &Addresses,
         connections: u32,
         wait_mode: WaitMode,
         timestamps: Timestamps,
@@ -129,7 +130,7 @@ impl Uring {
     }
 
     fn connect(&mut self, token: Token) {
-        let opened = self.target.open();
+        let opened = self.target.open(token);
         let slot = self.slot(token);
         slot.generation = slot.generation.wrapping_add(1) & GENERATION_MASK;
         (slot.state, slot.broken, slot.end) = (State::Connecting, None, PeerEnd::Unseen);
@@ -444,14 +445,15 @@ enum OpResult {
 impl Engine for Uring {
     fn begin(&mut self, epoch: Instant) {
         self.clock.begin(epoch);
+        self.target.begin();
     }
 
     fn name(&self) -> &'static str {
         "io_uring"
     }
 
-    fn sources(&self) -> u32 {
-        self.target.sources()
+    fn connections(&self) -> Connections {
+        self.target.connections()
     }
 
     fn now(&self) -> Nanos {
@@ -511,13 +513,13 @@ impl Engine for Uring {
         self.give_back();
         while let Some((user_data, outcome)) = self.ready.pop_front() {
             if self.slot(user_data.token).generation == user_data.generation {
-                return Some(connected(user_data.token, outcome));
+                return Some(connected(&mut self.target, user_data.token, outcome));
             }
         }
         while let Some(entry) = self.ring.next() {
             let Some(result) = self.op_result(&entry) else { continue };
             return Some(match result {
-                OpResult::Connect(token, outcome) => connected(token, outcome),
+                OpResult::Connect(token, outcome) => connected(&mut self.target, token, outcome),
                 OpResult::Send(token, bytes) => Completion::Sent(token, bytes),
                 OpResult::Receive(token, part, arrival) => {
                     Completion::Received(token, self.buffers.bytes(part), arrival)
@@ -534,9 +536,9 @@ impl Engine for Uring {
     }
 }
 
-fn connected(token: Token, outcome: Result<(), Errno>) -> Completion<'static> {
+fn connected(target: &mut Target, token: Token, outcome: Result<(), Errno>) -> Completion<'static> {
     match outcome {
-        Ok(()) => Completion::Connected(token),
+        Ok(()) => target.connected(token),
         Err(errno) => failed(token, errno),
     }
 }

@@ -126,6 +126,11 @@ impl Setup {
         Connector::of(&setup)?.try_connection().map_err(SetupError::Library)?;
         Ok(setup)
     }
+
+    /// The name or address that the server is asked for.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
 }
 
 /// Opens the connections of one load thread. It shares neither sessions nor a reference counter

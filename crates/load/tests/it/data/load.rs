@@ -18,7 +18,7 @@ use stampede_load::traffic::{
     TrafficFile,
 };
 use stampede_model::load::{
-    Address, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
+    Address, Addresses, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
 use stampede_model::schedule::{MicroRate, Segment, Segments};
 use stampede_model::time::Nanos;
@@ -27,7 +27,7 @@ use super::{bytes, nanos};
 
 pub(super) fn any_load() -> impl Strategy<Value = Load> {
     let models = (model(), option::of(model()));
-    let what = (address(), wire(), models, habits(), traffic(), check());
+    let what = (addresses(), wire(), models, habits(), traffic(), check());
     let engine = select(vec![EngineChoice::Epoll, EngineChoice::IoUring]);
     let timestamps = select(vec![Timestamps::Kernel, Timestamps::Userspace]);
     let sharing = select(vec![CpuSharing::Exclusive, CpuSharing::WithServer]);
@@ -53,6 +53,10 @@ pub(super) fn any_load() -> impl Strategy<Value = Load> {
             records,
         }
     })
+}
+
+fn addresses() -> impl Strategy<Value = Addresses> {
+    vec(address(), 1..4).prop_map(|all| Addresses::try_from(all).expect("one at least"))
 }
 
 fn address() -> impl Strategy<Value = Address> {

@@ -121,6 +121,7 @@ fn what_makes_no_load_is_refused() {
     let error = wrong("/wire/tls/host", json!("not a name"));
     assert_eq!(error, "`not a name` is not a name that a certificate can have");
     assert_eq!(wrong("/check/rules/0", json!("sizes > 5")), "unknown check `sizes`");
+    assert_eq!(wrong("/target", json!([])), "no address");
     let error = wrong("/traffic/tags", json!(vec!["x"; 256]));
     assert_eq!(error, "more than 255 tags");
     assert!(wrong("/check/body_contains", json!("*")).contains("nvalid"), "no base64");

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use stampede_load::example::Example;
 use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
 use stampede_load::traffic::{Tag, TrafficNotes};
-use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
+use stampede_model::counts::{AddressConnections, Connections, Counts, End, Second, TimeSet};
 use stampede_model::entry::{EntryError, ReadFailure, RequestError, Skip};
 use stampede_stats::histogram::Times;
 
@@ -159,11 +159,20 @@ fn end() -> impl Strategy<Value = End> {
 }
 
 fn connections() -> impl Strategy<Value = Connections> {
-    any::<(u64, u64, u32)>().prop_map(|(opened, never_answered, sources)| Connections {
+    let address = (".{0,6}", any::<(u64, u64)>());
+    let address = address.prop_map(|(address, (opened, failed))| AddressConnections {
+        address,
         opened,
-        never_answered,
-        sources,
-    })
+        failed,
+    });
+    (any::<(u64, u64, u32)>(), vec(address, 0..3)).prop_map(
+        |((opened, never_answered, sources), addresses)| Connections {
+            opened,
+            never_answered,
+            sources,
+            addresses,
+        },
+    )
 }
 
 fn notes() -> impl Strategy<Value = TrafficNotes> {

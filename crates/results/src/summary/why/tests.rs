@@ -34,7 +34,12 @@ fn trial() -> TrialData {
         in_flight_max: 10,
         in_flight_mean: None,
         littles_law_ratio: 1.0,
-        connections: Connections { opened: 10, never_answered: 0, sources: 1 },
+        connections: Connections {
+            opened: 10,
+            never_answered: 0,
+            sources: 1,
+            ..Connections::default()
+        },
         busy_share_max: 0.1,
         stretched: 1.0,
         schedule_lag_ns_p99: 0,

@@ -94,9 +94,11 @@ impl Limits<'_> {
         // In 127.0.0.0/8, connections come from other addresses of this machine once the ports of
         // one address are used up.
         let others = |ip: IpAddr| matches!(ip, IpAddr::V4(v4) if v4.is_loopback());
-        if matches!(&load.target, Address::Tcp(address) if !others(address.ip())) {
-            notes.extend(self.ports(connections)?);
-            notes.extend(self.ports_over_time(load));
+        if matches!(load.target.first(), Address::Tcp(address) if !others(address.ip())) {
+            // A local port serves one connection to each address.
+            let ports = self.local_ports() * load.target.iter().count() as u64;
+            notes.extend(self.ports(connections, ports)?);
+            notes.extend(ports_over_time(load, ports));
         }
         Ok(notes)
     }
@@ -112,8 +114,7 @@ impl Limits<'_> {
         }
     }
 
-    fn ports(&self, connections: u64) -> Result<Option<Before>, LimitError> {
-        let ports = self.local_ports();
+    fn ports(&self, connections: u64, ports: u64) -> Result<Option<Before>, LimitError> {
         if ports == 0 || connections <= ports {
             return Ok(None);
         }
@@ -123,22 +124,21 @@ impl Limits<'_> {
         }
     }
 
-    /// Reports a load with one connection per request that needs too many ports. A closed
-    /// connection keeps its port for a minute (TIME_WAIT) if the kernel may not reuse it.
-    fn ports_over_time(&self, load: &Load) -> Option<Before> {
-        let ports = self.local_ports();
-        if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
-            return None;
-        }
-        let most = most_in_a_minute(&load.model)?;
-        let connections_per_minute = Some(most).filter(|most| *most != u64::MAX);
-        (most > ports).then_some(Before::FewPortsOverTime { connections_per_minute, ports })
-    }
-
     fn local_ports(&self) -> u64 {
         let (first, last) = (self.machine.ports_first, self.machine.ports_last);
         if last == 0 { 0 } else { u64::from(last.saturating_sub(first)) + 1 }
     }
+}
+
+/// Reports a load with one connection per request that needs too many ports. A closed connection
+/// keeps its port for a minute (TIME_WAIT) if the kernel may not reuse it.
+fn ports_over_time(load: &Load, ports: u64) -> Option<Before> {
+    if load.habits.connection == ConnectionHabit::KeepAlive || ports == 0 {
+        return None;
+    }
+    let most = most_in_a_minute(&load.model)?;
+    let connections_per_minute = Some(most).filter(|most| *most != u64::MAX);
+    (most > ports).then_some(Before::FewPortsOverTime { connections_per_minute, ports })
 }
 
 /// Returns the most requests in one minute. `u64::MAX`: as many as the server answers. `None`: as
@@ -210,7 +210,7 @@ mod tests {
         let kept = ConnectionHabit::KeepAlive;
         assert_eq!(warnings(LimitSource::ByFlag, &open(100_000, 3_968, kept)), "");
         let here = Address::Tcp(([127, 0, 0, 1], 1).into());
-        let here = Load { target: here, ..open(500, 100, ConnectionHabit::PerRequest) };
+        let here = Load { target: here.into(), ..open(500, 100, ConnectionHabit::PerRequest) };
         assert_eq!(
             warnings(LimitSource::ByFlag, &here),
             "",

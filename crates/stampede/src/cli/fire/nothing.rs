@@ -12,7 +12,7 @@ use stampede_model::fact::nothing::{FailedRequests, Kind, NoRequest, Nothing};
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::load::Address;
 use stampede_model::words;
-use stampede_plan::addresses::{self, shown};
+use stampede_plan::addresses;
 
 use super::ready::PreparedLoad;
 use super::report::Report;
@@ -28,7 +28,7 @@ pub fn of(result: &LoadResult, is_stopped_by_rule: bool, load: &Load) -> Option<
     if counts.ok > 0 || is_interrupted && (was_answered || !has_ended) {
         return None;
     }
-    let target = shown(&load.target);
+    let target = load.target.to_string();
     if counts.planned == 0 {
         let failed = result.traffic.failed.clone().map(NoRequest::Failed);
         let broken = || {
@@ -84,6 +84,8 @@ pub enum Symptom {
         why: Net,
         /// Whether the target is a Unix socket.
         is_unix: bool,
+        /// The name that TLS asked for (SNI); `None`: there is no TLS.
+        server_name: Option<String>,
     },
     /// The answers redirected to the URL that was requested.
     RedirectedBack {
@@ -158,7 +160,11 @@ impl Symptom {
             Symptom::ListensElsewhere { address, other } => format!(
                 "nothing listens on {address}; something listens on {other}: write that address in the URL"
             ),
-            Symptom::Network { why, is_unix } => against_network(*why, *is_unix).to_owned(),
+            Symptom::Network { why: Net::Tls, server_name: Some(name), .. } => format!(
+                "check that the server speaks HTTPS and has a site for `{name}`, the name that TLS \
+                 asked for (SNI); `-H 'Host: …'` asks for another"
+            ),
+            Symptom::Network { why, is_unix, .. } => against_network(*why, *is_unix).to_owned(),
             Symptom::RedirectedBack { status } => format!(
                 "it leads back to the same URL: the server may want a cookie (`--cookie`) or another name \
                  (`-H 'Host: …'`); or {}",
@@ -209,7 +215,7 @@ fn location(head: &str) -> Option<String> {
 }
 
 fn of_network(why: Net, ready: &PreparedLoad) -> Symptom {
-    let elsewhere = match ready.load.target {
+    let elsewhere = match *ready.load.target.first() {
         Address::Tcp(address) if why == Net::Refused => {
             addresses::elsewhere(address).map(|other| (address, other))
         }
@@ -218,8 +224,12 @@ fn of_network(why: Net, ready: &PreparedLoad) -> Symptom {
     match elsewhere {
         Some((address, other)) => Symptom::ListensElsewhere { address, other },
         None => {
-            let is_unix = matches!(ready.load.target, Address::Unix(_));
-            Symptom::Network { why, is_unix }
+            let is_unix = matches!(ready.load.target.first(), Address::Unix(_));
+            let server_name = match &ready.load.wire {
+                Wire::Tls(setup) => Some(setup.host().to_owned()),
+                Wire::Http1 | Wire::FastCgi => None,
+            };
+            Symptom::Network { why, is_unix, server_name }
         }
     }
 }
@@ -305,8 +315,7 @@ fn against_network(why: Net, is_unix: bool) -> &'static str {
         Net::Timeout => {
             "try one request with `curl -v`; give slow answers more time with `--timeout`"
         }
-        Net::Tls => "check that the server speaks HTTPS and knows the host name in the URL (SNI)",
-        Net::Malformed | Net::CutShort | Net::Reset => {
+        Net::Tls | Net::Malformed | Net::CutShort | Net::Reset => {
             "look at the server's log, and at the URL's protocol: https:// for TLS, fcgi:// for PHP-FPM itself"
         }
         Net::NoPort | Net::NoFile => {
@@ -329,7 +338,7 @@ fn against_status(status: u16) -> &'static str {
         }
         404 | 410 => "correct the path",
         405 => "choose the method with `-X`",
-        421 => "write the site's name in the URL, so that TLS and `Host` name it",
+        421 => "write the site's name in the URL or in `-H 'Host: …'`: TLS asks for the same name",
         429 => "lower `--rate` or `--concurrency`, or switch off the server's limit",
         413 => "send a smaller body, or raise the server's limit",
         400..=499 => "correct the request: path, headers, body",
@@ -422,7 +431,10 @@ mod tests {
             Net::HeadTooLarge,
         ];
         let network = network
-            .map(|why| (format!("{why:?}"), Symptom::Network { why, is_unix: false }))
+            .map(|why| {
+                let server_name = (why == Net::Tls).then(|| "shop.example".to_owned());
+                (format!("{why:?}"), Symptom::Network { why, is_unix: false, server_name })
+            })
             .into_iter();
         let others = [Symptom::Dropped, Symptom::Check].map(|one| (format!("{one:?}"), one));
         let all = redirects.chain(statuses).chain(network).chain(others);

@@ -10,10 +10,11 @@ use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
 use stampede_plan::autostop::{Autostop, Judge};
+use stampede_plan::lookup::Lookup;
 use stampede_plan::model::{KeepAlive, LoadChoice};
 use stampede_plan::reach::Reach;
 use stampede_plan::tank::{self, Criterion, TankConfig};
-use stampede_plan::target::Target;
+use stampede_plan::target::{Target, TargetError};
 use stampede_plan::{self, Overrides};
 
 use super::error::FireError;
@@ -52,12 +53,14 @@ impl PreparedLoad {
         does_something(args)?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
-        let mut target = Target::parse(&url)?;
+        let lookup = Lookup::parse(&args.connect_to, &args.resolve).map_err(TargetError::from)?;
+        let mut target = Target::parse(&url, &lookup)?;
         // An address that may be somebody else's is not even connected to.
-        let taken = target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near);
+        let taken =
+            target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near)?;
         may_be_loaded(args, &url, &target)?;
         if let Some(host) = host_header(args) {
-            target.set_server_name(host);
+            target.set_server_name(host)?;
         }
         if tank.is_some() && target.script().is_some() {
             return Err(FireError::TankToFastCgi.into());
@@ -226,7 +229,7 @@ fn is_measured(expectation: &Expectation) -> Result<(), FireError> {
 
 /// Refuses a target that is neither loopback nor private, unless the flag for it is given.
 fn may_be_loaded(args: &FireArgs, url: &str, target: &Target) -> Result<(), FireError> {
-    let Address::Tcp(address) = &target.address else { return Ok(()) };
+    let Address::Tcp(address) = target.addresses.first() else { return Ok(()) };
     if args.i_may_load_this_host || Reach::of(address.ip()) == Reach::Near {
         return Ok(());
     }
@@ -287,7 +290,7 @@ fn load(
         cpu_sharing: CpuSharing::Exclusive,
         threads: args.threads.unwrap_or(1),
         records: args.files.phout.is_some(),
-        ..Load::new(target.address.clone(), choice.model.clone(), traffic)
+        ..Load::new(target.addresses.clone(), choice.model.clone(), traffic)
     })
 }
 

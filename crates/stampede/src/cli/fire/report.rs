@@ -9,12 +9,11 @@ use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
 use stampede_load::traffic::Order;
 use stampede_mask::mask_secrets;
-use stampede_model::counts::{Counts, End, TimeSet};
+use stampede_model::counts::{AddressConnections, Counts, End, TimeSet};
 use stampede_model::fact::{Fact, Found, Reason};
 use stampede_model::failure::FailureKind;
 use stampede_model::load::{Arrivals, Model};
 use stampede_model::record::{LoadRecord, Validity, Verdict};
-use stampede_plan::addresses::shown;
 use stampede_plan::model::LoadChoice;
 use stampede_results::summary::judge::judge_load;
 use stampede_results::summary::kept_up::KeptUp;
@@ -36,8 +35,11 @@ pub struct Report {
     pub stampede: String,
     /// URL of the target, with secrets masked.
     pub url: String,
-    /// Address that all requests were sent to: `127.0.0.1:8080`, or a socket's path.
+    /// Address that the requests were sent to: `127.0.0.1:8080`, or a socket's path. The first, if
+    /// there are several.
     pub address: String,
+    /// The addresses that connections went to in turn, with the connections to each.
+    pub addresses: Vec<AddressConnections>,
     /// The load: `const(500,60s)`, `50 users for 60 s`.
     pub load: String,
     /// Model of the load: what decides when the next request starts.
@@ -321,7 +323,8 @@ impl Report {
             format: FORMAT,
             stampede: env!("CARGO_PKG_VERSION").to_owned(),
             url: mask_secrets(parts.url),
-            address: shown(&parts.load.target),
+            address: parts.load.target.first().to_string(),
+            addresses: result.connections.addresses.clone(),
             load: cases::load_text(&parts.choice.model),
             model,
             verdict: parts.verdict.judged,

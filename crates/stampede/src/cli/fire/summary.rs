@@ -3,6 +3,7 @@
 
 use stampede_model::fact;
 use stampede_model::failure;
+use stampede_model::load::in_turn;
 use stampede_model::record::Validity;
 use stampede_model::words;
 use stampede_results::summary::kept_up::KeptUp;
@@ -120,6 +121,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         requests => format!("{} requests", words::count(u64::from(requests))),
     };
     rows.push(("connections", format!("{opened} opened{from}, at most {at_most} in flight")));
+    rows.extend(addresses(report));
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }
@@ -136,6 +138,20 @@ fn kept_up(kept_up: KeptUp) -> String {
         }
         KeptUp::TooShort => "too short to tell".to_owned(),
     }
+}
+
+/// Names the addresses, if there are several, and those with failed connections.
+fn addresses(report: &Report) -> Vec<(&'static str, String)> {
+    let all: Vec<String> = report.addresses.iter().map(|one| one.address.clone()).collect();
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let mut rows = vec![("addresses", in_turn(&all))];
+    for one in report.addresses.iter().filter(|one| one.failed > 0) {
+        let [opened, failed] = [one.opened, one.failed].map(words::count);
+        rows.push(("", format!("{}: {opened} connections opened, {failed} failed", one.address)));
+    }
+    rows
 }
 
 fn transfer(report: &Report) -> String {

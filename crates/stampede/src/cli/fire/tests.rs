@@ -3,6 +3,7 @@
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
+use stampede_model::counts::AddressConnections;
 use stampede_model::fact::{Before, Behind, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_stats::histogram::Times;
 use stampede_testing::schema_fits::fits;
@@ -254,6 +255,11 @@ fn made() -> Report {
         stampede: "0.1.0".to_owned(),
         url: "http://127.0.0.1:8080/".to_owned(),
         address: "127.0.0.1:8080".to_owned(),
+        addresses: vec![AddressConnections {
+            address: "127.0.0.1:8080".to_owned(),
+            opened: 2_999,
+            failed: 0,
+        }],
         load: "const(50,60s)".to_owned(),
         model: LoadModel::Open,
         verdict: Validity::Suspect,
@@ -331,6 +337,13 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
         notes: Vec::new(),
         end: EndReason::Complete,
         autostop: None,
+        addresses: [(2, 1_000, 0), (3, 999, 4)]
+            .map(|(host, opened, failed)| AddressConnections {
+                address: format!("127.0.0.{host}:8080"),
+                opened,
+                failed,
+            })
+            .into(),
         expectations: Vec::new(),
         requests_ok: 3_000,
         requests_planned: 3_000,

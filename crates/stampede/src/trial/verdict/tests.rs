@@ -15,7 +15,12 @@ fn load() -> LoadRecord {
         in_flight_max: 10,
         in_flight_mean: None,
         littles_law_ratio: 1.0,
-        connections: Connections { opened: 10, never_answered: 0, sources: 1 },
+        connections: Connections {
+            opened: 10,
+            never_answered: 0,
+            sources: 1,
+            ..Connections::default()
+        },
         busy_share_max: 0.1,
         stretched: 1.0,
         schedule_lag_ns_p99: 100_000,
@@ -126,7 +131,12 @@ fn requests_dropped_at_the_in_flight_limit_are_the_runtimes_fault() {
 #[test]
 fn a_starved_connection_makes_it_invalid() {
     let starved = LoadRecord {
-        connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+        connections: Connections {
+            opened: 16,
+            never_answered: 12,
+            sources: 1,
+            ..Connections::default()
+        },
         ..load()
     };
     let verdict = judged(&starved, ModelKind::Closed);
@@ -138,7 +148,12 @@ fn a_starved_connection_makes_it_invalid() {
 #[test]
 fn a_server_that_answers_nobody_starves_nobody() {
     let mut dead = LoadRecord {
-        connections: Connections { opened: 16, never_answered: 12, sources: 1 },
+        connections: Connections {
+            opened: 16,
+            never_answered: 12,
+            sources: 1,
+            ..Connections::default()
+        },
         ..load()
     };
     dead.counts.ok = 0;
@@ -167,7 +182,12 @@ fn a_load_that_is_only_redirected_measured_nothing() {
 #[test]
 fn connections_that_failed_otherwise_do_not_count_as_starved_by_others() {
     let mut load = LoadRecord {
-        connections: Connections { opened: 16, never_answered: 2, sources: 1 },
+        connections: Connections {
+            opened: 16,
+            never_answered: 2,
+            sources: 1,
+            ..Connections::default()
+        },
         ..load()
     };
     load.counts.failed.insert("net:reset".to_owned(), 2_000);

@@ -5,11 +5,11 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::small::{CountingServer, OK};
 use crate::common::{Sandbox, fact, finish, stderr, stdout};
-use crate::words::code_or;
+use crate::words::{CODES, code_or};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -104,11 +104,106 @@ fn where_nothing_listens_all_addresses_are_named() {
     let hosts = "::1 twofold\n127.0.0.1 twofold\n";
     let Some(output) = with_hosts(&sandbox, hosts, &args) else { return };
     let printed = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{printed}");
-    let note = format!("nothing accepts connections at [::1]:{port} and 127.0.0.1:{port}");
-    assert!(printed.contains(code_or("before_load addresses", &note)), "{printed}");
-    let error = code_or("nothing_correct", "no request was answered: 3 × connection refused by ");
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    let error =
+        code_or("nobody_accepts", "none of the addresses of `twofold` accepts a connection");
     assert!(printed.contains(&format!("error: {error}")), "{printed}");
+    if !CODES {
+        for address in [format!("[::1]:{port}: "), format!("127.0.0.1:{port}: Connection refused")]
+        {
+            assert!(printed.contains(&address), "{printed}");
+        }
+    }
+}
+
+/// A name with three addresses, of which one is dead. The system lists them in any order, and
+/// `--resolve` in the order given.
+#[test]
+fn all_addresses_that_accept_get_connections_in_turn() {
+    let one = CountingServer::at("127.0.0.2", OK).expect("127.0.0.2");
+    let port = one.port();
+    let other = CountingServer::at_port("127.0.0.3", port, OK).expect("the same port");
+    let sandbox = Sandbox::new();
+    let url = format!("http://many.test:{port}/");
+    let args = ["fire", &url, "--concurrency", "4", "--requests", "40", "--json"];
+    let given = format!("many.test:{port}:127.0.0.2,127.0.0.4,127.0.0.3");
+    let resolved = [&args[..], &["--resolve", &given]].concat();
+    let hosts = "127.0.0.2 many.test\n127.0.0.3 many.test\n127.0.0.4 many.test\n";
+    let outputs =
+        [Some(finish(sandbox.stampede(&resolved), LIMIT)), with_hosts(&sandbox, hosts, &args)];
+    for (output, times) in outputs.into_iter().flatten().zip(1..) {
+        let printed = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{printed}");
+        let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let mut dealt = report["addresses"].as_array().expect("a list").clone();
+        assert_eq!(report["address"], dealt[0]["address"]);
+        dealt.sort_by_key(|one| one["address"].to_string());
+        let two = |ip| json!({"address": format!("{ip}:{port}"), "opened": 2, "failed": 0});
+        assert_eq!(dealt, [two("127.0.0.2"), two("127.0.0.3")], "{printed}");
+        let note = fact(&report["notes"], "before_load");
+        assert_eq!(note["found"]["silent"], json!([format!("127.0.0.4:{port}")]), "{printed}");
+        // Each was tried once before the load.
+        assert_eq!((one.connections(), other.connections()), (3 * times, 3 * times), "{printed}");
+    }
+    assert_eq!(one.answered() + other.answered(), 40 * (one.connections() / 3));
+    let text = [&args[..args.len() - 1], &["--resolve", &given]].concat();
+    let output = finish(sandbox.stampede(&text), LIMIT);
+    let printed = stdout(&output);
+    let named = format!("127.0.0.2:{port}, 127.0.0.3:{port} (in turn)");
+    assert!(printed.contains(&named), "{printed}");
+}
+
+/// `::1` and `127.0.0.1` are one server, which gets one share.
+#[test]
+fn one_family_of_addresses_is_used() {
+    let one = CountingServer::at("127.0.0.1", OK).expect("127.0.0.1");
+    let port = one.port();
+    let Some(other) = CountingServer::at_port("::1", port, OK) else {
+        println!("SKIPPED: ::1 is no address here");
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let url = format!("http://twofold:{port}/");
+    let given = format!("twofold:{port}:[::1],127.0.0.1");
+    let args = ["fire", &url, "--resolve", &given, "--concurrency", "2", "--requests", "4"];
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((other.answered(), one.answered(), one.connections()), (4, 0, 0));
+}
+
+/// As with curl: the URL and the `Host` header stay.
+#[test]
+fn connections_go_elsewhere_by_a_flag() {
+    let server = CountingServer::at("127.0.0.1", OK).expect("127.0.0.1");
+    let port = server.port();
+    let sandbox = Sandbox::new();
+    let place = format!("shop.invalid:80:127.0.0.1:{port}");
+    let args = ["fire", "http://shop.invalid/a", "--connect-to", &place];
+    let load = ["--concurrency", "1", "--requests", "3", "--json"];
+    let output = finish(sandbox.stampede(&[&args[..], &load].concat()), LIMIT);
+    let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!((&report["requests_ok"], server.answered()), (&3.into(), 3), "{report:#}");
+    assert_eq!(report["address"], format!("127.0.0.1:{port}"));
+    assert!(server.last_head().contains("GET /a HTTP/1.1\r\nHost: shop.invalid\r\n"));
+    // A public address is not loaded by accident, however it was named (RFC 5737).
+    let flags: [([&str; 2], &str, &str); 4] = [
+        (["--resolve", "shop.invalid:80:192.0.2.1"], "foreign_address", "192.0.2.1 of `http"),
+        (["--connect-to", "::192.0.2.1:80"], "foreign_address", "192.0.2.1 of `http"),
+        (
+            ["--resolve", "a.test:80:127.0.0.1"],
+            "lookup",
+            "`a.test:80:127.0.0.1` in `resolve` is not ",
+        ),
+        (["--connect-to", "a.test"], "lookup", "`a.test` in `connect-to` is not HOST1:"),
+    ];
+    for (given, code, error) in flags {
+        let args = [&args[..2], &given, &load].concat();
+        let output = finish(sandbox.stampede(&args), LIMIT);
+        let printed = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        assert!(printed.contains(&format!("error: {}", code_or(code, error))), "{printed}");
+    }
+    assert_eq!(server.answered(), 3);
 }
 
 /// An address that may belong to somebody else is not even connected to.
@@ -198,11 +293,10 @@ fn an_unknown_host_name_is_named() {
     assert!(printed.contains(&format!("error: {error}")), "{printed}");
 }
 
-/// Servers with several sites refuse a handshake without a name, or answer 421.
-#[test]
-fn the_host_header_is_the_name_inside_tls_where_the_url_has_an_address() {
+/// The first bytes of a handshake that these arguments begin with the server at `PORT`.
+fn hello(args: &[&str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("its address");
+    let port = listener.local_addr().expect("its address").port().to_string();
     let hello = std::thread::spawn(move || {
         let (mut connection, _) = listener.accept().expect("a connection");
         let mut bytes = [0; 2048];
@@ -210,10 +304,37 @@ fn the_host_header_is_the_name_inside_tls_where_the_url_has_an_address() {
         String::from_utf8_lossy(&bytes[..length]).into_owned()
     });
     let sandbox = Sandbox::new();
-    let url = format!("https://{address}/");
-    let load = ["--concurrency", "1", "--requests", "1", "-H", "Host: shop.test:8443"];
-    let output = finish(sandbox.stampede(&[&["fire", &url][..], &load].concat()), LIMIT);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let hello = hello.join().expect("no panic");
-    assert!(hello.contains("shop.test"), "{hello}");
+    let args: Vec<String> = args.iter().map(|one| one.replace("PORT", &port)).collect();
+    let args = args.iter().map(String::as_str);
+    let load = ["--concurrency", "1", "--requests", "1"];
+    let args: Vec<&str> = ["fire"].into_iter().chain(args).chain(load).collect();
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{printed}");
+    hello.join().expect("no panic")
+}
+
+/// Servers with several sites refuse a handshake without a name, or answer 421. The name is that of
+/// the `Host` header, and without one that of the URL, wherever the connection goes.
+#[test]
+fn the_name_inside_tls_is_that_of_the_host_header_or_the_url() {
+    let table: [(&[&str], &str, &str); 5] = [
+        (&["https://127.0.0.1:PORT/", "-H", "Host: shop.test:8443"], "shop.test", "127.0.0.1"),
+        (&["https://127.0.0.1:PORT/"], "", "127.0.0.1"),
+        (
+            &["https://url.test:PORT/", "--resolve", "*:PORT:127.0.0.1", "-H", "Host: shop.test"],
+            "shop.test",
+            "url.test",
+        ),
+        (&["https://url.test/", "--connect-to", "::127.0.0.1:PORT"], "url.test", "127.0.0.1"),
+        (
+            &["https://localhost:PORT/", "-H", "Host: 127.0.0.1", "--resolve", "*:PORT:127.0.0.1"],
+            "",
+            "localhost",
+        ),
+    ];
+    for (args, asked, not_asked) in table {
+        let hello = hello(args);
+        assert!(hello.contains(asked) && !hello.contains(not_asked), "{args:?}: {hello}");
+    }
 }

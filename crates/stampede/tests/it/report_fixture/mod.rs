@@ -209,7 +209,12 @@ fn load(requests: &Requests) -> LoadRecord {
         in_flight_max: 4,
         in_flight_mean: Some(2.0),
         littles_law_ratio: 1.0,
-        connections: Connections { opened: 4, never_answered: 0, sources: 1 },
+        connections: Connections {
+            opened: 4,
+            never_answered: 0,
+            sources: 1,
+            ..Connections::default()
+        },
         busy_share_max: requests.busy_share_max,
         stretched: 1.0,
         schedule_lag_ns_p99: 40_000,
