@@ -1699,7 +1699,7 @@ export type Reason =
   /** Answers have headers that a strict client refuses. */
   | {
     code: "odd_headers";
-    /** `folded`, `blank-before-colon`, `no-field` or `empty-first`. */
+    /** `folded`, `blank-before-colon`, `no-field`, `empty-first`, `bare-lf`, `identity`, `repeated-length` or `status-line`. */
     kind: string;
     /** Number of answers. */
     answers: number;

@@ -143,10 +143,22 @@ impl Quirk {
     }
 }
 
+    /// Lines that end with LF alone (RFC 9112 section 2.2). Not noted for CGI, which allows it.
+    pub const BARE_LF: Quirk = Quirk(1 << 4);
+    /// `Transfer-Encoding: identity`, which RFC 7230 removed; it means nothing.
+    pub const IDENTITY: Quirk = Quirk(1 << 5);
+    /// Content-Length more than once with the same value; it counts once.
+    pub const REPEATED: Quirk = Quirk(1 << 6);
+    /// Several blanks between version and status; they count as one.
+    pub const WIDE: Quirk = Quirk(1 << 7);
 /// Number of kinds.
-pub(crate) const QUIRK_KINDS: usize = 4;
+pub(crate) const QUIRK_KINDS: usize = 8;
 
 /// Most bytes of a head that an example shows.
 pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
 /// Most bytes of a body that an example shows: the beginning of an error page.
+        (Quirk::BARE_LF, "bare-lf"),
+        (Quirk::IDENTITY, "identity"),
+        (Quirk::REPEATED, "repeated-length"),
+        (Quirk::WIDE, "status-line"),
 pub const EXCERPT_BODY_BYTES: usize = 2 << 10;

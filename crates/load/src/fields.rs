@@ -145,6 +145,17 @@ pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
+/// A number of digits alone: no sign, no blank. `None` also where it needs more than 64 bits.
+pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |number, byte| {
+        let digit = char::from(*byte).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
 /// Connection, combined over all its fields, of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionHeader {

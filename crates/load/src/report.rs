@@ -124,6 +124,7 @@ pub struct LoadResult {
     /// What was read as traffic.
     pub traffic: TrafficNotes,
     /// Whole answers with odd header lines, by kind: `folded`, `blank-before-colon`, `no-field`,
-    /// `empty-first`. They were read as browsers read them.
+    /// `empty-first`, `bare-lf`, `identity`, `repeated-length`, `status-line`. They were read as
+    /// browsers read them.
     pub odd: BTreeMap<String, u64>,
 }

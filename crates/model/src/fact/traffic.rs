@@ -67,7 +67,8 @@ pub enum Traffic {
     /// Answers have headers that a strict client refuses.
     #[serde(rename = "odd_headers")]
     OddHeaders {
-        /// `folded`, `blank-before-colon`, `no-field` or `empty-first`.
+        /// `folded`, `blank-before-colon`, `no-field`, `empty-first`, `bare-lf`, `identity`,
+        /// `repeated-length` or `status-line`.
         kind: String,
         /// Number of answers.
         answers: u64,
@@ -365,3 +366,7 @@ fn odd_headers(f: &mut fmt::Formatter<'_>, kind: &str, answers: u64) -> fmt::Res
         many => write!(f, "{} answers have {what}", words::count(many)),
     }
 }
+        "bare-lf" => "lines that end with LF alone, without CR",
+        "identity" => "`Transfer-Encoding: identity`, which is obsolete; it is ignored",
+        "repeated-length" => "`Content-Length` more than once, with equal values",
+        "status-line" => "several blanks before the status; they are read as one",

@@ -75,7 +75,7 @@ impl CgiFields {
             }
             8 if name.eq_ignore_ascii_case(b"location") => self.location = true,
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                let length = number(value.trim_ascii())?;
+                let length = fields::decimal(value.trim_ascii())?;
                 let before = self.length.replace(length);
                 return before.is_none_or(|before| before == length).then_some(());
             }
@@ -96,18 +96,8 @@ fn status(value: &[u8]) -> Option<u16> {
     let (digits, reason) = value.trim_ascii().split_at_checked(3)?;
     let ends = reason.first().is_none_or(|byte| matches!(byte, b' ' | b'\t'));
     // Only the web server may send interim answers.
-    let status = number(digits).filter(|status| ends && *status >= 200)?;
+    let status = fields::decimal(digits).filter(|status| ends && *status >= 200)?;
     u16::try_from(status).ok()
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0_u64, |number, byte| {
-        let digit = char::from(*byte).to_digit(10)?;
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
 }
 
 /// Most header fields of one head; more are `HeadTooLarge`. The buffer in which nginx reads a head

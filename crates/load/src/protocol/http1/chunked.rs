@@ -125,7 +125,10 @@ impl Chunked {
     fn trailer(&mut self, byte: u8) -> Option<ChunkState> {
         match (self.at, byte) {
             (ChunkState::TrailerStart, b'\r') => Some(ChunkState::LastLf),
-            (ChunkState::TrailerStart, b'\n') => Some(ChunkState::Done),
+            (ChunkState::TrailerStart, b'\n') => {
+                self.odd = self.odd.union(Quirk::BARE_LF);
+                Some(ChunkState::Done)
+            }
             (ChunkState::TrailerLf, b'\n') => Some(ChunkState::TrailerStart),
             (ChunkState::TrailerName | ChunkState::TrailerNamed, b'\r' | b'\n') => {
                 self.trailer_ends(byte, Quirk::IGNORED)
@@ -162,7 +165,11 @@ impl Chunked {
 
     fn trailer_ends(&mut self, byte: u8, odd: Quirk) -> Option<ChunkState> {
         self.odd = self.odd.union(odd);
-        Some(if byte == b'\r' { ChunkState::TrailerLf } else { ChunkState::TrailerStart })
+        if byte == b'\r' {
+            return Some(ChunkState::TrailerLf);
+        }
+        self.odd = self.odd.union(Quirk::BARE_LF);
+        Some(ChunkState::TrailerStart)
     }
 
     fn digit(&mut self, byte: u8) -> Option<ChunkState> {

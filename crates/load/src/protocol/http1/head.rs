@@ -7,7 +7,7 @@ use stampede_model::load::HttpVersion;
 use super::body::Body;
 use super::chunked::Chunked;
 use crate::answer::{AnswerEnd, AnswerShape, Quirk};
-use crate::fields::{self, ConnectionHeader, elements};
+use crate::fields::{self, ConnectionHeader, decimal, elements};
 use crate::protocol::Next;
 
 /// The parts of a head that matter for reading the answer.
@@ -107,6 +107,18 @@ impl crate::protocol::head::HeadGrammar for Head {
 /// Parses the head at the start of `bytes` and returns it with its length; `None` where it is not
 /// complete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
+    let parsed = parse_lines(bytes)?;
+    Ok(parsed.map(|(length, mut head)| {
+        // A CR anywhere else is malformed, so each one belongs to the end of a line.
+        let count = |byte| bytes[..length].iter().filter(|one| **one == byte).count();
+        if count(b'\r') != count(b'\n') {
+            head.note(Quirk::BARE_LF);
+        }
+        (length, head)
+    }))
+}
+
+fn parse_lines(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS_MAX];
     let mut response = httparse::Response::new(&mut []);
     let length = match httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -139,16 +151,21 @@ fn parse_odd(bytes: &[u8]) -> Result<Option<(usize, Head)>, AnswerEnd> {
     };
     let (line, lines) = after.split_at(end + 1);
     let mut response = httparse::Response::new(&mut []);
+    let mut parser = httparse::ParserConfig::default();
+    parser.allow_multiple_spaces_in_response_status_delimiters(true);
     // Without its fields the head is partial; an error means that the line itself is wrong.
     let (Ok(httparse::Status::Partial), Some(status), Some(minor)) =
-        (response.parse(line), response.code, response.version)
+        (parser.parse_response(&mut response, line), response.code, response.version)
     else {
         return Err(AnswerEnd::Malformed);
     };
     let mut head = Head::new(status, minor, odd);
+    if line[VERSION_BYTES..].starts_with(b"  ") {
+        head.note(Quirk::WIDE);
+    }
     let read = fields::read(lines, FIELDS_MAX, |field| head.field(field.name, field.value))?;
     Ok(read.map(|(length, odd)| {
-        head.odd = head.odd.union(odd);
+        head.note(odd);
         (empty + line.len() + length, head)
     }))
 }
@@ -170,10 +187,20 @@ impl Head {
         // Compare the length first: it rules out almost every other field.
         match name.len() {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                elements(value).for_each(|element| self.length = self.length.merge(element));
+                for element in elements(value) {
+                    if self.length != Length::Absent {
+                        self.note(Quirk::REPEATED);
+                    }
+                    self.length = self.length.merge(element);
+                }
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                elements(value).for_each(|element| self.coding = self.coding.merge(element));
+                for element in elements(value) {
+                    if element.eq_ignore_ascii_case(b"identity") {
+                        self.note(Quirk::IDENTITY);
+                    }
+                    self.coding = self.coding.merge(element);
+                }
             }
             10 if name.eq_ignore_ascii_case(b"connection") => {
                 elements(value)
@@ -181,6 +208,10 @@ impl Head {
             }
             _ => {}
         }
+    }
+
+    fn note(&mut self, odd: Quirk) {
+        self.odd = self.odd.union(odd);
     }
 }
 
@@ -210,16 +241,8 @@ impl Coding {
     }
 }
 
-fn decimal(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0_u64, |number, byte| {
-        let digit = char::from(*byte).to_digit(10)?;
-        number.checked_mul(10)?.checked_add(u64::from(digit))
-    })
-}
-
+/// Length of `HTTP/1.1`, which a blank follows.
+const VERSION_BYTES: usize = 8;
 /// Most header fields of one head; more are `HeadTooLarge`. curl and nginx allow fewer. They are on
 /// the stack and uninitialised: 8 KiB that cost nothing.
 const FIELDS_MAX: usize = 256;

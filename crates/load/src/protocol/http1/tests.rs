@@ -210,7 +210,22 @@ fn odd_header_lines_are_accepted_and_noted() {
     let table = [
         (format!("{ok}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
         (format!("{ok}X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
-        (format!("{ok}X: a\n b\nContent-Length: 2\n\nok"), Quirk::FOLDED, KeepOpen),
+        (
+            format!("{ok}X: a\n b\nContent-Length: 2\n\nok"),
+            Quirk::FOLDED.union(Quirk::BARE_LF),
+            KeepOpen,
+        ),
+        (format!("{ok}X: a\nContent-Length: 2\r\n\r\nok"), Quirk::BARE_LF, KeepOpen),
+        ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok".to_owned(), Quirk::BARE_LF, KeepOpen),
+        ("HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(), Quirk::WIDE, KeepOpen),
+        ("HTTP/1.1   204\r\n\r\n".to_owned(), Quirk::WIDE, KeepOpen),
+        ("HTTP/1.1 200  OK\r\nContent-Length: 2\r\n\r\nok".to_owned(), Quirk::default(), KeepOpen),
+        (
+            format!("{ok}Content-Length: 2\r\nContent-Length: 02\r\n\r\nok"),
+            Quirk::REPEATED,
+            KeepOpen,
+        ),
+        (format!("{ok}Content-Length: 2, 2\r\n\r\nok"), Quirk::REPEATED, KeepOpen),
         (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
         (format!("{ok}Content-Length : 2\r\n\r\nok"), Quirk::SPACED, KeepOpen),
         (format!("{ok}no colon\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
@@ -219,7 +234,7 @@ fn odd_header_lines_are_accepted_and_noted() {
         (format!("\r\n{ok}Content-Length: 2\r\n\r\nok"), Quirk::EMPTY, KeepOpen),
         (
             format!("\n\r\n{ok}X : a\r\nContent-Length: 2\r\n\r\nok"),
-            Quirk::EMPTY.union(Quirk::SPACED),
+            Quirk::EMPTY.union(Quirk::SPACED).union(Quirk::BARE_LF),
             KeepOpen,
         ),
         (format!("{ok}Connection:\r\n close\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, Close),
@@ -249,11 +264,11 @@ fn odd_header_lines_are_accepted_and_noted() {
             Quirk::IGNORED,
             KeepOpen,
         ),
-        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Quirk::default(), KeepOpen),
+        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Quirk::BARE_LF, KeepOpen),
         (format!("{ok}X: \u{fc}\u{1}\r\nContent-Length: 2\r\n\r\nok"), Quirk::default(), KeepOpen),
         (
             format!("{ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok"),
-            Quirk::default(),
+            Quirk::IDENTITY,
             KeepOpen,
         ),
         (

@@ -76,6 +76,9 @@ fn fields() -> impl Strategy<Value = String> {
         "X: a\r\n[ \t]{1,3}[a-z]{0,5}\r\n",
         Just("Content-Length :\r\n 3\r\n".to_owned()),
         "[A-Za-z ]{1,12}\r?\n",
+        Just("X: bare\n".to_owned()),
+        Just("Transfer-Encoding: identity\r\n".to_owned()),
+        Just("Content-Length: 03, 3\r\n".to_owned()),
     ];
     proptest::collection::vec(field, 0..3).prop_map(|fields| fields.concat())
 }
@@ -92,10 +95,17 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     );
     let status = prop_oneof![6 => Just(200_u16), 1 => Just(204), 1 => Just(304), 2 => 0..999_u16];
     let framing = prop_oneof![Just(Wire::Length), Just(Wire::Chunked), Just(Wire::Close)];
-    (interim, 0..=1_u8, status, fields(), body(), framing, 1..9_usize, "[a-z]{0,9}").prop_map(
-        |(interim, minor, status, fields, body, framing, chunk, after)| {
+    let begin = (
+        prop_oneof![6 => Just(""), 1 => Just("\r\n"), 1 => Just("\n"), 1 => Just("\r\n\r\n")],
+        prop_oneof![6 => Just(" "), 1 => Just("  "), 1 => Just("   ")],
+        prop_oneof![6 => Just(" Reason\r\n"), 1 => Just("\r\n"), 1 => Just(" \n"), 1 => Just("\n")],
+    );
+    let status = (interim, begin, 0..=1_u8, status);
+    (status, fields(), body(), framing, 1..9_usize, "[a-z]{0,9}").prop_map(
+        |(status, fields, body, framing, chunk, after)| {
+            let (interim, (empty, blanks, reason), minor, status) = status;
             let mut bytes = interim.concat().into_bytes();
-            let head = format!("HTTP/1.{minor} {status:03} Reason\r\n{fields}");
+            let head = format!("{empty}HTTP/1.{minor}{blanks}{status:03}{reason}{fields}");
             bytes.extend_from_slice(head.as_bytes());
             framing.write(&body, chunk, &mut bytes);
             bytes.extend_from_slice(after.as_bytes());

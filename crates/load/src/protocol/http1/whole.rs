@@ -209,6 +209,16 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nx", [("Content-Length", "0")], ""),
         ];
         for (answer, headers, body) in table {
+            (
+                "HTTP/1.1  200\r\nContent-Length: 2, 2\r\n\r\nokx",
+                [("Content-Length", "2, 2")],
+                "ok",
+            ),
+            (
+                "\r\n\r\nHTTP/1.0 200 OK\nTransfer-Encoding: identity\n\nok",
+                [("Transfer-Encoding", "identity")],
+                "ok",
+            ),
             for piece in [1, 3, 1_000] {
                 let read = read(answer, piece, AnswerShape::ByHeaders);
                 assert_eq!(read, Ok(whole(200, &headers, body)), "{answer:?} by {piece}");

@@ -58,6 +58,8 @@ const SPACED: HeaderNote =
 const NO_FIELD: HeaderNote =
     ("no-field", "header lines without a valid name; they are ignored, as in browsers");
 
+const BARE_LF: HeaderNote = ("bare-lf", "lines that end with LF alone, without CR");
+
 const EMPTY: &str = "empty lines before the status line; they are ignored, as in browsers";
 
 #[test]
@@ -81,10 +83,20 @@ fn odd_lines_are_read_as_browsers_read_them() {
         (format!("{ok}{chunks}nothing here\r\n\r\n"), Some(NO_FIELD)),
         (format!("\r\n{ok}{body}"), Some(("empty-first", EMPTY))),
         (format!("HTTP/1.1 200\r\n{body}"), None),
-        (format!("HTTP/1.1 200 OK\nX: y\n{body}"), None),
+        (format!("HTTP/1.1 200 OK\nX: y\n{body}"), Some(BARE_LF)),
+        (
+            format!("HTTP/1.1  200 OK\r\n{body}"),
+            Some(("status-line", "several blanks before the status")),
+        ),
         (format!("{ok}X: gr\u{fc}n\r\n{body}"), None),
-        (format!("{ok}Transfer-Encoding: identity\r\n{body}"), None),
-        (format!("{ok}Content-Length: 2\r\n{body}"), None),
+        (
+            format!("{ok}Transfer-Encoding: identity\r\n{body}"),
+            Some(("identity", "`Transfer-Encoding: identity`, which is obsolete")),
+        ),
+        (
+            format!("{ok}Content-Length: 2\r\n{body}"),
+            Some(("repeated-length", "`Content-Length` more than once, with equal values")),
+        ),
     ] {
         assert_read(&answer, remark);
     }
