@@ -37,7 +37,7 @@ fn ask(rule: Rule, body: &str) {
     http.received(answer.as_bytes(), Nanos(1), &mut |answer: Answer| ends.push(answer.end));
     let [AnswerEnd::Whole { check, .. }] = ends[..] else { panic!("{ends:?}") };
     if let Checked::Wrong(failed) = check {
-        let found = http.excerpt(Some(failed)).found;
+        let found = http.excerpt(RequestId(0), Some(failed)).found;
         assert!(!found.is_empty() && !found.contains(char::is_control), "{found:?}");
     }
 }

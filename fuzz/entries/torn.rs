@@ -37,7 +37,7 @@ pub fn parse(mut wire: impl Protocol, shape: AnswerShape, bytes: &[u8], cut: Cut
     wire.peer_closed(Nanos(1), &mut |answer| ends.push(answer));
     assert_eq!(ends.len(), 1, "every request ends once");
     assert!(!wire.room());
-    let excerpt = wire.excerpt(None);
+    let excerpt = wire.excerpt(RequestId(3), None);
     assert!(excerpt.head.len() <= 4096 && excerpt.body.len() <= 2048);
     Parsed { ends, next, room }
 }

@@ -1677,6 +1677,8 @@ export type Reason =
     code: "connections_closed";
     /** Number of requests that failed for this reason. */
     requests: number;
+    /** When the server closes kept connections. Left out if that is not known. */
+    limit?: KeptLimit | null;
     /** The same as a sentence in English. */
     text: string;
   }
@@ -1703,6 +1705,24 @@ export type Reason =
     kind: string;
     /** Number of answers. */
     answers: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Answers were followed by bytes beyond their end. */
+  | {
+    code: "bytes_after_answers";
+    /** Number of answers. */
+    answers: number;
+    /** Number of requests that failed because such bytes came in place of their own answer. */
+    requests: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** PHP wrote to FastCGI's error stream. */
+  | {
+    code: "fastcgi_error_stream";
+    /** Number of bytes. */
+    bytes: number;
     /** The same as a sentence in English. */
     text: string;
   }
@@ -2024,6 +2044,23 @@ export interface Failure {
   /** Number of requests. */
   requests: number;
 }
+
+/** When a server closes kept connections, as far as failed requests show it. */
+export type KeptLimit =
+  /** After this many answers. */
+  | {
+    code: "answers";
+    /** Number of answers on each connection that was closed. */
+    answers: number;
+  }
+  /** After some idle time, between both of these. */
+  | {
+    code: "idle";
+    /** Longest idle time after which a connection still answered, in nanoseconds; 0: none did. */
+    answered_ns: number;
+    /** Shortest idle time after which a connection was closed, in nanoseconds. */
+    closed_ns: number;
+  };
 
 /**
  * The number of queries that reached the database, and the number that the answers should have

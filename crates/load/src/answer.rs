@@ -48,6 +48,26 @@ pub enum AnswerEnd {
     Rejected,
     /// TLS failed: an alert, an invalid record, or a certificate that was not accepted.
     Tls,
+    /// Bytes that can begin no answer came in its place, on a connection that had answered before:
+    /// they belong to the answer before. None of them counts for this one.
+    Displaced,
+}
+
+/// What a server sent besides answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aside {
+    /// Whole answers that were followed by bytes beyond their end. Only what arrived before the
+    /// connection was closed is known.
+    pub surplus_answers: u64,
+    /// Bytes of FastCGI's `STDERR` streams: messages of PHP.
+    pub stderr_bytes: u64,
+}
+
+impl Aside {
+    pub(crate) fn add(&mut self, more: Aside) {
+        self.surplus_answers += more.surplus_answers;
+        self.stderr_bytes += more.stderr_bytes;
+    }
 }
 
 /// Result of the check of an answer with the right status.
@@ -123,12 +143,24 @@ impl Quirk {
     pub const IGNORED: Quirk = Quirk(1 << 2);
     /// Empty lines before the status line; they are skipped.
     pub const EMPTY: Quirk = Quirk(1 << 3);
+    /// Lines that end with LF alone (RFC 9112 section 2.2). Not noted for CGI, which allows it.
+    pub const BARE_LF: Quirk = Quirk(1 << 4);
+    /// `Transfer-Encoding: identity`, which RFC 7230 removed; it means nothing.
+    pub const IDENTITY: Quirk = Quirk(1 << 5);
+    /// Content-Length more than once with the same value; it counts once.
+    pub const REPEATED: Quirk = Quirk(1 << 6);
+    /// Several blanks between version and status; they count as one.
+    pub const WIDE: Quirk = Quirk(1 << 7);
     /// All kinds, with their names in results.
     pub(crate) const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
         (Quirk::FOLDED, "folded"),
         (Quirk::SPACED, "blank-before-colon"),
         (Quirk::IGNORED, "no-field"),
         (Quirk::EMPTY, "empty-first"),
+        (Quirk::BARE_LF, "bare-lf"),
+        (Quirk::IDENTITY, "identity"),
+        (Quirk::REPEATED, "repeated-length"),
+        (Quirk::WIDE, "status-line"),
     ];
 
     /// The union of both.
@@ -143,22 +175,10 @@ impl Quirk {
     }
 }
 
-    /// Lines that end with LF alone (RFC 9112 section 2.2). Not noted for CGI, which allows it.
-    pub const BARE_LF: Quirk = Quirk(1 << 4);
-    /// `Transfer-Encoding: identity`, which RFC 7230 removed; it means nothing.
-    pub const IDENTITY: Quirk = Quirk(1 << 5);
-    /// Content-Length more than once with the same value; it counts once.
-    pub const REPEATED: Quirk = Quirk(1 << 6);
-    /// Several blanks between version and status; they count as one.
-    pub const WIDE: Quirk = Quirk(1 << 7);
 /// Number of kinds.
 pub(crate) const QUIRK_KINDS: usize = 8;
 
 /// Most bytes of a head that an example shows.
 pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
 /// Most bytes of a body that an example shows: the beginning of an error page.
-        (Quirk::BARE_LF, "bare-lf"),
-        (Quirk::IDENTITY, "identity"),
-        (Quirk::REPEATED, "repeated-length"),
-        (Quirk::WIDE, "status-line"),
 pub const EXCERPT_BODY_BYTES: usize = 2 << 10;

@@ -35,6 +35,7 @@ impl Outcome {
             AnswerEnd::HeadTooLarge => return Outcome::Net(Net::HeadTooLarge),
             AnswerEnd::Rejected => return Outcome::Net(Net::Rejected),
             AnswerEnd::Tls => return Outcome::Net(Net::Tls),
+            AnswerEnd::Displaced => return Outcome::Net(Net::Stale),
         };
         let failed = match status_and_check {
             (status, _) if !check.right_status(status) => return Outcome::Http(status),
@@ -192,7 +193,7 @@ mod tests {
             "check 1\ncheck:body-too-large 1\ncheck:size > 5 1\nhttp:502 2\nnet:cut-short 1\nnet:errno-113 1\nnet:head-too-large 1\n\
              net:malformed 1\nnet:no-file 1\nnet:no-port 2\nnet:queue-full 1\nnet:refused 1\n\
              net:rejected 1\n\
-             net:reset 1\nnet:timeout 1\nnet:tls 1"
+             net:reset 1\nnet:stale 1\nnet:timeout 1\nnet:tls 1"
         );
         let kinds: Vec<FailureKind> = failed.keys().map(|key| FailureKind::of(key)).collect();
         assert_eq!(kinds[..3], [FailureKind::Check; 3]);

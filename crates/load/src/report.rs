@@ -8,6 +8,7 @@ use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
+use crate::answer::Aside;
 use crate::example::Example;
 use crate::outcome::Outcome;
 use crate::tag::Tag;
@@ -127,4 +128,6 @@ pub struct LoadResult {
     /// `empty-first`, `bare-lf`, `identity`, `repeated-length`, `status-line`. They were read as
     /// browsers read them.
     pub odd: BTreeMap<String, u64>,
+    /// What the server sent besides answers.
+    pub aside: Aside,
 }

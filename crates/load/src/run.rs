@@ -14,6 +14,7 @@ use stampede_model::load::Model;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
+use crate::answer::Aside;
 use crate::check::RULES_MAX;
 use crate::collector::Collected;
 use crate::driver::ThreadReport;
@@ -181,6 +182,8 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
     let longest = |of: fn(&ThreadReport) -> Nanos| reports.iter().map(of).max().unwrap_or_default();
     let largest = |of: fn(&ThreadReport) -> f64| reports.iter().map(of).fold(0.0, f64::max);
     let stopped = reports.iter().any(|report| report.end == End::Stopped);
+    let mut aside = Aside::default();
+    reports.iter().for_each(|report| aside.add(report.aside));
     LoadResult {
         counts: collected.counts,
         times: collected.times,
@@ -192,6 +195,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
         in_flight_integral: reports.iter().map(|report| report.in_flight_integral).sum(),
         in_flight_max: reports.iter().map(|report| report.in_flight_max).sum(),
         connections: reports.iter().map(|report| &report.connections).sum(),
+        aside,
         busy_share_max: largest(|report| report.busy_share),
         examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_stats::histogram::Times;
 
+use crate::kept::KeptConnections;
 use crate::time::Nanos;
 
 /// One second, over all load threads.
@@ -46,10 +47,10 @@ pub struct Counts {
     pub ok: u64,
     /// Failed requests by kind. Keys are `http:<status>`, `check` (`Check::body_contains`),
     /// `check:<rule>`, `check:body-too-large` and `net:<kind>`. Kinds are `net:refused`,
-    /// `net:reset`, `net:timeout`, `net:cut-short`, `net:malformed`, `net:head-too-large`,
-    /// `net:rejected`, `net:tls`, `net:no-port` (no local port left), `net:no-file` (no file
-    /// descriptor left), `net:queue-full` (accept queue of a Unix socket), and `net:errno-<n>` for
-    /// any other.
+    /// `net:reset`, `net:timeout`, `net:cut-short`, `net:stale` (a kept connection was closed),
+    /// `net:malformed`, `net:head-too-large`, `net:rejected`, `net:tls`, `net:no-port` (no local
+    /// port left), `net:no-file` (no file descriptor left), `net:queue-full` (accept queue of a
+    /// Unix socket), and `net:errno-<n>` for any other.
     pub failed: BTreeMap<String, u64>,
     /// Requests that were scheduled and never started.
     pub dropped: u64,
@@ -128,6 +129,9 @@ pub struct Connections {
     /// which needs a target in 127.0.0.0/8.
     #[serde(default = "one")]
     pub sources: u32,
+    /// Kept connections on which another request was sent.
+    #[serde(default)]
+    pub kept: KeptConnections,
     /// The same connections by the address that they went to, in the order of the load. Empty in
     /// records of earlier versions.
     #[serde(default)]
@@ -153,6 +157,7 @@ impl<'a> Sum<&'a Connections> for Connections {
             sum.opened += thread.opened;
             sum.never_answered += thread.never_answered;
             sum.sources = sum.sources.max(thread.sources);
+            sum.kept.merge(thread.kept);
             for one in &thread.addresses {
                 match sum.addresses.iter_mut().find(|known| known.address == one.address) {
                     Some(known) => {

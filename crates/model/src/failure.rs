@@ -16,6 +16,9 @@ pub enum Net {
     Timeout,
     /// The connection was closed before the announced end.
     CutShort,
+    /// A kept connection, which had answered before, was closed or reset before any byte of this
+    /// answer. Or bytes of the answer before were received in place of this one.
+    Stale,
     /// The answer does not follow the protocol.
     Malformed,
     /// The head of the answer is larger than the limit.
@@ -89,11 +92,12 @@ impl FailureKind {
 pub const TOO_LARGE: &str = "check:body-too-large";
 
 /// The keys of all kinds but `Errno`.
-pub const NAMED: [(Net, &str); 11] = [
+pub const NAMED: [(Net, &str); 12] = [
     (Net::Refused, "net:refused"),
     (Net::Reset, "net:reset"),
     (Net::Timeout, "net:timeout"),
     (Net::CutShort, "net:cut-short"),
+    (Net::Stale, "net:stale"),
     (Net::Malformed, "net:malformed"),
     (Net::HeadTooLarge, "net:head-too-large"),
     (Net::Rejected, "net:rejected"),
@@ -119,6 +123,7 @@ pub fn meaning(key: &str) -> Option<String> {
         Some("reset") => "reset by the server",
         Some("timeout") => "took longer than the timeout",
         Some("cut-short") => "closed before the announced end",
+        Some("stale") => "the kept connection ended before this answer",
         Some("malformed") => "not a valid answer",
         Some("head-too-large") => "headers above the limit",
         Some("rejected") => "the FastCGI server did not take the request",

@@ -12,6 +12,7 @@ pub mod expectation;
 pub mod fact;
 pub mod failure;
 pub mod isolation;
+pub mod kept;
 pub mod load;
 pub mod machine;
 pub mod numbers;

@@ -34,7 +34,7 @@ fn ended(http: &mut Http1, shape: AnswerShape, pieces: &[&[u8]]) -> (Checked, Ex
         Checked::Wrong(failed) => Some(failed),
         Checked::Right => None,
     };
-    (check, http.excerpt(failed))
+    (check, http.excerpt(RequestId(0), failed))
 }
 
 fn checked(check: &Check, answer: &str) -> (Checked, Excerpt) {
@@ -267,12 +267,12 @@ fn an_example_of_an_unfinished_answer_has_the_bytes_that_arrived() {
     ] {
         http.start(RequestId(0), &request(AnswerShape::ByHeaders), &mut Vec::new());
         http.received(bytes.as_bytes(), Nanos(1), &mut |answer| panic!("{answer:?}"));
-        let excerpt = http.excerpt(None);
+        let excerpt = http.excerpt(RequestId(0), None);
         assert_eq!(excerpt.status, status);
         assert_eq!((&excerpt.head[..], &excerpt.body[..]), (head.as_bytes(), body.as_bytes()));
         http.reset();
     }
-    assert_eq!(http.excerpt(None), Excerpt::default());
+    assert_eq!(http.excerpt(RequestId(0), None), Excerpt::default());
 }
 
 #[test]

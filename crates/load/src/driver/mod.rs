@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use stampede_model::counts::{Connections, End};
 use stampede_model::failure::Net;
+use stampede_model::kept::KeptConnections;
 use stampede_model::load::ConnectionHabit;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -21,14 +22,14 @@ use crate::check::Check;
 use crate::engine::{Completion, Engine, Op, Token};
 use crate::example::{Example, Examples};
 use crate::outcome::Outcome;
-use crate::protocol::{Answer, AnswerEnd, Next, Protocol, RequestId};
+use crate::protocol::{Answer, AnswerEnd, Aside, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
-use crate::report::RequestRecord;
-use crate::tag::Tag;
 use crate::traffic::feed::{Feed, FeedStatus};
 use pace::{Action, ConnectResult};
 use pool::{ConnectionState, Pool};
-use requests::{ConnectionUse, InFlightRequest, Progress, RequestsInFlight};
+use requests::{
+    ConnectionUse, InFlightRequest, Progress, RequestEnding, RequestsInFlight, request_record,
+};
 
 pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare};
 
@@ -60,6 +61,7 @@ pub(crate) struct ThreadReport {
     pub(crate) in_flight_integral: u128,
     pub(crate) in_flight_max: u32,
     pub(crate) connections: Connections,
+    pub(crate) aside: Aside,
     pub(crate) busy_share: f64,
     pub(crate) engine: &'static str,
     pub(crate) stretched: f64,
@@ -76,7 +78,10 @@ pub(crate) struct Driver<P, E, F> {
     answers: Vec<Answer>,
     examples: Examples,
     opened: u64,
-    /// When an answer of at least one byte last ended, on any connection; `None`: none did yet.
+    kept: KeptConnections,
+    aside: Aside,
+    /// Latest end of an answer of at least one byte, on any connection; `None`: none ended yet.
+    /// With kernel timestamps, ends are not seen in their order.
     answered_last: Option<Nanos>,
     not_due: u64,
     end: End,
@@ -91,6 +96,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             answers: Vec::with_capacity(1),
             examples: Examples::default(),
             opened: 0,
+            kept: KeptConnections::default(),
+            aside: Aside::default(),
             answered_last: None,
             not_due: 0,
             end: End::Complete,
@@ -105,6 +112,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             (load.pace, load.recorder, load.feed);
         self.pool.begin_load();
         (self.opened, self.not_due) = (0, 0);
+        (self.kept, self.aside) = (KeptConnections::default(), Aside::default());
         (self.answered_last, self.end) = (None, End::Complete);
     }
 
@@ -217,16 +225,15 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let id =
             self.requests.add(InFlightRequest { times: sent_request, token, tag: request.tag });
         let connection = self.pool.at(token);
-        connection.requests.push(id);
         let engine = &mut self.parts.engine;
         let fresh = connection.state == ConnectionState::Closed;
         if fresh {
-            connection.state = ConnectionState::Opening;
-            connection.protocol.reset();
+            connection.open();
             engine.send_buffer(token).clear();
             engine.submit(token, Op::Connect);
         }
-        connection.protocol.start(id, request, engine.send_buffer(token));
+        connection.add(id, sent_request.started);
+        let refused = connection.protocol.start(id, request, engine.send_buffer(token));
         engine.submit(token, Op::Send);
         if fresh {
             engine.submit(token, Op::Receive);
@@ -240,6 +247,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 id,
                 if fresh { ConnectionUse::New(None) } else { ConnectionUse::Reused },
             );
+        }
+        if let Some(end) = refused {
+            let outcome = Outcome::of(&self.parts.check, end, Nanos(0));
+            return self.fail_connection(token, outcome, sent_request.started);
         }
         if fresh {
             // On loopback the connection is established when the call returns. Take its completion
@@ -283,13 +294,9 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     /// A server that closes while we are still sending causes a reset, and either may be seen
-    /// first: report both as a reset. An idle kept connection may have been closed before the
-    /// request.
+    /// first: report both as a reset.
     fn peer_hung_up(&mut self, token: Token) {
-        let connection = self.pool.at(token);
-        let has_begun = |id: &RequestId| connection.protocol.first_byte(*id).is_some();
-        let is_kept = connection.answered && !connection.requests.iter().any(has_begun);
-        match !is_kept && self.parts.engine.unsent(token) {
+        match self.parts.engine.unsent(token) {
             true => self.failed(token, Net::Reset),
             false => self.peer_closed(token, Net::CutShort),
         }
@@ -300,13 +307,17 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// answer that the close completes counts, and so does a wrong status.
     fn failed(&mut self, token: Token, reason: Net) {
         let is_early = self.parts.engine.unsent(token);
-        let protocol = &self.pool.at(token).protocol;
-        if is_early && protocol.is_whole_at_close() {
+        let pool::Connection { protocol, requests, .. } = self.pool.at(token);
+        if is_early && requests.iter().any(|id| protocol.is_whole_at_close(*id)) {
             return self.peer_closed(token, reason);
         }
-        let status = protocol.status().filter(|status| !self.parts.check.right_status(*status));
-        let outcome = status.filter(|_| is_early).map_or(Outcome::Net(reason), Outcome::Http);
-        self.fail_connection(token, outcome, self.parts.engine.now());
+        let at = self.parts.engine.now();
+        while let Some(id) = self.pool.at(token).requests.first().copied() {
+            let status = self.pool.at(token).protocol.status(id).filter(|_| is_early);
+            let wrong = status.filter(|status| !self.parts.check.right_status(*status));
+            self.fail_request(id, wrong.map_or(Outcome::Net(reason), Outcome::Http), at);
+        }
+        self.close(token);
     }
 
     /// The peer sends no more: ends the request whose answer the close completes, and all others
@@ -358,6 +369,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn finish_read(&mut self, token: Token, came: Nanos) {
         self.take_answers(token, came);
         let connection = self.pool.at(token);
+        self.aside.add(connection.protocol.take_aside());
         if !connection.protocol.room() && !connection.requests.is_empty() {
             return;
         }
@@ -387,7 +399,11 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             }
             if answer.bytes > 0 {
                 self.pool.at(token).answered = true;
-                self.answered_last = Some(came);
+                self.answered_last = self.answered_last.max(Some(came));
+            }
+            if answer.end == AnswerEnd::Displaced {
+                // The connection was open, so it says nothing about idle times.
+                self.pool.at(token).idle = None;
             }
             let done = self.effective_time(answer.id, came);
             let service_time = done.since(self.requests.at(answer.id).times.started);
@@ -397,6 +413,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             };
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             self.end_request(answer.id, RequestEnding { outcome, first_byte, status }, done);
+            self.pool.at(token).answers += u64::from(status.is_some());
         }
         self.answers = answers;
     }
@@ -490,24 +507,26 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         }
     }
 
-    fn end_request(&mut self, id: RequestId, ending: RequestEnding, done: Nanos) {
-        let outcome = ending.outcome;
+    fn end_request(&mut self, id: RequestId, mut ending: RequestEnding, done: Nanos) {
         let in_flight = self.requests.count();
         let known_end = self.parts.pace.schedule_end();
         let token = self.requests.at(id).token;
         let since = self.pool.at(token).waiting_since(&self.requests);
         let InFlightRequest { times: sent_request, tag, .. } = self.requests.remove(id);
         let connection = self.pool.at(token);
+        let outcome = connection.outcome(ending.outcome, ending.first_byte);
+        ending.outcome = outcome;
+        connection.count_kept(outcome, ending.first_byte, &mut self.kept);
         if self.examples.is_missing(outcome) {
             let failed = match outcome {
                 Outcome::Check(failed) => Some(failed),
                 _ => None,
             };
-            let (excerpt, check) = (connection.protocol.excerpt(failed), &self.parts.check);
+            let (excerpt, check) = (connection.protocol.excerpt(id, failed), &self.parts.check);
             let service_time = done.since(sent_request.started);
             self.examples.add(outcome, check, tag, done, service_time, excerpt);
         }
-        connection.requests.retain(|other| *other != id);
+        connection.remove(id, done);
         let connect_result = match connection.state {
             ConnectionState::Open => ConnectResult::Connected,
             ConnectionState::Opening | ConnectionState::Closed => ConnectResult::NotConnected,
@@ -551,8 +570,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             connections: Connections {
                 opened: self.opened,
                 never_answered,
+                kept: self.kept,
                 ..self.parts.engine.connections()
             },
+            aside: self.aside,
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
@@ -560,42 +581,6 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             end: self.end,
             examples: std::mem::take(&mut self.examples).into_list(),
         }
-    }
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug)]
-struct RequestEnding {
-    outcome: Outcome,
-    first_byte: Option<Nanos>,
-    status: Option<u16>,
-}
-
-/// The record of a request. All its times lie between start and end: events that we saw late were
-/// noted later than the end, which may be a kernel timestamp.
-fn request_record(
-    sent_request: &SentRequest,
-    tag: Tag,
-    progress: Progress,
-    ending: RequestEnding,
-    done: Nanos,
-) -> RequestRecord {
-    let noted = |at: Option<Nanos>| at.unwrap_or(done).min(done);
-    RequestRecord {
-        due: sent_request.due,
-        started: sent_request.started,
-        connected: match progress.connection_use {
-            ConnectionUse::Reused => None,
-            ConnectionUse::New(there) => Some(noted(there)),
-        },
-        sent: noted(progress.sent),
-        first_byte: ending.first_byte.map(|at| at.clamp(sent_request.started, done)),
-        done,
-        bytes_sent: progress.bytes_sent,
-        bytes_received: progress.bytes_received,
-        tag,
-        outcome: ending.outcome,
-        status: ending.status,
     }
 }
 

@@ -1,10 +1,13 @@
 //! Manages the connections of a load thread, and chooses the one that the next request uses.
 
+use stampede_model::failure::Net;
+use stampede_model::kept::KeptConnections;
 use stampede_model::time::Nanos;
 
 use super::requests::RequestsInFlight;
 use crate::engine::Token;
 use crate::index_list::IndexList;
+use crate::outcome::Outcome;
 use crate::protocol::{Protocol, RequestId};
 
 /// The state of one connection slot. The slot stays when its connection is replaced.
@@ -16,6 +19,13 @@ pub(crate) struct Connection<P> {
     pub(crate) requests: Vec<RequestId>,
     /// Whether any byte of an answer was ever received in this slot.
     pub(crate) answered: bool,
+    /// Whole answers on the present connection.
+    pub(crate) answers: u64,
+    /// When the last request on the present connection ended. `None`: in the load before.
+    idle_since: Option<Nanos>,
+    /// For how long the connection was idle before the request in flight. `None`: it was new, or
+    /// carried other requests.
+    pub(crate) idle: Option<Nanos>,
     /// How many connections were opened in this slot.
     pub(crate) opened: u64,
     /// Total time for which requests were in flight here, on open connections that had never
@@ -52,6 +62,7 @@ impl<P: Protocol> Pool<P> {
     pub(crate) fn begin_load(&mut self) {
         for connection in &mut self.all {
             (connection.answered, connection.waited) = (false, Nanos(0));
+            connection.idle_since = None;
             connection.opened = u64::from(connection.state == ConnectionState::Open);
         }
     }
@@ -72,6 +83,9 @@ impl<P: Protocol> Pool<P> {
             state: ConnectionState::Closed,
             requests: Vec::with_capacity(1),
             answered: false,
+            answers: 0,
+            idle_since: None,
+            idle: None,
             opened: 0,
             waited: Nanos(0),
         });
@@ -106,7 +120,49 @@ impl<P: Protocol> Pool<P> {
     }
 }
 
-impl<P> Connection<P> {
+impl<P: Protocol> Connection<P> {
+    /// A new connection is opened in this slot.
+    pub(crate) fn open(&mut self) {
+        self.state = ConnectionState::Opening;
+        self.protocol.reset();
+        self.answers = 0;
+    }
+
+    /// Adds a request that starts now.
+    pub(crate) fn add(&mut self, id: RequestId, now: Nanos) {
+        let is_idle = self.requests.is_empty() && self.answers > 0;
+        self.idle = self.idle_since.filter(|_| is_idle).map(|since| now.since(since));
+        self.requests.push(id);
+    }
+
+    /// Removes a request that has ended at `done`.
+    pub(crate) fn remove(&mut self, id: RequestId, done: Nanos) {
+        self.requests.retain(|other| *other != id);
+        self.idle_since = Some(done);
+    }
+
+    /// What a request counts as of which this much arrived. A kept connection may be closed by the
+    /// server before the request reaches it, whether we see an orderly close or a reset.
+    pub(crate) fn outcome(&self, outcome: Outcome, first_byte: Option<Nanos>) -> Outcome {
+        let is_lost = matches!(outcome, Outcome::Net(Net::CutShort | Net::Reset));
+        let is_stale = is_lost && self.answers > 0 && first_byte.is_none();
+        if is_stale { Outcome::Net(Net::Stale) } else { outcome }
+    }
+
+    /// Counts for `kept` whether an idle connection still answered.
+    pub(crate) fn count_kept(
+        &self,
+        outcome: Outcome,
+        first_byte: Option<Nanos>,
+        kept: &mut KeptConnections,
+    ) {
+        match (self.idle, outcome) {
+            (Some(idle), Outcome::Net(Net::Stale)) => kept.closed(idle, self.answers),
+            (Some(idle), _) if first_byte.is_some() => kept.answered(idle),
+            _ => {}
+        }
+    }
+
     /// When the oldest request in flight here started; `None` where there is none.
     pub(crate) fn waiting_since(&self, requests: &RequestsInFlight) -> Option<Nanos> {
         self.requests.first().map(|request| requests.at(*request).times.started)

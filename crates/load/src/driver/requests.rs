@@ -1,11 +1,13 @@
-//! The requests in flight of a load thread, in the order of their start.
+//! The requests in flight of a load thread, in the order of their start, and how they ended.
 
 use stampede_model::time::Nanos;
 
 use crate::engine::Token;
 use crate::index_list::IndexList;
+use crate::outcome::Outcome;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
+use crate::report::RequestRecord;
 use crate::tag::Tag;
 
 /// One request in flight.
@@ -99,5 +101,41 @@ impl RequestsInFlight {
 
     pub(crate) fn count(&self) -> u32 {
         self.count
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestEnding {
+    pub(crate) outcome: Outcome,
+    pub(crate) first_byte: Option<Nanos>,
+    pub(crate) status: Option<u16>,
+}
+
+/// The record of a request. All its times lie between start and end: events that we saw late were
+/// noted later than the end, which may be a kernel timestamp.
+pub(crate) fn request_record(
+    sent_request: &SentRequest,
+    tag: Tag,
+    progress: Progress,
+    ending: RequestEnding,
+    done: Nanos,
+) -> RequestRecord {
+    let noted = |at: Option<Nanos>| at.unwrap_or(done).min(done);
+    RequestRecord {
+        due: sent_request.due,
+        started: sent_request.started,
+        connected: match progress.connection_use {
+            ConnectionUse::Reused => None,
+            ConnectionUse::New(there) => Some(noted(there)),
+        },
+        sent: noted(progress.sent),
+        first_byte: ending.first_byte.map(|at| at.clamp(sent_request.started, done)),
+        done,
+        bytes_sent: progress.bytes_sent,
+        bytes_received: progress.bytes_received,
+        tag,
+        outcome: ending.outcome,
+        status: ending.status,
     }
 }

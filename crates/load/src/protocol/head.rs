@@ -74,6 +74,8 @@ pub(super) enum HeadStep<H> {
     NeedMore,
     /// The head ends with the last byte taken.
     Complete(H),
+    /// The last byte taken cannot belong to the prefix of a head: this is something else.
+    Foreign,
     /// The bytes are no head, or too large a one.
     Bad(AnswerEnd),
 }
@@ -119,7 +121,7 @@ impl<H: HeadGrammar> HeadReader<H> {
             self.buffer.extend_from_slice(&bytes[used..used + line]);
             if let Some(at) = self.prefix_differs_at() {
                 self.buffer.clear();
-                return (used + at + 1 - before, HeadStep::Bad(AnswerEnd::Malformed));
+                return (used + at + 1 - before, HeadStep::Foreign);
             }
             used += line;
             match self.parse_buffer() {

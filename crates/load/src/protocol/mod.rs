@@ -9,7 +9,8 @@ pub mod tls;
 use stampede_model::time::Nanos;
 
 pub use crate::answer::{
-    Answer, AnswerEnd, Checked, EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt, Quirk, RequestId,
+    Answer, AnswerEnd, Aside, Checked, EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt, Quirk,
+    RequestId,
 };
 use crate::check::Failed;
 use crate::request::Request;
@@ -26,7 +27,8 @@ pub trait Protocol {
 
     /// Starts a request: encodes it, and appends its bytes to `out`, the send buffer of the
     /// connection. Only called while `room()` is true. Allocates only where `out` has to grow.
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>);
+    /// `Some`: the connection cannot carry it any more, and the request ends like this.
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd>;
 
     /// Gives up a request in flight, which is not answered any more. Appends to `out` what the peer
     /// has to know. Returns whether the connection goes on: if not, the driver closes it, and all
@@ -40,22 +42,31 @@ pub trait Protocol {
 
     /// Takes bytes that arrived at `came`; reads may end anywhere. Calls `answered` once for each
     /// request that ends here. Bytes that no request waits for, and that the protocol does not
-    /// allow there, make `after_answer` return `Close`.
+    /// allow there, make `after_answer` return `Close`. They never change the answer before, but
+    /// count in `take_aside`.
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer));
 
     /// The peer closed its side in order. Ends the requests in flight: each is complete where the
     /// close delimits its answer, else cut short.
     fn peer_closed(&mut self, now: Nanos, answered: &mut dyn FnMut(Answer));
 
-    /// Whether the answer in progress would be whole if the connection ended now, as `peer_closed`
-    /// would decide.
-    fn is_whole_at_close(&self) -> bool {
+    /// Whether the answer to this request, which is in flight, would be whole if the connection
+    /// ended now, as `peer_closed` would decide.
+    fn is_whole_at_close(&self, id: RequestId) -> bool {
+        let _ = id;
         false
     }
 
-    /// The status of the answer in progress; `None` before its final head was taken.
-    fn status(&self) -> Option<u16> {
+    /// The status of the answer to this request, which is in flight; `None` before its final head
+    /// was taken.
+    fn status(&self, id: RequestId) -> Option<u16> {
+        let _ = id;
         None
+    }
+
+    /// What the peer sent besides answers since the last call. Called after each `received`.
+    fn take_aside(&mut self) -> Aside {
+        Aside::default()
     }
 
     /// Appends to `out` what the protocol itself has to send now, for example the next step of a
@@ -72,11 +83,12 @@ pub trait Protocol {
     /// When the first response byte of this request, which is in flight, arrived; `None` before.
     fn first_byte(&self, id: RequestId) -> Option<Nanos>;
 
-    /// What was kept of the answer in progress, or of the last one. It is for the example of a
-    /// failure, so it is called once per kind of failure. `failed` is the part of the check that
-    /// the answer broke. Called before the next `start` or `reset`; may allocate.
-    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
-        let _ = failed;
+    /// What was kept of the answer to this request, which is in flight or was the last to end. It
+    /// is for the example of a failure, so it is called once per kind of failure. `failed` is the
+    /// part of the check that the answer broke. Called before the next `start` or `reset`; may
+    /// allocate.
+    fn excerpt(&self, id: RequestId, failed: Option<Failed>) -> Excerpt {
+        let _ = (id, failed);
         Excerpt::default()
     }
 

@@ -110,13 +110,8 @@ fn an_unannounced_close_fails_at_most_the_request_it_interrupts() {
         let answer = Answer::new(200, "hello").then(then);
         let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
         let result = load_result(&load(address(&server), kind, habit, LONG), &about);
-        let lost = |kind| result.counts.failed.get(kind).copied().unwrap_or(0);
-        let (cut, reset) = (lost("net:cut-short"), lost("net:reset"));
-        counted_as(
-            &result,
-            &[("ok", REQUESTS - cut - reset), ("net:cut-short", cut), ("net:reset", reset)],
-            &about,
-        );
+        let lost = result.counts.failed.get("net:stale").copied().unwrap_or(0);
+        counted_as(&result, &[("ok", REQUESTS - lost), ("net:stale", lost)], &about);
         // Every request that the server read was answered.
         assert_eq!(server.journal().requests, result.counts.ok, "{about}");
         if habit == ConnectionHabit::PerRequest {
@@ -140,6 +135,10 @@ fn answers_that_never_end_time_out() {
     each_case_counts_as_expected(endless(), SHORT);
 }
 
+/// Cases without a byte of an answer.
+const UNBEGUN: [&str; 4] =
+    ["reset before the answer", "closed before the answer", "garbage", "garbage, held"];
+
 /// One in five goes wrong: the other requests are not affected, on whichever connection.
 #[test]
 fn a_bad_answer_fails_its_own_request_only() {
@@ -153,7 +152,12 @@ fn a_bad_answer_fails_its_own_request_only() {
             };
             let server = KnownServer::start(behaviour).unwrap();
             let result = load_result(&load(address(&server), kind, habit, LONG), &about);
-            counted_as(&result, &[("ok", REQUESTS - 4), (counts_as, 4)], &about);
+            // On a connection that answered before, no answer at all has another name.
+            let stale = result.counts.failed.get("net:stale").copied().unwrap_or(0);
+            let expected = [("ok", REQUESTS - 4), (counts_as, 4 - stale), ("net:stale", stale)];
+            counted_as(&result, &expected, &about);
+            let may_be = habit == ConnectionHabit::KeepAlive && UNBEGUN.contains(&name);
+            assert!(stale == 0 || may_be, "{about}: {stale}");
             assert!(result.lasted < LONG, "{about}");
         }
     }
@@ -328,8 +332,9 @@ fn unsolicited_bytes_fail_at_most_the_request_they_interrupt() {
         let answer = Answer::new(200, "hello").later(Duration::from_millis(2), "oops");
         let server = KnownServer::start(Behaviour::answering(answer)).unwrap();
         let result = load_result(&load(address(&server), kind, habit, LONG), &about);
-        let met = result.counts.failed.get("net:malformed").copied().unwrap_or(0);
-        counted_as(&result, &[("ok", REQUESTS - met), ("net:malformed", met)], &about);
+        let met = result.counts.failed.get("net:stale").copied().unwrap_or(0);
+        counted_as(&result, &[("ok", REQUESTS - met), ("net:stale", met)], &about);
+        assert!(result.aside.surplus_answers >= met, "{about}");
         assert!(habit == ConnectionHabit::KeepAlive || met == 0, "{about}");
     }
 }

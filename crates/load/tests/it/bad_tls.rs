@@ -337,7 +337,7 @@ fn unsolicited_bytes_fail_at_most_the_request_they_interrupt() {
         });
         each_case_counts_as_expected(&format!("together, {version:?}"), together, "ok", LONG);
         for (name, is_encrypted, lost) in
-            [("inside", true, "net:malformed"), ("outside", false, "net:tls")]
+            [("inside", true, "net:stale"), ("outside", false, "net:tls")]
         {
             let part = play(version, usize::MAX, move |stream| {
                 loop {

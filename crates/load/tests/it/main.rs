@@ -13,6 +13,7 @@ mod engine_appends;
 mod engine_choice;
 mod engine_ends;
 mod engine_stamps;
+mod kept;
 mod loopback;
 mod no_ports;
 mod refused;

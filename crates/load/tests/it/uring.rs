@@ -6,5 +6,7 @@ mod answers;
 mod bad_fastcgi;
 #[path = "bad_tls.rs"]
 mod bad_tls;
+#[path = "kept.rs"]
+mod kept;
 #[path = "loopback.rs"]
 mod loopback;

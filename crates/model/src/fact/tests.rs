@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::entry::{EntryError, Skip};
+use crate::kept::KeptLimit;
 
 fn read<T: Kind>(value: Value) -> Fact<T> {
     serde_json::from_value(value).expect("a fact")
@@ -186,6 +187,29 @@ fn sentences_are_as_they_were() {
         .into()),
         of(Traffic::OddHeaders { kind: "folded".into(), answers: 1_200 }.into()),
         of(Traffic::OddHeaders { kind: "no-field".into(), answers: 1 }.into()),
+        of(Traffic::OddHeaders { kind: "bare-lf".into(), answers: 2 }.into()),
+        of(Traffic::OddHeaders { kind: "identity".into(), answers: 2 }.into()),
+        of(Traffic::OddHeaders { kind: "repeated-length".into(), answers: 2 }.into()),
+        of(Traffic::OddHeaders { kind: "status-line".into(), answers: 2 }.into()),
+        of(Traffic::BytesAfterAnswers { answers: 1, requests: 0 }.into()),
+        of(Traffic::BytesAfterAnswers { answers: 1_200, requests: 3 }.into()),
+        of(Traffic::ErrorStream { bytes: 26 }.into()),
+        of(Traffic::ConnectionsClosed { requests: 3, limit: None }.into()),
+        of(Traffic::ConnectionsClosed {
+            requests: 3,
+            limit: Some(KeptLimit::Answers { answers: 1_000 }),
+        }
+        .into()),
+        of(Traffic::ConnectionsClosed {
+            requests: 3,
+            limit: Some(KeptLimit::Idle { answered_ns: 4_900_000_000, closed_ns: 5_200_000_000 }),
+        }
+        .into()),
+        of(Traffic::ConnectionsClosed {
+            requests: 3,
+            limit: Some(KeptLimit::Idle { answered_ns: 0, closed_ns: 60_000_000_000 }),
+        }
+        .into()),
         of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
         of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
         of(Traffic::FellBehind {

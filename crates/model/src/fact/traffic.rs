@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Before, Behind, Cause, Fact, Found, Nothing};
 use crate::entry::{EntryError, ReadFailure, Skip};
+use crate::kept::KeptLimit;
 use crate::redirect::FollowedRedirects;
 use crate::words;
 
@@ -52,6 +53,9 @@ pub enum Traffic {
     ConnectionsClosed {
         /// Number of requests that failed for this reason.
         requests: u64,
+        /// When the server closes kept connections. Left out if that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<KeptLimit>,
     },
     /// The server closed every connection after its answer, although keep-alive was asked for.
     #[serde(rename = "connections_not_kept")]
@@ -72,6 +76,20 @@ pub enum Traffic {
         kind: String,
         /// Number of answers.
         answers: u64,
+    },
+    /// Answers were followed by bytes beyond their end.
+    #[serde(rename = "bytes_after_answers")]
+    BytesAfterAnswers {
+        /// Number of answers.
+        answers: u64,
+        /// Number of requests that failed because such bytes came in place of their own answer.
+        requests: u64,
+    },
+    /// PHP wrote to FastCGI's error stream.
+    #[serde(rename = "fastcgi_error_stream")]
+    ErrorStream {
+        /// Number of bytes.
+        bytes: u64,
     },
     /// The page redirects to another one.
     #[serde(rename = "redirected")]
@@ -242,6 +260,14 @@ impl fmt::Display for Traffic {
             | Traffic::ConnectionsNotKept {}
             | Traffic::SlowConnects { .. } => self.of_connections(f),
             Traffic::OddHeaders { kind, answers } => odd_headers(f, kind, *answers),
+            Traffic::BytesAfterAnswers { answers, requests } => {
+                bytes_after_answers(f, *answers, *requests)
+            }
+            Traffic::ErrorStream { bytes } => write!(
+                f,
+                "PHP wrote {} to FastCGI's error stream, mostly warnings; set `error_log` to read them",
+                words::quantity(*bytes, "byte")
+            ),
             Traffic::Redirected { from, status, to, is_followed } => {
                 let (from, to) = (from.clone(), to.clone());
                 FollowedRedirects { from, status: *status, to }.fmt(f)?;
@@ -292,12 +318,15 @@ impl Traffic {
                     }
                 }
             }
-            Traffic::ConnectionsClosed { requests } => write!(
-                f,
-                "{} of its requests failed because the server had closed the kept connection. Servers do that when all \
-                 their threads are busy: use a longer `--warm-up`, or `--keep-alive off`",
-                words::count(*requests)
-            ),
+            Traffic::ConnectionsClosed { requests, limit } => {
+                let failed = words::count(*requests);
+                write!(
+                    f,
+                    "{failed} of its requests failed because the server had closed the kept connection; a browser would \
+                     send them again. "
+                )?;
+                kept_limit(f, *limit)
+            }
             Traffic::ConnectionsNotKept {} => f.write_str(
                 "it closed every connection after its answer: each request had to connect",
             ),
@@ -353,12 +382,60 @@ fn kinds(failed: &BTreeMap<String, u64>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// When the server closes kept connections, and what to do about it.
+fn kept_limit(f: &mut fmt::Formatter<'_>, limit: Option<KeptLimit>) -> fmt::Result {
+    match limit {
+        None => f.write_str(
+            "Servers do that when all their threads are busy: use a longer `--warm-up`, or `--keep-alive off`",
+        ),
+        Some(KeptLimit::Answers { answers }) => {
+            let answers = words::quantity(answers, "answer");
+            write!(
+                f,
+                "It closes kept connections after {answers}: raise that limit, or use `--keep-alive off`"
+            )
+        }
+        Some(KeptLimit::Idle { answered_ns, closed_ns }) => {
+            // Half as long still worked: then the shortest time is close to the limit.
+            let is_close = answered_ns >= closed_ns / 2;
+            let (about, or_less) = if is_close { ("about ", "") } else { ("", " or less") };
+            let idle = words::time(closed_ns as f64);
+            write!(
+                f,
+                "It closes connections that are idle for {about}{idle}{or_less}: raise that limit, or use \
+                 `--keep-alive off`"
+            )
+        }
+    }
+}
+
+fn bytes_after_answers(f: &mut fmt::Formatter<'_>, answers: u64, requests: u64) -> fmt::Result {
+    let were = if answers == 1 { "was" } else { "were" };
+    let answers = words::quantity(answers, "answer");
+    write!(
+        f,
+        "{answers} {were} followed by bytes beyond the end (often a wrong `Content-Length`), and the connection was \
+         replaced"
+    )?;
+    match requests {
+        0 => Ok(()),
+        some => {
+            let requests = words::quantity(some, "request");
+            write!(f, "; {requests} failed because such bytes came in place of an answer")
+        }
+    }
+}
+
 fn odd_headers(f: &mut fmt::Formatter<'_>, kind: &str, answers: u64) -> fmt::Result {
     let what = match kind {
         "folded" => "folded header lines; a fold is read as one space",
         "blank-before-colon" => "a blank before the colon of a header; it is ignored",
         "no-field" => "header lines without a valid name; they are ignored, as in browsers",
         "empty-first" => "empty lines before the status line; they are ignored, as in browsers",
+        "bare-lf" => "lines that end with LF alone, without CR",
+        "identity" => "`Transfer-Encoding: identity`, which is obsolete; it is ignored",
+        "repeated-length" => "`Content-Length` more than once, with equal values",
+        "status-line" => "several blanks before the status; they are read as one",
         other => other,
     };
     match answers {
@@ -366,7 +443,3 @@ fn odd_headers(f: &mut fmt::Formatter<'_>, kind: &str, answers: u64) -> fmt::Res
         many => write!(f, "{} answers have {what}", words::count(many)),
     }
 }
-        "bare-lf" => "lines that end with LF alone, without CR",
-        "identity" => "`Transfer-Encoding: identity`, which is obsolete; it is ignored",
-        "repeated-length" => "`Content-Length` more than once, with equal values",
-        "status-line" => "several blanks before the status; they are read as one",

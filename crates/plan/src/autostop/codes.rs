@@ -23,11 +23,12 @@ pub fn net_code_of(net: Net) -> u32 {
 
 /// Outcome, its name in a key, and its error number. phantom calls every answer that it cannot read
 /// to its end a protocol error: cut short, not HTTP, too large, or failed in TLS.
-const KNOWN: [(Net, &str, i32); 11] = [
+const KNOWN: [(Net, &str, i32); 12] = [
     (Net::Refused, "refused", libc::ECONNREFUSED),
     (Net::Reset, "reset", libc::ECONNRESET),
     (Net::Timeout, "timeout", libc::ETIMEDOUT),
     (Net::CutShort, "cut-short", libc::EPROTO),
+    (Net::Stale, "stale", libc::ECONNRESET),
     (Net::Malformed, "malformed", libc::EPROTO),
     (Net::HeadTooLarge, "head-too-large", libc::EPROTO),
     (Net::Rejected, "rejected", libc::EPROTO),
@@ -54,7 +55,7 @@ mod tests {
                 by_key
             })
             .collect();
-        assert_eq!(codes, [111, 104, 110, 71, 71, 71, 71, 71, 99, 24, 11]);
+        assert_eq!(codes, [111, 104, 110, 71, 104, 71, 71, 71, 71, 99, 24, 11]);
         assert_eq!((net_code("net:errno-113"), net_code_of(Net::Errno(113))), (113, 113));
         assert_eq!(
             (net_code("http:502"), net_code("check"), net_code("net:unheard-of")),

@@ -324,7 +324,7 @@ fn load_and_record(
     let replaced_workers = replaced_workers(record, measured, &resources, &logs);
     changed.extend(replaced_workers.map(|note| (Validity::Valid, note.into())));
     changed.extend(begin::begin_facts(ctx.begin, record, measured));
-    changed.extend(verdict::odd_headers(&result.odd));
+    changed.extend(verdict::about_answers(&result));
     changed.extend(limits_missing(ctx, subject, record));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();

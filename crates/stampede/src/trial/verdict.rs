@@ -5,9 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use stampede_load::LoadResult;
+use stampede_load::protocol::Aside;
 use stampede_model::counts::{Counts, End};
 use stampede_model::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use stampede_model::failure::{FailureKind, Net};
+use stampede_model::kept::{KeptConnections, StaleConnections};
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_monitor::machine;
@@ -75,13 +78,30 @@ pub fn not_measured(reasons: Vec<Fact<Reason>>) -> Verdict {
     Verdict { judged: Validity::Invalid, reasons, notes: Vec::new() }
 }
 
-/// Notes about answers that stampede could read although a strict client refuses them:
-/// [`LoadResult::odd`](stampede_load::Sent::odd).
-pub fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Judgement> {
-    odd.iter().map(|(kind, answers)| {
-        let reason = Traffic::OddHeaders { kind: kind.clone(), answers: *answers };
-        (Validity::Valid, reason.into())
-    })
+/// Notes about answers that stampede could read although a strict client refuses them, and about
+/// what the server sent besides answers.
+pub fn about_answers(result: &LoadResult) -> impl Iterator<Item = Judgement> {
+    let beside = beside_answers(result.aside, &result.counts, &result.connections.kept);
+    let notes = odd_headers(&result.odd).chain(beside);
+    notes.map(|note| (Validity::Valid, note.into()))
+}
+
+fn odd_headers(odd: &BTreeMap<String, u64>) -> impl Iterator<Item = Traffic> {
+    odd.iter().map(|(kind, answers)| Traffic::OddHeaders { kind: kind.clone(), answers: *answers })
+}
+
+fn beside_answers(
+    aside: Aside,
+    counts: &Counts,
+    kept: &KeptConnections,
+) -> impl Iterator<Item = Traffic> {
+    let (answers, bytes) = (aside.surplus_answers, aside.stderr_bytes);
+    // All other stale requests met a closed connection.
+    let closed = kept.stale.map_or(0, |stale| stale.requests);
+    let requests = FailureKind::Net(Net::Stale).count(&counts.failed).saturating_sub(closed);
+    let surplus = (answers > 0).then_some(Traffic::BytesAfterAnswers { answers, requests });
+    let errors = (bytes > 0).then_some(Traffic::ErrorStream { bytes });
+    surplus.into_iter().chain(errors)
 }
 
 /// Adds a reason to the verdict, or a note if the judgement is `Validity::Valid`. Each fact is listed
@@ -240,15 +260,13 @@ fn check_littles_law(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Notes kept connections that the runtime closed during a request, since such failures puzzle
-/// their readers. A kept connection had an answer before. More such failures than answers have
-/// another cause.
+/// Notes kept connections that the runtime closed when a request was sent on them, since such
+/// failures puzzle their readers.
 fn note_closed_connections(evidence: &Evidence<'_>, verdict: &mut Verdict) {
-    let load = evidence.load;
-    let of = |net| FailureKind::Net(net).count(&load.counts.failed);
-    let requests = of(Net::CutShort) + of(Net::Reset);
-    if load.keep_alive && requests > 0 && requests <= load.counts.ok {
-        add(verdict, Validity::Valid, Traffic::ConnectionsClosed { requests });
+    let kept = &evidence.load.connections.kept;
+    if let Some(StaleConnections { requests, .. }) = kept.stale {
+        let limit = kept.limit();
+        add(verdict, Validity::Valid, Traffic::ConnectionsClosed { requests, limit });
     }
 }
 

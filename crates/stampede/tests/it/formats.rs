@@ -42,7 +42,7 @@ fn write() {
     run.record.format = FORMAT;
     run.record.notices.push(Notice::TimeScale { scale: 0.5 }.into());
     let first = &mut run.trials[0].record;
-    first.verdict.notes.push(Traffic::ConnectionsClosed { requests: 3 }.into());
+    first.verdict.notes.push(Traffic::ConnectionsClosed { requests: 3, limit: None }.into());
     if let Some(before) = &mut first.runtime.before {
         before.notices.push(Observation::Visible { what: "class".to_owned() }.into());
     }

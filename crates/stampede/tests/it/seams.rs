@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use stampede::trial::comparison::{Comparison, Seams};
 use stampede_keeper::KeeperOptions;
+use stampede_load::protocol::Aside;
 use stampede_load::traffic::TrafficNotes;
 use stampede_load::{Generator, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
@@ -185,6 +186,7 @@ impl Generator for StubGenerator {
             records_lost: 0,
             traffic: TrafficNotes::default(),
             odd: BTreeMap::new(),
+            aside: Aside::default(),
         })
     }
 }

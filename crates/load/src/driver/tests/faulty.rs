@@ -236,11 +236,12 @@ impl Protocol for Numbered {
         self.in_flight.is_none()
     }
 
-    fn start(&mut self, id: RequestId, _: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, _: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
         self.last.set(self.last.get() + 1);
         let number = self.last.get().to_be_bytes();
         out.extend_from_slice(&number);
         self.in_flight = Some((id, number));
+        None
     }
 
     fn cancel(&mut self, _: RequestId, _: &mut Vec<u8>) -> Next {

@@ -22,9 +22,10 @@ impl Protocol for Streams {
         self.in_flight.len() < 2
     }
 
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
         self.in_flight.push(id);
         out.extend_from_slice(&request.bytes);
+        None
     }
 
     fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next {

@@ -18,12 +18,12 @@ impl Protocol for Greeting {
         self.inside.room()
     }
 
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
         if self.greeted {
             return self.inside.start(id, request, out);
         }
         self.greets.start(id, request, out);
-        self.inside.start(id, request, &mut self.held);
+        self.inside.start(id, request, &mut self.held)
     }
 
     fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next {

@@ -21,7 +21,7 @@ use stampede_model::time::Nanos;
 
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::http1::HEAD_BYTES_MAX;
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
+use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::answer::AnswerShape;
 use crate::check::{Check, Failed, Inspector, Sink};
 use crate::request::{Content, Request};
@@ -49,7 +49,9 @@ pub struct FastCgi {
     /// Content of the record that ends the request.
     end: [u8; END_BYTES],
     end_bytes: usize,
-    stderr_bytes: u64,
+    aside: Aside,
+    /// Whether this connection has carried a whole answer.
+    has_answered: bool,
     /// What was odd about the head of the answer in progress.
     odd: Quirk,
 }
@@ -101,14 +103,10 @@ impl FastCgi {
             stdout_ended: false,
             end: [0; END_BYTES],
             end_bytes: 0,
-            stderr_bytes: 0,
+            aside: Aside::default(),
+            has_answered: false,
             odd: Quirk::default(),
         }
-    }
-
-    /// Bytes of `STDERR` on this connection since it was opened: messages of PHP.
-    pub fn stderr_bytes(&self) -> u64 {
-        self.stderr_bytes
     }
 
     /// Takes bytes of the answer in progress up to its end. Returns how many were taken, and how it
@@ -145,7 +143,7 @@ impl FastCgi {
             Kind::Stdout if self.stdout_ended => Some((1, AnswerEnd::Malformed)),
             Kind::Stdout => self.take_stdout(content),
             Kind::Stderr => {
-                self.stderr_bytes += content.len() as u64;
+                self.aside.stderr_bytes += content.len() as u64;
                 None
             }
             Kind::End => {
@@ -162,6 +160,7 @@ impl FastCgi {
             let (taken, step) = self.head.take(content);
             match step {
                 HeadStep::NeedMore => return None,
+                HeadStep::Foreign => return Some((taken, AnswerEnd::Malformed)),
                 HeadStep::Bad(end) => return Some((taken, end)),
                 HeadStep::Complete(Head { status, length, odd }) => {
                     self.odd = odd;
@@ -203,7 +202,9 @@ impl FastCgi {
     /// Ends the request in flight. The connection survives only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
         let kept = self.habit == ConnectionHabit::KeepAlive;
-        let keep = kept && matches!(end, AnswerEnd::Whole { .. });
+        let is_whole = matches!(end, AnswerEnd::Whole { .. });
+        self.has_answered |= is_whole;
+        let keep = kept && is_whole;
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
         let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
@@ -226,7 +227,7 @@ impl Protocol for FastCgi {
         self.state == State::Idle
     }
 
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
         debug_assert!(self.room(), "one request at a time on a FastCGI connection");
         self.forget_answer();
         self.id = id;
@@ -240,6 +241,7 @@ impl Protocol for FastCgi {
             Content::Encoded(bytes) => out.extend_from_slice(bytes),
             Content::Message(message) => request::encode(message, keep, out),
         }
+        None
     }
 
     fn cancel(&mut self, _: RequestId, _: &mut Vec<u8>) -> Next {
@@ -254,6 +256,7 @@ impl Protocol for FastCgi {
         if self.state == State::Idle {
             // No request waits for these bytes. Whatever they are, they could not be distinguished
             // from the next answer.
+            self.aside.surplus_answers += u64::from(self.has_answered);
             self.state = State::Spent;
             return;
         }
@@ -265,6 +268,7 @@ impl Protocol for FastCgi {
         self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
         self.end(end, came, answered);
         if used < bytes.len() {
+            self.aside.surplus_answers += u64::from(whole);
             self.state = State::Spent;
         }
     }
@@ -276,11 +280,15 @@ impl Protocol for FastCgi {
         self.state = State::Spent;
     }
 
-    fn status(&self) -> Option<u16> {
+    fn status(&self, id: RequestId) -> Option<u16> {
         match self.state {
-            State::Body { status, .. } => Some(status),
-            State::Idle | State::Head | State::Spent => None,
+            State::Body { status, .. } if self.id == id => Some(status),
+            _ => None,
         }
+    }
+
+    fn take_aside(&mut self) -> Aside {
+        std::mem::take(&mut self.aside)
     }
 
     fn after_answer(&self) -> Next {
@@ -294,7 +302,8 @@ impl Protocol for FastCgi {
         self.first_byte.filter(|_| self.id == id)
     }
 
-    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+    fn excerpt(&self, id: RequestId, failed: Option<Failed>) -> Excerpt {
+        debug_assert!(self.id == id, "of the only request");
         excerpt::of(&self.inspector, failed)
     }
 
@@ -302,7 +311,7 @@ impl Protocol for FastCgi {
         self.forget_answer();
         self.records = RecordReader::new();
         self.head.shrink();
-        self.stderr_bytes = 0;
+        self.has_answered = false;
         self.state = State::Idle;
     }
 }

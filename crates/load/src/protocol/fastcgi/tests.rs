@@ -8,7 +8,7 @@ use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
-use crate::protocol::{Answer, AnswerEnd, Checked, Excerpt, Next, Protocol, RequestId};
+use crate::protocol::{Answer, AnswerEnd, Aside, Checked, Excerpt, Next, Protocol, RequestId};
 use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
 
@@ -139,9 +139,9 @@ fn an_answer_is_assembled_from_records_of_all_kinds() {
     let length = records.concat().len() as u64;
     let answer = answer(&mut fast, &records).unwrap();
     assert_eq!((Some(answer.end), answer.id, answer.bytes), (whole(200), RequestId(7), length));
-    assert_eq!((fast.stderr_bytes(), fast.room()), (26, true));
-    fast.reset();
-    assert_eq!(fast.stderr_bytes(), 0);
+    let aside = Aside { surplus_answers: 0, stderr_bytes: 26 };
+    assert_eq!((fast.take_aside(), fast.room()), (aside, true));
+    assert_eq!(fast.take_aside(), Aside::default(), "it was taken");
 }
 
 #[test]
@@ -217,6 +217,13 @@ fn the_connection_habit_decides_whether_the_connection_is_kept() {
     let more = [out("A: b\r\n\r\n"), end(), vec![1]];
     assert_eq!(answer(&mut fast, &more).map(|answer| answer.end), whole(200));
     assert_eq!((fast.after_answer(), fast.room()), (Next::Close, false));
+    assert_eq!(fast.take_aside().surplus_answers, 1);
+    // They may also come later.
+    let mut fast = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    assert_eq!(answer(&mut fast, &records()).map(|answer| answer.end), whole(200));
+    assert_eq!(fast.take_aside().surplus_answers, 0);
+    assert_eq!(answer(&mut fast, &[vec![1]]), None);
+    assert_eq!((fast.take_aside().surplus_answers, fast.after_answer()), (1, Next::Close));
 }
 
 #[test]
@@ -252,12 +259,12 @@ fn rules_apply_to_a_cgi_answer_too() {
         body: b"{\"ok\":false}".to_vec(),
         found: "`$.ok` is `false`, not `true`".to_owned(),
     };
-    assert_eq!(fast.excerpt(Some(failed)), expected);
+    assert_eq!(fast.excerpt(RequestId(7), Some(failed)), expected);
     for piece in [1, 7, 30] {
         let mut torn = waiting(&check, KEPT, AnswerShape::ByHeaders);
         let bytes = records.concat();
         bytes.chunks(piece).for_each(|bytes| torn.received(bytes, Nanos(1), &mut |_| {}));
-        assert_eq!(torn.excerpt(Some(failed)), expected, "{piece}");
+        assert_eq!(torn.excerpt(RequestId(7), Some(failed)), expected, "{piece}");
     }
     // A missing header, and the first line is one, too.
     let mut fast = waiting(&check, KEPT, AnswerShape::ByHeaders);

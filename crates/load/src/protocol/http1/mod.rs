@@ -20,8 +20,8 @@ mod whole;
 use stampede_model::load::{ConnectionHabit, Habits};
 use stampede_model::time::Nanos;
 
-use super::head::{HeadReader, HeadStep, SharedParsing};
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, Quirk, RequestId};
+use super::head::{HeadGrammar, HeadReader, HeadStep, SharedParsing};
+use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, Quirk, RequestId};
 use crate::answer::AnswerShape;
 use crate::check::{Check, Failed, Inspector};
 use crate::request::Request;
@@ -51,6 +51,9 @@ pub struct Http1 {
     odd: Quirk,
     /// What the final head, and our own habit, say about the connection.
     next: Next,
+    /// Whether this connection has carried a whole answer.
+    has_answered: bool,
+    aside: Aside,
 }
 
 /// State of the connection.
@@ -100,6 +103,8 @@ impl Http1 {
             interim: 0,
             odd: Quirk::default(),
             next: Next::KeepOpen,
+            has_answered: false,
+            aside: Aside::default(),
         }
     }
 
@@ -126,6 +131,7 @@ impl Http1 {
         let (taken, step) = self.head.take(bytes);
         let end = match step {
             HeadStep::NeedMore => None,
+            HeadStep::Foreign => Some(self.foreign()),
             HeadStep::Bad(end) => Some(end),
             HeadStep::Complete(head) => {
                 self.odd = self.odd.union(head.odd);
@@ -138,6 +144,17 @@ impl Http1 {
             }
         };
         (taken, end)
+    }
+
+    /// What it means that bytes are no head. A server that has answered here before does not turn
+    /// to another protocol: it announced too short a length for its last answer. Behind an interim
+    /// answer the bytes belong to this request.
+    fn foreign(&mut self) -> AnswerEnd {
+        if !self.has_answered || self.interim > 0 {
+            return AnswerEnd::Malformed;
+        }
+        self.aside.surplus_answers += 1;
+        AnswerEnd::Displaced
     }
 
     /// Decides what follows a complete head. Returns the end of the answer if it ends here.
@@ -182,10 +199,13 @@ impl Http1 {
 
     /// Ends the request in flight. The connection survives only after a whole answer.
     fn end(&mut self, end: AnswerEnd, now: Nanos, answered: &mut dyn FnMut(Answer)) {
-        let keep = matches!(end, AnswerEnd::Whole { .. }) && self.next == Next::KeepOpen;
+        let is_whole = matches!(end, AnswerEnd::Whole { .. });
+        self.has_answered |= is_whole;
+        let keep = is_whole && self.next == Next::KeepOpen;
         self.state = if keep { State::Idle } else { State::Spent };
         let first_byte = self.first_byte.take().unwrap_or(now);
-        let (bytes, body_bytes, odd) = (self.bytes, self.inspector.size(), self.odd);
+        let bytes = if end == AnswerEnd::Displaced { 0 } else { self.bytes };
+        let (body_bytes, odd) = (self.inspector.size(), self.odd);
         answered(Answer { id: self.id, first_byte, end, bytes, body_bytes, odd });
     }
 
@@ -205,7 +225,7 @@ impl Protocol for Http1 {
         self.state == State::Idle
     }
 
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
         debug_assert!(self.room(), "one request at a time on an HTTP/1 connection");
         self.forget_answer();
         self.id = id;
@@ -213,6 +233,7 @@ impl Protocol for Http1 {
         self.closes = request.closes;
         self.state = State::Head;
         request::append(request, self.habits, out);
+        None
     }
 
     fn cancel(&mut self, _: RequestId, _: &mut Vec<u8>) -> Next {
@@ -226,7 +247,10 @@ impl Protocol for Http1 {
         }
         if self.state == State::Idle {
             // No request waits for these bytes. Whatever they are, they could not be distinguished
-            // from the next answer.
+            // from the next answer. A head is no surplus: with it a server says why it will close.
+            let prefix = &Head::PREFIX[..bytes.len().min(Head::PREFIX.len())];
+            let is_surplus = self.has_answered && !bytes.starts_with(prefix);
+            self.aside.surplus_answers += u64::from(is_surplus);
             self.state = State::Spent;
             return;
         }
@@ -240,6 +264,7 @@ impl Protocol for Http1 {
         self.inspector.ended(if whole { &bytes[..used] } else { bytes }, end);
         self.end(end, came, answered);
         if used < bytes.len() {
+            self.aside.surplus_answers += u64::from(whole);
             self.state = State::Spent;
         }
     }
@@ -257,15 +282,19 @@ impl Protocol for Http1 {
         self.state = State::Spent;
     }
 
-    fn is_whole_at_close(&self) -> bool {
-        matches!(self.state, State::Body { body: Body::UntilClose, .. })
+    fn is_whole_at_close(&self, id: RequestId) -> bool {
+        self.id == id && matches!(self.state, State::Body { body: Body::UntilClose, .. })
     }
 
-    fn status(&self) -> Option<u16> {
+    fn status(&self, id: RequestId) -> Option<u16> {
         match self.state {
-            State::Body { status, .. } => Some(status),
-            State::Idle | State::Head | State::Spent => None,
+            State::Body { status, .. } if self.id == id => Some(status),
+            _ => None,
         }
+    }
+
+    fn take_aside(&mut self) -> Aside {
+        std::mem::take(&mut self.aside)
     }
 
     fn after_answer(&self) -> Next {
@@ -279,13 +308,15 @@ impl Protocol for Http1 {
         self.first_byte.filter(|_| self.id == id)
     }
 
-    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
+    fn excerpt(&self, id: RequestId, failed: Option<Failed>) -> Excerpt {
+        debug_assert!(self.id == id, "of the only request");
         excerpt::of(&self.inspector, failed, self.head.limit())
     }
 
     fn reset(&mut self) {
         self.forget_answer();
         self.head.shrink();
+        self.has_answered = false;
         self.state = State::Idle;
     }
 }

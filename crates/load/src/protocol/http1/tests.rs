@@ -407,12 +407,57 @@ fn unsolicited_bytes_end_the_connection_but_not_the_answer() {
     let (whole_answer, next) = answer(&mut http, bytes).unwrap();
     assert_eq!((whole_answer.end, whole_answer.bytes, next), (whole(200), 40, Close));
     assert!(!http.room());
+    assert_eq!([http.take_aside(), http.take_aside()].map(|aside| aside.surplus_answers), [1, 0]);
 
     let mut idle = Http1::new(&Check::default(), KEPT);
     assert_eq!(answer(&mut idle, b"HTTP/1.1 408 Request Timeout\r\n\r\n"), None);
     assert_eq!((idle.room(), idle.after_answer()), (false, Close));
     idle.reset();
     assert!(idle.room());
+}
+
+/// Bytes beyond an answer's end, in reads of their own: while the connection is idle, and in place
+/// of the next answer.
+#[test]
+fn surplus_bytes_belong_to_the_answer_before_however_late_they_come() {
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let answered = || {
+        let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+        assert_eq!(answer(&mut http, ok.as_bytes()).unwrap().0.end, whole(200));
+        http
+    };
+    // A head that nobody asked for says why the server will close.
+    for (bytes, surplus) in [("more", 1), ("\r\n", 1), ("HTTP/1.1 408 R\r\n\r\n", 0), ("HT", 0)] {
+        let mut http = answered();
+        assert_eq!(answer(&mut http, bytes.as_bytes()), None);
+        assert_eq!((http.take_aside().surplus_answers, http.after_answer()), (surplus, Close));
+    }
+    for (bytes, end, surplus) in [
+        ("more", AnswerEnd::Displaced, 1),
+        ("\r\nmore", AnswerEnd::Displaced, 1),
+        ("HTTP/2", AnswerEnd::Displaced, 1),
+        ("HTTP/1.1 abc\r\n\r\n", Malformed, 0),
+        ("HTTP/1.1 100 C\r\n\r\nmore", Malformed, 0),
+    ] {
+        for piece in [1, 3, 100] {
+            let mut http = answered();
+            http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+            let pieces = bytes.as_bytes().chunks(piece);
+            let ended: Vec<Answer> =
+                pieces.filter_map(|piece| answer(&mut http, piece)).map(|(it, _)| it).collect();
+            let [answer] = ended[..] else { panic!("{ended:?}") };
+            assert_eq!((answer.id, answer.end), (RequestId(8), end), "{bytes:?} by {piece}");
+            assert_eq!(answer.bytes == 0, end == AnswerEnd::Displaced, "{bytes:?} by {piece}");
+            assert_eq!(http.take_aside().surplus_answers, surplus, "{bytes:?} by {piece}");
+            assert_eq!(http.after_answer(), Close);
+        }
+    }
+    // On a new connection the same bytes are no answer at all.
+    let mut http = answered();
+    http.reset();
+    http.start(RequestId(8), &request(AnswerShape::ByHeaders), &mut Vec::new());
+    assert_eq!(answer(&mut http, b"more").unwrap().0.end, Malformed);
+    assert_eq!(http.take_aside().surplus_answers, 0);
 }
 
 #[test]
@@ -541,7 +586,7 @@ fn a_cancelled_request_ends_its_connection_and_what_came_is_still_known() {
     assert_eq!(answer(&mut http, b"lo"), None, "nobody waits for it");
     assert_eq!((http.room(), http.after_answer()), (false, Close));
     assert_eq!(http.first_byte(RequestId(7)), Some(Nanos(5)));
-    assert_eq!(http.excerpt(None).body, b"hel");
+    assert_eq!(http.excerpt(RequestId(7), None).body, b"hel");
     http.reset();
     assert!(http.room() && http.first_byte(RequestId(7)).is_none());
 }

@@ -135,6 +135,7 @@ impl AnswerReader {
         let (taken, step) = self.heads.take(bytes);
         let head = match step {
             HeadStep::NeedMore => return Ok(taken),
+            HeadStep::Foreign => return Err(WholeError::Malformed),
             HeadStep::Bad(end) => return Err(WholeError::from(end)),
             HeadStep::Complete(head) => head,
         };
@@ -169,7 +170,8 @@ impl From<AnswerEnd> for WholeError {
             AnswerEnd::Whole { .. }
             | AnswerEnd::Malformed
             | AnswerEnd::Rejected
-            | AnswerEnd::Tls => WholeError::Malformed,
+            | AnswerEnd::Tls
+            | AnswerEnd::Displaced => WholeError::Malformed,
         }
     }
 }
@@ -207,8 +209,6 @@ mod tests {
                 "a\nc",
             ),
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nx", [("Content-Length", "0")], ""),
-        ];
-        for (answer, headers, body) in table {
             (
                 "HTTP/1.1  200\r\nContent-Length: 2, 2\r\n\r\nokx",
                 [("Content-Length", "2, 2")],
@@ -219,6 +219,8 @@ mod tests {
                 [("Transfer-Encoding", "identity")],
                 "ok",
             ),
+        ];
+        for (answer, headers, body) in table {
             for piece in [1, 3, 1_000] {
                 let read = read(answer, piece, AnswerShape::ByHeaders);
                 assert_eq!(read, Ok(whole(200, &headers, body)), "{answer:?} by {piece}");

@@ -18,7 +18,7 @@ use rustls::unbuffered::{
 };
 use stampede_model::time::Nanos;
 
-use super::{Answer, AnswerEnd, Excerpt, Next, Protocol, RequestId};
+use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
 use crate::request::Request;
 pub use setup::{Certificates, CertificatesError, Connector, Sessions, Setup, SetupError};
@@ -77,13 +77,14 @@ impl<P: Protocol> Tls<P> {
         let connector = &self.connector;
         let connection = self.connection.get_or_insert_with(|| connector.connection());
         let mut used = 0;
-        let progress = loop {
+        let progress = 'turn: loop {
             let UnbufferedStatus { discard, state } =
                 connection.process_tls_records(&mut self.incoming[used..]);
             used += discard;
             match state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    while let Some(Ok(record)) = traffic.next_record() {
+                    while let Some(record) = traffic.next_record() {
+                        let Ok(record) = record else { break 'turn TlsProgress::Broken };
                         used += record.discard;
                         self.inside.received(record.payload, now, answered);
                     }
@@ -122,6 +123,21 @@ impl<P: Protocol> Tls<P> {
         progress
     }
 
+    /// Advances the connection. Where it cannot go on, ends all requests on it.
+    fn advance_or_end(&mut self, out: &mut Vec<u8>, now: Nanos, answered: &mut dyn FnMut(Answer)) {
+        match self.advance(out, now, answered) {
+            TlsProgress::Waits => {}
+            TlsProgress::CloseNotify => {
+                self.closed = true;
+                self.inside.peer_closed(now, answered);
+            }
+            TlsProgress::Broken => {
+                self.append_alert(out);
+                self.end_all(AnswerEnd::Tls, now, answered);
+            }
+        }
+    }
+
     /// Appends the alert to `out`, if the library has one for the peer. To be called once: after an
     /// error the library returns the alert before it looks at the records again.
     fn append_alert(&mut self, out: &mut Vec<u8>) {
@@ -150,20 +166,21 @@ impl<P: Protocol> Protocol for Tls<P> {
         !self.closed && self.inside.room() && !self.are_keys_used_up()
     }
 
-    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) {
-        self.inside.start(id, request, &mut self.plain);
-        // No byte has arrived, so nothing is answered and nothing new can fail. All that happens
-        // here is a first message, or an encryption.
-        let _ = self.advance(out, Nanos(0), &mut |_| {});
+    fn start(&mut self, id: RequestId, request: &Request, out: &mut Vec<u8>) -> Option<AnswerEnd> {
+        let mut ended = self.inside.start(id, request, &mut self.plain);
+        // No byte has arrived: all that happens here is a first message, or an encryption. If even
+        // that fails, the request would wait in vain.
+        self.advance_or_end(out, Nanos(0), &mut |answer| ended = Some(answer.end));
+        ended
     }
 
     fn cancel(&mut self, id: RequestId, out: &mut Vec<u8>) -> Next {
         let next = self.inside.cancel(id, &mut self.plain);
         if !self.plain.is_empty() {
-            // As in `start`: no byte has arrived.
-            let _ = self.advance(out, Nanos(0), &mut |_| {});
+            // The requests that end here are on a connection that the driver closes.
+            self.advance_or_end(out, Nanos(0), &mut |_| {});
         }
-        next
+        if self.closed { Next::Close } else { next }
     }
 
     fn received(&mut self, bytes: &[u8], came: Nanos, answered: &mut dyn FnMut(Answer)) {
@@ -172,21 +189,12 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
         self.incoming.extend_from_slice(bytes);
         let mut out = std::mem::take(&mut self.outgoing);
-        match self.advance(&mut out, came, answered) {
-            TlsProgress::Waits => {
-                // The inner protocol may have something to send by itself.
-                self.inside.transmit(&mut self.plain);
-                if !self.plain.is_empty() {
-                    let _ = self.advance(&mut out, came, answered);
-                }
-            }
-            TlsProgress::CloseNotify => {
-                self.closed = true;
-                self.inside.peer_closed(came, answered);
-            }
-            TlsProgress::Broken => {
-                self.append_alert(&mut out);
-                self.end_all(AnswerEnd::Tls, came, answered);
+        self.advance_or_end(&mut out, came, answered);
+        if !self.closed {
+            // The inner protocol may have something to send by itself.
+            self.inside.transmit(&mut self.plain);
+            if !self.plain.is_empty() {
+                self.advance_or_end(&mut out, came, answered);
             }
         }
         self.outgoing = out;
@@ -200,8 +208,12 @@ impl<P: Protocol> Protocol for Tls<P> {
         }
     }
 
-    fn status(&self) -> Option<u16> {
-        self.inside.status()
+    fn status(&self, id: RequestId) -> Option<u16> {
+        self.inside.status(id)
+    }
+
+    fn take_aside(&mut self) -> Aside {
+        self.inside.take_aside()
     }
 
     fn transmit(&mut self, out: &mut Vec<u8>) {
@@ -220,8 +232,8 @@ impl<P: Protocol> Protocol for Tls<P> {
         self.inside.first_byte(id)
     }
 
-    fn excerpt(&self, failed: Option<Failed>) -> Excerpt {
-        self.inside.excerpt(failed)
+    fn excerpt(&self, id: RequestId, failed: Option<Failed>) -> Excerpt {
+        self.inside.excerpt(id, failed)
     }
 
     fn reset(&mut self) {

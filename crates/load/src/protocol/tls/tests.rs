@@ -192,6 +192,23 @@ fn a_connection_carries_requests_in_both_versions() {
     }
 }
 
+/// Nothing that a server sends leaves a session like this: its bytes are judged when they arrive.
+#[test]
+fn a_session_that_cannot_go_on_ends_the_request_that_starts() {
+    for version in VERSIONS {
+        let mut pair = asked(version);
+        pair.answer(OK);
+        pair.settle(usize::MAX);
+        assert!(pair.client.room());
+        pair.client.incoming.extend_from_slice(b"these bytes are no record");
+        let mut out = Vec::new();
+        assert_eq!(pair.client.start(RequestId(2), &get(), &mut out), Some(AnswerEnd::Tls));
+        assert_eq!((pair.client.room(), pair.client.after_answer()), (false, Next::Close));
+        pair.close();
+        assert_eq!(pair.ends(), [whole()], "it ended once");
+    }
+}
+
 #[test]
 fn splitting_at_every_byte_changes_nothing() {
     for version in VERSIONS {

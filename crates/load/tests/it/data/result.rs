@@ -5,10 +5,12 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use stampede_load::example::Example;
+use stampede_load::protocol::Aside;
 use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
 use stampede_load::traffic::{Tag, TrafficNotes};
 use stampede_model::counts::{AddressConnections, Connections, Counts, End, Second, TimeSet};
 use stampede_model::entry::{EntryError, ReadFailure, RequestError, Skip};
+use stampede_model::kept::{KeptConnections, StaleConnections};
 use stampede_stats::histogram::Times;
 
 use super::{bytes, nanos, outcome};
@@ -88,6 +90,7 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
                 records_lost,
                 traffic,
                 odd,
+                aside: Aside { surplus_answers: not_due, stderr_bytes: records_lost },
             }
         },
     )
@@ -165,14 +168,24 @@ fn connections() -> impl Strategy<Value = Connections> {
         opened,
         failed,
     });
-    (any::<(u64, u64, u32)>(), vec(address, 0..3)).prop_map(
-        |((opened, never_answered, sources), addresses)| Connections {
+    (any::<(u64, u64, u32)>(), kept(), vec(address, 0..3)).prop_map(
+        |((opened, never_answered, sources), kept, addresses)| Connections {
             opened,
             never_answered,
             sources,
+            kept,
             addresses,
         },
     )
+}
+
+fn kept() -> impl Strategy<Value = KeptConnections> {
+    let stale = (nanos(), any::<(u64, u64, u64)>()).prop_map(|(idle_min, numbers)| {
+        let (requests, answers_min, answers_max) = numbers;
+        StaleConnections { requests, idle_min, answers_min, answers_max }
+    });
+    (option::of(nanos()), option::of(stale))
+        .prop_map(|(answered_idle_max, stale)| KeptConnections { answered_idle_max, stale })
 }
 
 fn notes() -> impl Strategy<Value = TrafficNotes> {

@@ -225,7 +225,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 /// The statuses of a server that has no worker or no PHP to answer with, and the failures that
 /// clients see in its place.
-const TURNED_AWAY: [FailureKind; 8] = [
+const TURNED_AWAY: [FailureKind; 9] = [
     FailureKind::Http(502),
     FailureKind::Http(503),
     FailureKind::Http(504),
@@ -233,6 +233,7 @@ const TURNED_AWAY: [FailureKind; 8] = [
     FailureKind::Net(Net::Reset),
     FailureKind::Net(Net::Timeout),
     FailureKind::Net(Net::CutShort),
+    FailureKind::Net(Net::Stale),
     FailureKind::Net(Net::QueueFull),
 ];
 pub const SECOND: u64 = 1_000_000_000;

@@ -148,10 +148,10 @@ impl FireResult {
         let record = load_record(&self.result, &ready.load, &ready.choice);
         let mut verdict = self.judge(&record, &ready.load.model, machine);
         let found = found::notes(&self.result, &ready.load.model);
-        let odd = verdict::odd_headers(&self.result.odd);
+        let answers = verdict::about_answers(&self.result);
         let before = ready.notes().map(|note| (Validity::Valid, note));
         let of_file = found::about_traffic(&self.result);
-        for (judged, reason) in before.chain(found).chain(odd).chain(of_file) {
+        for (judged, reason) in before.chain(found).chain(answers).chain(of_file) {
             verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {

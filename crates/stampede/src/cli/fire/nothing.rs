@@ -318,6 +318,9 @@ fn against_network(why: Net, is_unix: bool) -> &'static str {
         Net::Tls | Net::Malformed | Net::CutShort | Net::Reset => {
             "look at the server's log, and at the URL's protocol: https:// for TLS, fcgi:// for PHP-FPM itself"
         }
+        Net::Stale => {
+            "look at the server's log, or connect for each request with `--keep-alive off`"
+        }
         Net::NoPort | Net::NoFile => {
             "ask for fewer connections at once, or raise this machine's limit"
         }

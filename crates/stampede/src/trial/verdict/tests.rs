@@ -1,8 +1,10 @@
 use stampede_model::counts::Connections;
 use stampede_model::fact::Mismatch;
+use stampede_model::kept::KeptLimit;
 use stampede_model::observed::{ObservedRuntime, changed as changed_between};
 use stampede_model::record::{ObservedState, RequestedSetup};
 use stampede_model::sample::RoleSample;
+use stampede_model::time::Nanos;
 
 use super::*;
 
@@ -58,11 +60,26 @@ const OPEN: ModelKind = ModelKind::Open { max_in_flight: 100 };
 fn odd_headers_are_noted() {
     let odd = [("folded", 1_200), ("no-field", 1)];
     let odd = odd.map(|(kind, count)| (kind.to_owned(), count)).into();
-    let note = |kind: &str, answers| {
-        (Validity::Valid, Traffic::OddHeaders { kind: kind.into(), answers }.into())
-    };
-    let notes: Vec<Judgement> = odd_headers(&odd).collect();
+    let note = |kind: &str, answers| Traffic::OddHeaders { kind: kind.into(), answers };
+    let notes: Vec<Traffic> = odd_headers(&odd).collect();
     assert_eq!(notes, [note("folded", 1_200), note("no-field", 1)]);
+}
+
+#[test]
+fn bytes_besides_answers_are_noted_with_the_requests_that_met_them() {
+    let notes = |aside, counts: &Counts, kept: &KeptConnections| -> Vec<Traffic> {
+        beside_answers(aside, counts, kept).collect()
+    };
+    let (mut counts, mut kept) = (load().counts, KeptConnections::default());
+    assert_eq!(notes(Aside::default(), &counts, &kept), []);
+    // Three of five stale requests met a closed connection.
+    counts.failed.insert("net:stale".to_owned(), 5);
+    (0..3).for_each(|_| kept.closed(Nanos(0), 7));
+    let surplus = Aside { surplus_answers: 9, stderr_bytes: 0 };
+    let note = Traffic::BytesAfterAnswers { answers: 9, requests: 2 };
+    assert_eq!(notes(surplus, &counts, &kept), [note]);
+    let errors = Aside { surplus_answers: 0, stderr_bytes: 26 };
+    assert_eq!(notes(errors, &counts, &kept), [Traffic::ErrorStream { bytes: 26 }]);
 }
 
 #[test]
@@ -200,12 +217,12 @@ fn connections_that_failed_otherwise_do_not_count_as_starved_by_others() {
 fn kept_connections_that_the_runtime_closes_during_a_request_are_noted() {
     let mut load = load();
     load.counts.failed.insert("net:cut-short".to_owned(), 3);
+    assert_eq!(judged(&load, ModelKind::Closed).notes, [], "it had begun to answer");
+    (0..3).for_each(|_| load.connections.kept.closed(Nanos(0), 1_000));
     let verdict = judged(&load, ModelKind::Closed);
     assert_eq!(verdict.judged, Validity::Valid);
-    assert_eq!(verdict.notes, [Traffic::ConnectionsClosed { requests: 3 }.into()]);
-    // None of these connections was kept: no request on them had an answer before.
-    load.counts.ok = 2;
-    assert_eq!(judged(&load, ModelKind::Closed).notes, []);
+    let limit = Some(KeptLimit::Answers { answers: 1_000 });
+    assert_eq!(verdict.notes, [Traffic::ConnectionsClosed { requests: 3, limit }.into()]);
 }
 
 #[test]

@@ -155,6 +155,31 @@ fn php_may_write_such_lines_too() {
     }
 }
 
+/// What a server sends besides answers is noted, and changes none of them.
+#[test]
+fn surplus_bytes_and_fastcgi_errors_are_noted() {
+    let server = saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok!".to_owned());
+    let report = load_result(&server.url("/"), &[]);
+    assert_eq!((&report["requests_ok"], &report["connections"]), (&20.into(), &20.into()));
+    let surplus = fact(&report["notes"], "bytes_after_answers");
+    assert_eq!((&surplus["answers"], &surplus["requests"]), (&20.into(), &0.into()), "{report}");
+
+    let mut records = vec![1, 7, 0, 1, 0, 7, 1, 0];
+    records.extend_from_slice(b"Warning!");
+    records.extend_from_slice(&[1, 6, 0, 1, 0, 8, 0, 0]);
+    records.extend_from_slice(b"A: b\n\nok");
+    records.extend_from_slice(&[1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let server = ScriptedServer::tcp(move |mut line: ServerConnection| {
+        let mut some = [0; 4096];
+        while std::io::Read::read(&mut line, &mut some).is_ok_and(|bytes| bytes > 0) {
+            line.say(&records);
+        }
+    });
+    let report = load_result(&server.fastcgi("/var/www/index.php"), &[]);
+    assert_eq!(report["requests_ok"], 20, "{report}");
+    assert_eq!(fact(&report["notes"], "fastcgi_error_stream")["bytes"], 20 * 7, "{report}");
+}
+
 /// Requests before the measurement read headers in the same way as the measurement.
 #[test]
 #[ignore = "long: 9 s"]
