@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::time::Nanos;
-use stampede_stats::histogram::Times;
+use stampede_stats::histogram::{IntervalTimes, Times};
 
 use crate::answer::Quirk;
 use crate::check::Check;
@@ -80,7 +80,7 @@ struct PendingSecond {
 pub(crate) struct Collector {
     /// Seconds that were not reported yet, from `first` on.
     pending: VecDeque<PendingSecond>,
-    /// Empty times, to be filled again: 380 KB each.
+    /// Empty times, to be filled again: 1.1 MB each.
     spare_times: Vec<TimeSet>,
     first: u32,
     /// For each thread, the second that it sends next.
@@ -113,16 +113,13 @@ impl Collector {
         add_counts(&mut second.counts, stats, check);
         let times =
             second.times.get_or_insert_with(|| spare_times.pop().unwrap_or_else(empty_times));
-        times.merge(&stats.times);
+        times.merge_interval(&stats.times);
         // The maxima of several threads need not be simultaneous, so the sum is an upper bound.
         second.in_flight_max += stats.in_flight_max;
         second.busy = second.busy.plus(stats.busy);
         add_counts(&mut self.all.counts, stats, check);
-        self.all.times.merge(&stats.times);
-        self.all.service_time_all.merge(&stats.service_time_all);
-        if !stats.connect_time.is_empty() {
-            self.all.connect_time.merge(&stats.connect_time);
-        }
+        self.all.service_time_all.merge_interval(&stats.service_time_all);
+        self.all.connect_time.merge_interval(&stats.connect_time);
         self.all.ok_inside += stats.ok_inside;
         self.all.records_lost += stats.records_lost;
         for (count, (_, name)) in stats.odd.iter().zip(Quirk::ALL).filter(|(count, _)| **count > 0)
@@ -159,6 +156,7 @@ impl Collector {
             let times = times.or_else(|| self.spare_times.pop()).unwrap_or_else(empty_times);
             let mut second = Second { index: self.first, counts, times, in_flight_max, busy };
             listener.second(&second);
+            self.all.times.merge(&second.times);
             second.times.clear();
             self.spare_times.push(second.times);
             self.first += 1;
@@ -185,13 +183,16 @@ fn add_counts(counts: &mut Counts, stats: &IntervalStats, check: &Check) {
     stats.failures.add_to(&mut counts.failed, check);
 }
 
-fn add_tags(all: &mut Vec<Option<Box<TagFigures>>>, more: &[Option<Box<TagFigures>>]) {
+fn add_tags(
+    all: &mut Vec<Option<Box<TagFigures>>>,
+    more: &[Option<Box<TagFigures<IntervalTimes>>>],
+) {
     if all.len() < more.len() {
         all.resize_with(more.len(), || None);
     }
     for (entry, more) in all.iter_mut().zip(more) {
         if let Some(more) = more.as_deref().filter(|more| more.ok + more.failed > 0) {
-            entry.get_or_insert_with(|| Box::new(TagFigures::new())).merge(more);
+            entry.get_or_insert_with(|| Box::new(TagFigures::new())).merge_interval(more);
         }
     }
 }

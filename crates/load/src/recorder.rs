@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use stampede_model::counts::TimeSet;
 use stampede_model::time::Nanos;
-use stampede_stats::histogram::Times;
+use stampede_stats::histogram::{IntervalTimes, Times};
 
 use crate::answer::{QUIRK_KINDS, Quirk};
 use crate::outcome::{Failures, Outcome};
@@ -48,14 +48,14 @@ pub(crate) struct IntervalStats {
     /// Number of whole answers with odd header lines, by kind.
     pub(crate) odd: [u64; QUIRK_KINDS],
     pub(crate) failures: Failures,
-    pub(crate) times: TimeSet,
-    pub(crate) service_time_all: Times,
+    pub(crate) times: TimeSet<IntervalTimes>,
+    pub(crate) service_time_all: IntervalTimes,
     /// Connect times of opened connections, to two digits.
-    pub(crate) connect_time: Times,
+    pub(crate) connect_time: IntervalTimes,
     pub(crate) in_flight_max: u32,
     pub(crate) busy: Nanos,
     /// Figures by tag; empty where tags are not counted separately. Grows to the tags seen.
-    pub(crate) tags: Vec<Option<Box<TagFigures>>>,
+    pub(crate) tags: Vec<Option<Box<TagFigures<IntervalTimes>>>>,
     pub(crate) records_lost: u64,
 }
 
@@ -74,9 +74,9 @@ impl IntervalStats {
             body_bytes: 0,
             odd: [0; QUIRK_KINDS],
             failures: Failures::new(),
-            times: TimeSet::empty(),
-            service_time_all: Times::new(),
-            connect_time: Times::coarse(),
+            times: TimeSet::interval(),
+            service_time_all: Times::interval(),
+            connect_time: Times::coarse_interval(),
             in_flight_max: 0,
             busy: Nanos(0),
             tags: Vec::new(),
@@ -86,9 +86,9 @@ impl IntervalStats {
         stats
     }
 
-    fn count_tag(&mut self, tag: Tag) -> Option<&mut TagFigures> {
+    fn count_tag(&mut self, tag: Tag) -> Option<&mut TagFigures<IntervalTimes>> {
         let entry = self.tags.get_mut(tag.index())?;
-        Some(entry.get_or_insert_with(|| Box::new(TagFigures::new())))
+        Some(entry.get_or_insert_with(|| Box::new(TagFigures::interval())))
     }
 
     /// Allocates figures for the tags that `before` has seen, so that no request has to.
@@ -96,7 +96,7 @@ impl IntervalStats {
         self.tags.resize_with(before.tags.len(), || None);
         for (entry, before) in self.tags.iter_mut().zip(&before.tags) {
             if before.is_some() {
-                entry.get_or_insert_with(|| Box::new(TagFigures::new()));
+                entry.get_or_insert_with(|| Box::new(TagFigures::interval()));
             }
         }
     }
@@ -430,8 +430,11 @@ impl Recorder {
         self.stats.ok_inside += u64::from(end_timing == EndTiming::Inside);
         self.stats.times.service_time.record(service_time);
         if self.measured_times == MeasuredTimes::ResponseTime {
-            self.stats.times.response_time.record(done.since(request.due).0);
-            self.stats.times.connection_wait.record(request.free.since(request.due).0);
+            let connection_wait = request.free.since(request.due).0;
+            let times = &mut self.stats.times;
+            times.response_time.record(done.since(request.due).0);
+            times.response_time_without_lag.record(connection_wait + service_time);
+            times.connection_wait.record(connection_wait);
         }
     }
 }

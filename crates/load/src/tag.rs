@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use stampede_stats::histogram::Times;
+use stampede_stats::histogram::{IntervalTimes, Times};
 
 /// Number of a name in the load's [`Tags`].
 #[derive(
@@ -120,23 +120,22 @@ impl fmt::Debug for Tags {
     }
 }
 
-/// Figures of the requests of one tag.
+/// Figures of the requests of one tag. `T` is [`IntervalTimes`] in the counts of a load thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TagFigures {
+pub struct TagFigures<T = Times> {
     /// Correct answers.
     pub ok: u64,
     /// Failed requests.
     pub failed: u64,
     /// done − started of the ok requests, to two digits (1 %).
-    pub service_time: Times,
+    pub service_time: T,
     /// done − due of the ok requests, to two digits; empty in the closed model.
-    pub response_time: Times,
+    pub response_time: T,
 }
 
 impl TagFigures {
     pub(crate) fn new() -> TagFigures {
-        let times = Times::coarse;
-        TagFigures { ok: 0, failed: 0, service_time: times(), response_time: times() }
+        TagFigures::of(Times::coarse)
     }
 
     pub(crate) fn merge(&mut self, more: &TagFigures) {
@@ -144,6 +143,19 @@ impl TagFigures {
         self.failed += more.failed;
         self.service_time.merge(&more.service_time);
         self.response_time.merge(&more.response_time);
+    }
+
+    pub(crate) fn merge_interval(&mut self, more: &TagFigures<IntervalTimes>) {
+        self.ok += more.ok;
+        self.failed += more.failed;
+        self.service_time.merge_interval(&more.service_time);
+        self.response_time.merge_interval(&more.response_time);
+    }
+}
+
+impl TagFigures<IntervalTimes> {
+    pub(crate) fn interval() -> TagFigures<IntervalTimes> {
+        TagFigures::of(Times::coarse_interval)
     }
 
     /// Empties the figures and keeps their memory.
@@ -157,12 +169,18 @@ impl TagFigures {
     }
 }
 
+impl<T> TagFigures<T> {
+    fn of(empty: fn() -> T) -> TagFigures<T> {
+        TagFigures { ok: 0, failed: 0, service_time: empty(), response_time: empty() }
+    }
+}
+
 fn cut(name: &str) -> &str {
     let fits = |end: &usize| name.is_char_boundary(*end);
     &name[..(0..=name.len().min(NAME_BYTES_MAX)).rev().find(fits).unwrap_or(0)]
 }
 
-/// Most names that are counted separately. Each takes some 75 KB per load thread (two histograms,
+/// Most names that are counted separately. Each takes some 90 KB per load thread (two histograms,
 /// in buffers that circulate), and nobody reads a longer table.
 pub const TAGS_MAX: usize = 255;
 

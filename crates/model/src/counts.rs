@@ -5,7 +5,7 @@ use std::iter::Sum;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_stats::histogram::Times;
+use stampede_stats::histogram::{Counter, IntervalTimes, Times};
 
 use crate::kept::KeptConnections;
 use crate::time::Nanos;
@@ -73,45 +73,77 @@ impl Counts {
     }
 }
 
-/// The times of a set of requests. In the closed model `response_time` and `connection_wait` are
-/// empty, because only the service time exists.
+/// The times of a set of requests. In the closed model `response_time`,
+/// `response_time_without_lag` and `connection_wait` are empty, because only the service time
+/// exists. `T` is [`IntervalTimes`] in the counts of a load thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TimeSet {
+pub struct TimeSet<T = Times> {
     /// done − due.
-    pub response_time: Times,
+    pub response_time: T,
+    /// done − due − schedule lag: connection wait + service time. The response time with a faster
+    /// generator lies between this and `response_time`.
+    pub response_time_without_lag: T,
     /// done − started.
-    pub service_time: Times,
+    pub service_time: T,
     /// max(0, free − due).
-    pub connection_wait: Times,
+    pub connection_wait: T,
     /// started − max(due, free), of every started request whatever its outcome.
-    pub schedule_lag: Times,
+    pub schedule_lag: T,
 }
 
 impl TimeSet {
     /// No times.
     pub fn empty() -> TimeSet {
-        TimeSet {
-            response_time: Times::new(),
-            service_time: Times::new(),
-            connection_wait: Times::new(),
-            schedule_lag: Times::new(),
-        }
-    }
-
-    /// Empties the times and keeps their memory, all of which is touched afterwards.
-    pub fn clear(&mut self) {
-        self.response_time.clear();
-        self.service_time.clear();
-        self.connection_wait.clear();
-        self.schedule_lag.clear();
+        TimeSet::of(Times::new)
     }
 
     /// Adds the times of `more`.
     pub fn merge(&mut self, more: &TimeSet) {
-        self.response_time.merge(&more.response_time);
-        self.service_time.merge(&more.service_time);
-        self.connection_wait.merge(&more.connection_wait);
-        self.schedule_lag.merge(&more.schedule_lag);
+        self.each(more, Times::merge);
+    }
+
+    /// Adds the times of one second of a load thread.
+    pub fn merge_interval(&mut self, more: &TimeSet<IntervalTimes>) {
+        self.each(more, Times::merge_interval);
+    }
+}
+
+impl TimeSet<IntervalTimes> {
+    /// No times of a second.
+    pub fn interval() -> TimeSet<IntervalTimes> {
+        TimeSet::of(Times::interval)
+    }
+}
+
+impl<C: Counter> TimeSet<Times<C>> {
+    /// Empties the times and keeps their memory, all of which is touched afterwards.
+    pub fn clear(&mut self) {
+        self.response_time.clear();
+        self.response_time_without_lag.clear();
+        self.service_time.clear();
+        self.connection_wait.clear();
+        self.schedule_lag.clear();
+    }
+}
+
+impl<T> TimeSet<T> {
+    fn of(empty: fn() -> T) -> TimeSet<T> {
+        TimeSet {
+            response_time: empty(),
+            response_time_without_lag: empty(),
+            service_time: empty(),
+            connection_wait: empty(),
+            schedule_lag: empty(),
+        }
+    }
+
+    /// Calls `what` with each kind of time of both sets.
+    fn each<U>(&mut self, other: &TimeSet<U>, what: impl Fn(&mut T, &U)) {
+        what(&mut self.response_time, &other.response_time);
+        what(&mut self.response_time_without_lag, &other.response_time_without_lag);
+        what(&mut self.service_time, &other.service_time);
+        what(&mut self.connection_wait, &other.connection_wait);
+        what(&mut self.schedule_lag, &other.schedule_lag);
     }
 }
 

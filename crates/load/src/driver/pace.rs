@@ -187,6 +187,14 @@ pub(crate) struct Open {
     stretch: Nanos,
     /// When a request last ended while `limit` were in flight. A request due before that had no
     /// connection until then.
+    ///
+    /// All requests that wait at that moment count as ready at once, although only one connection
+    /// became free. If the server answers the backlog faster than it can be started, the pool never
+    /// fills again, and the last request of the backlog is late by the time that all starts take.
+    /// A connection of its own for each waiting request would make this a wait for connections, but
+    /// these became free late because their requests had been started late: our delay would be
+    /// reported as the server's. A thousand starts take some ms, which is little beside the wait
+    /// that made them a backlog.
     full_until: Nanos,
     /// Planned requests that `take_planned` has not returned yet.
     planned: u64,

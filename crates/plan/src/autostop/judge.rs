@@ -7,6 +7,7 @@ use stampede_model::counts::Second;
 use stampede_model::load::Model;
 use stampede_model::quantity::LengthText;
 use stampede_model::time::Nanos;
+use stampede_model::words;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Ranked, rank};
 
@@ -142,14 +143,14 @@ impl CriterionState {
                 let bound = above.0 as f64 * (1.0 + PRECISION);
                 let is_met = mean.is_some_and(|mean| mean > bound);
                 self.in_a_row(is_met, *seconds).then(|| {
-                    format!("the mean was {}, for {seconds} s", milliseconds(mean.unwrap_or(0.0)))
+                    format!("the mean was {}, for {seconds} s", words::time(mean.unwrap_or(0.0)))
                 })
             }
             Criterion::Quantile { percentile, above, seconds } => {
                 let slow = view.percentile(*percentile);
                 let is_met = slow.is_none_or(|ns| view.is_above(ns, *above));
                 self.in_a_row(is_met, *seconds).then(|| {
-                    let ns = slow.map(|ns| milliseconds(ns as f64));
+                    let ns = slow.map(|ns| words::time(ns as f64));
                     let ns = ns.unwrap_or_else(|| "that of a failed request".to_owned());
                     format!("p{percentile} was {ns}, for {seconds} s")
                 })
@@ -426,10 +427,6 @@ fn describe_count(level: Level, found: f64) -> String {
 fn two_digits(ns: u64) -> u64 {
     let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
     ns / unit * unit
-}
-
-fn milliseconds(ns: f64) -> String {
-    format!("{:.1} ms", ns / 1e6)
 }
 
 /// The number with at most two decimals.

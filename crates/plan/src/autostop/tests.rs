@@ -23,14 +23,8 @@ fn second(index: u32, ok: u64, took_ms: u64, failed: &[(&str, u64)]) -> Second {
     let failed: BTreeMap<String, u64> =
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     let mut times = Times::new();
-    times.record_many(took_ms * MS, ok as u32);
-    let none = Times::new;
-    let times = TimeSet {
-        response_time: times.clone(),
-        service_time: times,
-        connection_wait: none(),
-        schedule_lag: none(),
-    };
+    times.record_many(took_ms * MS, ok);
+    let times = TimeSet { response_time: times.clone(), service_time: times, ..TimeSet::empty() };
     let counts = Counts { planned: ok, started: ok, ok, failed, ..Counts::default() };
     Second { index, counts, times, in_flight_max: 1, busy: Nanos(0) }
 }

@@ -102,26 +102,18 @@ impl std::fmt::Debug for Writer {
 pub struct Line {
     /// Start of the line's interval, since the measurement began.
     pub start: Nanos,
-    /// Kind of time: `response_time`, `service_time`, `connection_wait` or `schedule_lag`.
+    /// Kind of time: `response_time`, `response_time_without_lag`, `service_time`,
+    /// `connection_wait` or `schedule_lag`.
     pub tag: String,
     /// The times.
     pub times: Times,
-}
-
-/// An empty set.
-pub fn empty_time_set() -> TimeSet {
-    TimeSet {
-        response_time: Times::new(),
-        service_time: Times::new(),
-        connection_wait: Times::new(),
-        schedule_lag: Times::new(),
-    }
 }
 
 /// Adds a line to the set. A line with an unknown tag is left out.
 pub fn merge(line: &Line, into: &mut TimeSet) {
     match line.tag.as_str() {
         "response_time" => into.response_time.merge(&line.times),
+        "response_time_without_lag" => into.response_time_without_lag.merge(&line.times),
         "service_time" => into.service_time.merge(&line.times),
         "connection_wait" => into.connection_wait.merge(&line.times),
         "schedule_lag" | "lateness" => into.schedule_lag.merge(&line.times),
@@ -160,15 +152,16 @@ fn decode(
     deserializer: &mut Deserializer,
 ) -> Result<Line, HistogramError> {
     let bytes = STANDARD.decode(interval.encoded_histogram())?;
-    let histogram: Histogram<u32> = deserializer.deserialize(&mut bytes.as_slice())?;
+    let histogram: Histogram<u64> = deserializer.deserialize(&mut bytes.as_slice())?;
     let times = Times::from_histogram(&histogram).ok_or(HistogramError::Bounds)?;
     let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
     Ok(Line { start: Nanos::from(interval.start_timestamp()), tag, times })
 }
 
-fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 4] {
+fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 5] {
     [
         ("response_time", &times.response_time),
+        ("response_time_without_lag", &times.response_time_without_lag),
         ("service_time", &times.service_time),
         ("connection_wait", &times.connection_wait),
         ("schedule_lag", &times.schedule_lag),

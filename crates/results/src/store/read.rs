@@ -250,7 +250,7 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Read`], [`StoreError::DamagedHistogram`].
     pub fn totals(&self) -> Result<TimeSet, StoreError> {
-        let mut totals = hlog::empty_time_set();
+        let mut totals = TimeSet::empty();
         let path = self.directory.join("total.hlog");
         if path.is_file() {
             hlog::read(&path, |line| hlog::merge(&line, &mut totals))?;
@@ -292,7 +292,7 @@ impl StoredTrial {
             {
                 take(done, &times);
             }
-            let (_, times) = under_way.get_or_insert_with(|| (second, hlog::empty_time_set()));
+            let (_, times) = under_way.get_or_insert_with(|| (second, TimeSet::empty()));
             hlog::merge(&line, times);
         })?;
         if let Some((last, times)) = under_way {

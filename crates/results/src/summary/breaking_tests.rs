@@ -8,13 +8,13 @@ const TIMEOUT: u64 = 2_000_000_000;
 
 /// One second with correct answers, the time that each took, and requests that failed with
 /// `http:502`.
-fn second(ok: u32, took_ns: u64, failed: u64) -> DueSecond {
+fn second(ok: u64, took_ns: u64, failed: u64) -> DueSecond {
     let mut lost = BTreeMap::new();
     if failed > 0 {
         lost.insert("http:502".to_owned(), failed);
     }
     let answered = if ok > 0 { vec![(took_ns, ok)] } else { Vec::new() };
-    DueSecond { planned: u64::from(ok) + failed, answered, lost }
+    DueSecond { planned: ok + failed, answered, lost }
 }
 
 fn expected(text: &str) -> SecondExpectation {
@@ -129,7 +129,7 @@ proptest! {
     /// seconds have failures. It always exists if all requests fail from some second on.
     #[test]
     fn never_before_the_first_failure(
-        seconds in prop::collection::vec((1_u32..200, prop_oneof![3 => Just(0_u64), 1 => 1_u64..300]), 0..60),
+        seconds in prop::collection::vec((1_u64..200, prop_oneof![3 => Just(0_u64), 1 => 1_u64..300]), 0..60),
         tail in 0_usize..20,
     ) {
         let mut due: Vec<DueSecond> =

@@ -106,13 +106,7 @@ mod tests {
     #[test]
     fn an_older_result_has_it_if_every_request_was_answered() {
         let mut one = trial(|_| {});
-        let none = stampede_stats::histogram::Times::new;
-        let mut times = stampede_model::counts::TimeSet {
-            response_time: none(),
-            service_time: none(),
-            connection_wait: none(),
-            schedule_lag: none(),
-        };
+        let mut times = stampede_model::counts::TimeSet::empty();
         // 300 answers of 40 ms in 10 s: 1.2 requests in flight.
         (0..300).for_each(|_| times.service_time.record(40_000_000));
         one.times = Some(times);

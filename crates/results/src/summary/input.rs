@@ -43,7 +43,7 @@ pub struct AnsweredSecond {
     /// The second, counted from 0.
     pub second: u32,
     /// Pairs of a time in ns and the number of requests that took it.
-    pub times: Vec<(u64, u32)>,
+    pub times: Vec<(u64, u64)>,
 }
 
 impl RunData {

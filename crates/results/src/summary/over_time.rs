@@ -97,7 +97,7 @@ pub struct DueSecond {
     /// Number of requests due.
     pub planned: u64,
     /// Correct answers: pairs of a response time in ns and the number of requests that took it.
-    pub answered: Vec<(u64, u32)>,
+    pub answered: Vec<(u64, u64)>,
     /// Requests without a correct answer, by kind of failure, including `dropped`.
     pub lost: BTreeMap<String, u64>,
 }

@@ -157,12 +157,7 @@ impl Generator for StubGenerator {
         let noise = self.random.lock().expect("no panic").f64() * 0.02 - 0.01;
         let factor = (1.0 + noise) * if is_slower { 1.0 + self.slower_by } else { 1.0 };
         let answer = (ANSWER_NS * factor) as u64;
-        let mut times = TimeSet {
-            response_time: Times::new(),
-            service_time: Times::new(),
-            connection_wait: Times::new(),
-            schedule_lag: Times::new(),
-        };
+        let mut times = TimeSet::empty();
         (0..ANSWERS).for_each(|_| times.service_time.record(answer));
         let lasted = Nanos(answer * ANSWERS);
         Ok(LoadResult {

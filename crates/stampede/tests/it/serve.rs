@@ -269,7 +269,7 @@ fn a_run_in_progress_updates_its_page() {
 
     let mut second = directory.trial(&run.trials[1].record, "x").expect("a directory");
     let counts = Counts { planned: 5, started: 5, ok: 5, ..Counts::default() };
-    let times = stampede_results::store::hlog::empty_time_set();
+    let times = stampede_model::counts::TimeSet::empty();
     let row = Second { index: 0, counts, times, in_flight_max: 3, busy: Nanos(9) };
     second.event(&Event::Second(&row));
     let now = loop {

@@ -19,7 +19,6 @@ use stampede_model::record::{
 use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
-use stampede_results::store::hlog::empty_time_set;
 use stampede_results::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
 use stampede_stats::histogram::Times;
 
@@ -112,7 +111,7 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     let ok = service.len() as u64;
     let counts = Counts { planned: ok, started: ok, ok, failed, dropped: 2, ..Counts::default() };
-    let times = TimeSet { service_time: times_of(service), ..empty_time_set() };
+    let times = TimeSet { service_time: times_of(service), ..TimeSet::empty() };
     Second { index, counts, times, in_flight_max: 4, busy: Nanos(99) }
 }
 
@@ -120,7 +119,7 @@ fn second(index: u32, service: &[u64], failed: &[(&str, u64)]) -> Second {
 fn two_seconds(run: &RunDirectory, number: u32) -> std::path::PathBuf {
     let mut trial =
         run.trial(&trial_record(number, None), "nginx-fpm hello day").expect("a directory");
-    let mut totals = empty_time_set();
+    let mut totals = TimeSet::empty();
     for (index, service) in [[1_000_000, 2_000_000], [3_000_000, 40_000_000]].iter().enumerate() {
         let second = second(index as u32, service, &[("http:502", 3)]);
         totals.service_time.merge(&second.times.service_time);
@@ -380,7 +379,7 @@ proptest! {
         let results = tempfile::tempdir().expect("a directory");
         let run = new_run(results.path(), "a", MORNING);
         let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
-        let mut totals = empty_time_set();
+        let mut totals = TimeSet::empty();
         for (index, ns) in seconds.iter().enumerate() {
             let mut recorded = second(index as u32, ns, &[]);
             recorded.times.schedule_lag = times_of(&ns.iter().map(|ns| ns / 7).collect::<Vec<_>>());
@@ -391,7 +390,7 @@ proptest! {
         trial.finish(&trial_record(1, None), Some(&totals)).expect("written");
 
         let trial = only_trial(results.path());
-        let mut merged = empty_time_set();
+        let mut merged = TimeSet::empty();
         let add = |_, times: &TimeSet| {
             merged.service_time.merge(&times.service_time);
             merged.schedule_lag.merge(&times.schedule_lag);

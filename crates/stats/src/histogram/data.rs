@@ -3,15 +3,15 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{
     Deserializer as HdrDeserializer, Serializer as _, V2DeflateSerializer,
 };
+use hdrhistogram::{Counter, Histogram};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{COARSE_DIGITS, DIGITS, LONGEST_NS, SHORTEST_NS, Times};
+use super::{COARSE_DIGITS, DIGITS, LONGEST_NS, STEP_NS, Times};
 
 /// What is written.
 #[derive(Serialize, Deserialize)]
@@ -22,7 +22,7 @@ struct TimesData {
     clipped: u64,
 }
 
-impl Serialize for Times {
+impl<C: Counter> Serialize for Times<C> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
@@ -32,16 +32,15 @@ impl Serialize for Times {
     }
 }
 
-impl<'de> Deserialize<'de> for Times {
+impl<'de, C: Counter> Deserialize<'de> for Times<C> {
     /// Refuses a histogram whose bounds are not those of [`Times::new`] or [`Times::coarse`].
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Times, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Times<C>, D::Error> {
         let TimesData { hdr_v2, clipped } = TimesData::deserialize(deserializer)?;
         let bytes = STANDARD.decode(hdr_v2).map_err(D::Error::custom)?;
         let read = HdrDeserializer::new().deserialize(&mut bytes.as_slice());
-        let read: Histogram<u32> = read.map_err(D::Error::custom)?;
+        let read: Histogram<C> = read.map_err(D::Error::custom)?;
         let mut times = match (read.low(), read.high(), read.sigfig()) {
-            (SHORTEST_NS, LONGEST_NS, DIGITS) => Times::new(),
-            (SHORTEST_NS, LONGEST_NS, COARSE_DIGITS) => Times::coarse(),
+            (STEP_NS, LONGEST_NS, digits @ (DIGITS | COARSE_DIGITS)) => Times::with_digits(digits),
             _ => return Err(D::Error::custom("the histogram's bounds are not those of `Times`")),
         };
         times.histogram.add(&read).map_err(D::Error::custom)?;
@@ -67,7 +66,7 @@ mod tests {
 
         #[test]
         fn times_come_back_as_they_were_written(
-            recorded in proptest::collection::vec((any::<u64>(), 1_u32..1_000, 0_u32..64), 0..50),
+            recorded in proptest::collection::vec((any::<u64>(), 1_u64..1 << 40, 0_u32..64), 0..50),
             is_coarse in any::<bool>(),
         ) {
             let mut times = if is_coarse { Times::coarse() } else { Times::new() };

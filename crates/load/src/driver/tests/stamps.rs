@@ -69,6 +69,13 @@ fn a_connection_is_ready_when_its_answer_arrived_and_later_delay_is_schedule_lag
         (max_ms(&result.times.schedule_lag), max_ms(&result.times.connection_wait)),
         (22.0, 17.0)
     );
+    // Without lag the request of 20 ms takes 5 ms. That of 30 ms waits for it until 47 ms: lag is
+    // not passed on to requests that wait for a connection.
+    let times = &result.times;
+    assert_eq!(
+        (max_ms(&times.response_time), max_ms(&times.response_time_without_lag)),
+        (27.0, 22.0)
+    );
     // In a stretched schedule, the request of 30 ms is due when it can start.
     let (result, after_due) = one_at_a_time(WhenFull::Stretch);
     assert_eq!(after_due, [0, 0, 22, 0, 0, 0, 0, 0]);

@@ -116,7 +116,7 @@ fn counts() -> impl Strategy<Value = Counts> {
 }
 
 fn times(empty: fn() -> Times) -> impl Strategy<Value = Times> {
-    vec((any::<u64>(), 0_u32..64, 1_u32..1_000), 0..6).prop_map(move |recorded| {
+    vec((any::<u64>(), 0_u32..64, 1_u64..1 << 40), 0..6).prop_map(move |recorded| {
         let mut times = empty();
         for (ns, shift, count) in recorded {
             times.record_many(ns >> shift, count);
@@ -127,14 +127,22 @@ fn times(empty: fn() -> Times) -> impl Strategy<Value = Times> {
 
 fn time_set() -> impl Strategy<Value = TimeSet> {
     let fine = || times(Times::new);
-    (fine(), fine(), fine(), fine()).prop_map(
-        |(response_time, service_time, connection_wait, schedule_lag)| TimeSet {
+    [fine(), fine(), fine(), fine(), fine()].prop_map(|times| {
+        let [
             response_time,
+            response_time_without_lag,
             service_time,
             connection_wait,
             schedule_lag,
-        },
-    )
+        ] = times;
+        TimeSet {
+            response_time,
+            response_time_without_lag,
+            service_time,
+            connection_wait,
+            schedule_lag,
+        }
+    })
 }
 
 fn tag_figures() -> impl Strategy<Value = TagFigures> {

@@ -163,7 +163,7 @@ pub fn nagle(facts: &Facts<'_>) -> Option<Diagnosis> {
         .histogram()
         .iter_recorded()
         .filter(|step| (range.0..range.1).contains(&step.value_iterated_to()))
-        .map(|step| u64::from(step.count_at_value()))
+        .map(|step| step.count_at_value())
         .sum();
     let delayed: u64 = facts.rows.iter().map(|row| row.host.delayed_acks).sum();
     let share = piled as f64 / answered.max(1) as f64;

@@ -15,7 +15,6 @@ use stampede_model::record::{
 use stampede_model::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
 };
-use stampede_stats::histogram::Times;
 
 use super::facts::SECOND;
 use super::{Cause, LimitingCause, of_case, of_trial};
@@ -346,13 +345,7 @@ fn the_cpu_is_full_when_the_fraction_of_the_budget_is() {
 fn answers_that_cluster_at_40_ms_on_an_idle_stack_are_nagle() {
     let at = |ms: u64, delayed: u64, (busy, running): (u32, u32), cpu: f64| {
         causes(move |trial| {
-            let none = Times::new;
-            let mut times = TimeSet {
-                response_time: none(),
-                service_time: none(),
-                connection_wait: none(),
-                schedule_lag: none(),
-            };
+            let mut times = TimeSet::empty();
             (0..1000).for_each(|_| times.service_time.record(ms * 1_000_000));
             trial.times = Some(times);
             trial.resources = (1..=10).map(|second| row(second, cpu, busy, running)).collect();

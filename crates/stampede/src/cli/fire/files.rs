@@ -306,13 +306,13 @@ schedule_lag_ns_p99,errors\n";
 
 #[cfg(test)]
 mod tests {
-    use stampede_model::counts::Counts;
+    use stampede_model::counts::{Counts, TimeSet};
 
     use super::*;
 
     #[test]
     fn a_second_is_a_row_also_where_nothing_ended() {
-        let mut times = hlog::empty_time_set();
+        let mut times = TimeSet::empty();
         (1..=100).for_each(|ms| times.response_time.record(ms * 1_000_000));
         times.service_time = times.response_time.clone();
         let failed = BTreeMap::from([("http:502".to_owned(), 3), ("net:reset".to_owned(), 2)]);
@@ -321,7 +321,7 @@ mod tests {
         let counts = Counts { planned: 106, started: 106, ok: 100, failed, ..Counts::default() };
         let busy = Nanos::from_millis(12);
         let full = Second { index: 0, counts, times, in_flight_max: 4, busy };
-        let (counts, times) = (Counts::default(), hlog::empty_time_set());
+        let (counts, times) = (Counts::default(), TimeSet::empty());
         let empty = Second { index: 1, counts, times, in_flight_max: 0, busy: Nanos(0) };
         let rows = [csv_row(&full, LoadModel::Open), csv_row(&empty, LoadModel::Open)];
         insta::assert_snapshot!(format!("{CSV_HEAD}{}{}", rows[0], rows[1]));

@@ -127,8 +127,10 @@ pub fn add(run: &mut RunData, case: usize, requests: Requests) -> &mut TrialData
     let closed = run.record.cases[case].model == LoadModel::Closed;
     let number = run.trials.len() as u32 + 1;
     let round = run.trials.iter().filter(|trial| trial.record.case == case).count() as u32 + 1;
+    let response_time = if closed { Times::new() } else { times(&requests.answered_ns) };
     let set = TimeSet {
-        response_time: if closed { Times::new() } else { times(&requests.answered_ns) },
+        response_time_without_lag: response_time.clone(),
+        response_time,
         service_time: times(&requests.answered_ns),
         connection_wait: if closed {
             Times::new()

@@ -8,7 +8,6 @@ use stampede_model::event::{Event, EventListener};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 use stampede_results::store::RunDirectory;
-use stampede_results::store::hlog::empty_time_set;
 use stampede_results::summary::RunData;
 
 use crate::report_fixture as fixture;
@@ -22,7 +21,7 @@ pub fn write(directory: &Path, run: &RunData, seconds: u32) -> PathBuf {
         let case = &run.record.cases[trial.record.case];
         let mut written =
             stored.trial(&trial.record, &case.runtime.replace('/', "-")).expect("a directory");
-        let mut totals = empty_time_set();
+        let mut totals = TimeSet::empty();
         for index in 0..seconds {
             let second = second(index, trial.record.number);
             totals.response_time.merge(&second.times.response_time);
@@ -45,7 +44,7 @@ pub fn second(index: u32, seed: u32) -> Second {
     };
     let counts = Counts { planned: 52, started: 52, ok: 50, failed, ..Counts::default() };
     let times =
-        TimeSet { response_time: answered.clone(), service_time: answered, ..empty_time_set() };
+        TimeSet { response_time: answered.clone(), service_time: answered, ..TimeSet::empty() };
     Second { index, counts, times, in_flight_max: 3, busy: Nanos(99) }
 }
 

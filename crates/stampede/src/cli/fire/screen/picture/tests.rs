@@ -9,15 +9,10 @@ use stampede_model::schedule::Segments;
 use super::*;
 
 fn second(index: u32, ok: u64, took_us: u64, failed: &[(&str, u64)]) -> Second {
-    let mut times = TimeSet {
-        response_time: Times::new(),
-        service_time: Times::new(),
-        connection_wait: Times::new(),
-        schedule_lag: Times::new(),
-    };
-    times.response_time.record_many(took_us * 1_000, ok as u32);
-    times.service_time.record_many(took_us * 1_000, ok as u32);
-    times.schedule_lag.record_many(45_000, ok as u32);
+    let mut times = TimeSet::empty();
+    times.response_time.record_many(took_us * 1_000, ok);
+    times.service_time.record_many(took_us * 1_000, ok);
+    times.schedule_lag.record_many(45_000, ok);
     let failed: BTreeMap<String, u64> =
         failed.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
     let planned = ok + failed.values().sum::<u64>();
