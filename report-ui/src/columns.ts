@@ -52,13 +52,22 @@ function times(title: string, stats: readonly Stat[], of: (entry: Case) => TimeF
     const column = figure(stat, (entry) => of(entry)[stat], format.time);
     if (!group) return column;
     const field = (entry: Case) => {
-      const made = column.field(entry);
+      const made = marked(column.field(entry), stat, entry, group);
       const isPrimary = of(entry)[stat] === primaryFigure(group, entry.figures);
       return isPrimary && !made.tone ? { ...made, tone: "strong" as const } : made;
     };
     return { title: column.title, field };
   });
   return { title, columns };
+}
+
+/** Marks a response time of which the generator's own delay makes much. */
+function marked(field: Field, stat: Stat, { figures }: Case, { model }: Group): Field {
+  const mark = model === "open" ? figures.lag_marks?.find((one) => one.figure === stat) : undefined;
+  if (!mark) return field;
+  const [all, lag] = [mark.response_time_ns, mark.response_time_ns - mark.without_lag_ns].map(format.time);
+  const title = `${stat} ${all}, of which ${lag} is the generator's own delay`;
+  return { ...field, text: `${field.text}†`, tone: "warning", title };
 }
 
 function requests(): Section<Case> {

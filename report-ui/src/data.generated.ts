@@ -192,6 +192,10 @@ export interface Resources {
 export interface Figures {
   /** Response time over all planned requests. Open model only. */
   response_time_ns: TimeFigures;
+  /** The same without schedule lag, the generator's own delay. Open model only. */
+  response_time_without_lag_ns: TimeFigures;
+  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
   /** Service time over all planned requests. */
@@ -228,6 +232,16 @@ export interface Figures {
   memory_bytes_max: Figure;
   /** The figures of each role. */
   roles: Record<string, RoleFigures>;
+}
+
+/** A figure of response time of which schedule lag makes more than 5 % and more than 20 µs. */
+export interface LagMark {
+  /** The figure: `mean`, a percentile such as `p99.9`, or `max`. */
+  figure: "mean" | "p50" | "p75" | "p80" | "p85" | "p90" | "p95" | "p98" | "p99" | "p99.9" | "max";
+  /** Its value, in nanoseconds. */
+  response_time_ns: number;
+  /** Its value without the generator's own delay, in nanoseconds. */
+  without_lag_ns: number;
 }
 
 /** The times of a set of requests, in ns. */
@@ -1279,13 +1293,17 @@ export type NoPeak =
 
 /** Why a result counts or does not, or what is worth knowing of it. */
 export type Reason =
-  /** The generator started requests later than scheduled. Open model only. */
+  /**
+   * The generator started requests later than scheduled, and that shows in response times. Open
+   * model only.
+   */
   | {
-    code: "generator_late";
-    /** p99 of the schedule lag. */
-    p99_lag_ns: number;
-    /** The largest lag that is allowed. */
-    limit_ns: number;
+    code: "generator_lag";
+    /**
+     * The figures of response time of which the generator's delay makes more than 5 % and
+     * 20 µs. Those that are printed only, such as the maximum, are left out.
+     */
+    figures: LagMark[];
     /** The same as a sentence in English. */
     text: string;
   }
@@ -2939,6 +2957,10 @@ export interface CaseSummary {
   counts: CaseCounts;
   /** Response time over all planned requests. Open model only. */
   response_time_ns: TimeFigures;
+  /** The same without schedule lag, the generator's own delay. Open model only. */
+  response_time_without_lag_ns: TimeFigures;
+  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
   /** Service time over all planned requests. */
@@ -3265,6 +3287,10 @@ export interface TrialSummary {
   counts: CaseCounts;
   /** Response time over all planned requests. Open model only. */
   response_time_ns: TimeFigures;
+  /** The same without schedule lag, the generator's own delay. Open model only. */
+  response_time_without_lag_ns: TimeFigures;
+  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
   /** Service time over all planned requests. */

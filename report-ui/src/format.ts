@@ -24,10 +24,11 @@ export function significant(value: number): string {
   return count(value);
 }
 
-/** A time in nanoseconds: `583 µs`, `3.59 ms`, `11.0 s`. */
+/** A time in nanoseconds: `5.4 µs`, `583 µs`, `3.59 ms`, `11.0 s`. Measured times have steps of 64 ns. */
 export function time(ns: number): string {
+  if (ns < 50) return `<${THIN}0.1${THIN}µs`;
+  if (ns < 99.95e3) return `${(ns / 1e3).toFixed(1)}${THIN}µs`;
   // 999.5 µs and more would round to `1000 µs`.
-  if (ns < 999.5) return `${significant(ns)}${THIN}ns`;
   if (ns < 999.5e3) return `${significant(ns / 1e3)}${THIN}µs`;
   if (ns < 999.5e6) return `${significant(ns / 1e6)}${THIN}ms`;
   return `${significant(ns / 1e9)}${THIN}s`;

@@ -324,9 +324,16 @@ function toFigures(raw: Raw<Figures>): Figures {
     return [role, Object.fromEntries(ROLE_SINGLES.map((name) => [name, figure(figures[name])]))];
   });
   // Not as `Figures`: then a name that the lists lack would not be missed.
-  return Object.fromEntries([...sets, ...singles, ["roles", Object.fromEntries(roles)]]) as
+  const read = Object.fromEntries([...sets, ...singles, ["roles", Object.fromEntries(roles)]]) as
     Record<(typeof TIMES)[number], TimeFigures> & Record<(typeof SINGLES)[number], Figure> &
     { roles: Record<string, Record<(typeof ROLE_SINGLES)[number], Figure>> };
+  return { ...read, lag_marks: records<written.LagMark>(raw.lag_marks).flatMap(toLagMark) };
+}
+
+function toLagMark(raw: Raw<written.LagMark>): written.LagMark[] {
+  const figure = STATS.find((stat) => stat === raw.figure);
+  if (!figure) return [];
+  return [{ figure, response_time_ns: number(raw.response_time_ns), without_lag_ns: number(raw.without_lag_ns) }];
 }
 
 function times(from: unknown): TimeFigures {

@@ -8,6 +8,8 @@ export interface Field {
   text: string;
   key: Key;
   tone?: "bad" | "warning" | "faint" | "strong";
+  /** An explanation of the field. */
+  title?: string;
 }
 
 export interface Column<T> {
@@ -81,6 +83,6 @@ export class Tables<T> {
   }
 }
 
-function fieldOf({ text, tone }: Field): HTMLElement {
-  return h("td", { class: tone ?? null }, text);
+function fieldOf({ text, tone, title }: Field): HTMLElement {
+  return h("td", { class: tone ?? null, title: title ?? null }, text);
 }

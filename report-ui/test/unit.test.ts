@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type uPlot from "uplot";
+import { sections } from "../src/columns.ts";
 import { facts, machineFacts, planLines, usual } from "../src/differ.ts";
 import * as format from "../src/format.ts";
 import { overAddress } from "../src/history.ts";
@@ -16,13 +17,13 @@ import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, ta
 import { shownOf } from "../src/shown.ts";
 import { sorted } from "../src/sort.ts";
 import { Store } from "../src/store.ts";
-import { embedded, samples } from "./samples.ts";
+import { embedded, sample, samples, steady } from "./samples.ts";
 
 const plain = (text: string) => text.replaceAll("\u202f", " ");
 
-test("times have three significant digits, as on the terminal", () => {
+test("times have three significant digits at most, as on the terminal", () => {
   const cases: [number, string][] = [
-    [12, "12.0 ns"], [1000, "1.00 µs"], [583_400, "583 µs"], [999_499, "999 µs"], [999_500, "1.00 ms"],
+    [32, "< 0.1 µs"], [96, "0.1 µs"], [5440, "5.4 µs"], [9970, "10.0 µs"], [99_950, "100 µs"], [583_400, "583 µs"], [999_499, "999 µs"], [999_500, "1.00 ms"],
     [3_594_000, "3.59 ms"], [11e9, "11.0 s"], [12_345e9, "12 345 s"],
   ];
   for (const [ns, words] of cases) assert.equal(plain(format.time(ns)), words);
@@ -282,6 +283,19 @@ test("machines and plans of runs are held against each other", () => {
   const unknown = page.runs.map((run, place) => (place === 0 ? { ...run, machine: [] } : run));
   assert.deepEqual(machineFacts(unknown).filter((fact) => fact.differs), [], "what is not known differs");
   assert.deepEqual(planLines("a\n  b\n\nc", ["a\nb"]).map((line) => line.isOdd), [false, false, false, true]);
+});
+
+test("a response time is marked where the generator's own delay makes much of it", () => {
+  const demo = sample({ seed: 1, runtimes: ["a"], app: "hello", loads: [steady("steady", 300, 40)], model: "open", rounds: 3 });
+  const mark = { figure: "p95", response_time_ns: 310e3, without_lag_ns: 30e3 };
+  demo.summary.cases[0].lag_marks = [mark, { ...mark, figure: "p42" }];
+  const { groups, cases } = readPage(embedded(demo)).page.summary;
+  const [group, entry] = [groups[0], cases[0]];
+  assert.ok(group && entry);
+  const fields = sections(group, cases)[0]?.columns.map(({ title, field }) => ({ name: title, ...field(entry) })) ?? [];
+  const marked = fields.filter((field) => field.text.endsWith("†"));
+  assert.deepEqual(marked.map(({ name, title }) => [name, plain(title ?? "")]),
+    [["p95", "p95 310 µs, of which 280 µs is the generator's own delay"]]);
 });
 
 test("two fingers keep what is under them", () => {

@@ -6,20 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Cause;
-use super::machine::ms;
+use crate::lag::LagMark;
 use crate::words;
 
 /// Something that the load generator did, or could not do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Generator {
-    /// The generator started requests later than scheduled. Open model only.
-    #[serde(rename = "generator_late")]
-    Late {
-        /// p99 of the schedule lag.
-        p99_lag_ns: u64,
-        /// The largest lag that is allowed.
-        limit_ns: u64,
+    /// The generator started requests later than scheduled, and that shows in response times. Open
+    /// model only.
+    #[serde(rename = "generator_lag")]
+    Lag {
+        /// The figures of response time of which the generator's delay makes more than 5 % and
+        /// 20 µs. Those that are printed only, such as the maximum, are left out.
+        figures: Vec<LagMark>,
     },
     /// The generator did not send all requests although connections were free.
     #[serde(rename = "generator_short")]
@@ -82,13 +82,10 @@ pub enum Generator {
 impl fmt::Display for Generator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Generator::Late { p99_lag_ns, limit_ns } => {
-                let (late, allowed) = (ms(*p99_lag_ns), ms(*limit_ns));
-                write!(
-                    f,
-                    "the generator was late: p99 schedule lag {late} ms, allowed {allowed} ms"
-                )
-            }
+            Generator::Lag { figures } => match LagMark::sentence(figures) {
+                Some(sentence) => write!(f, "the generator was late: {sentence}"),
+                None => f.write_str("the generator was late"),
+            },
             Generator::Short { sent_share } => {
                 write!(f, "the generator sent only {:.2} % of the requests", sent_share * 100.0)
             }

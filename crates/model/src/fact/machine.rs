@@ -111,6 +111,6 @@ impl fmt::Display for Machine {
 }
 
 /// Milliseconds with two decimals.
-pub(super) fn ms(ns: u64) -> String {
+fn ms(ns: u64) -> String {
     format!("{:.2}", ns as f64 / 1e6)
 }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::entry::{EntryError, Skip};
 use crate::kept::KeptLimit;
+use crate::lag::LagMark;
+use crate::stat::Stat;
 
 fn read<T: Kind>(value: Value) -> Fact<T> {
     serde_json::from_value(value).expect("a fact")
@@ -15,18 +17,42 @@ fn read<T: Kind>(value: Value) -> Fact<T> {
 
 #[test]
 fn a_reason_has_a_code_figures_and_a_sentence() {
-    let reason: Fact<Reason> =
-        Generator::Late { p99_lag_ns: 1_240_000, limit_ns: 1_000_000 }.into();
-    let text = "the generator was late: p99 schedule lag 1.24 ms, allowed 1.00 ms";
+    let mark = |figure, response_time_ns, without_lag_ns| LagMark {
+        figure,
+        response_time_ns,
+        without_lag_ns,
+    };
+    let figures = vec![
+        mark(Stat::Mean, 1_000_000, 900_000),
+        mark(Stat::Percentile(990), 5_000_000, 3_760_000),
+    ];
+    let reason: Fact<Reason> = Generator::Lag { figures }.into();
+    let text = "the generator was late: p99 5.00 ms, of which 1.24 ms is the generator's own delay \
+                (more than 5 % of mean too)";
     let written = json!({
-        "code": "generator_late", "p99_lag_ns": 1_240_000, "limit_ns": 1_000_000, "text": reason.to_string(),
+        "code": "generator_lag",
+        "figures": [
+            { "figure": "mean", "response_time_ns": 1_000_000, "without_lag_ns": 900_000 },
+            { "figure": "p99", "response_time_ns": 5_000_000, "without_lag_ns": 3_760_000 },
+        ],
+        "text": reason.to_string(),
     });
     assert_eq!(serde_json::to_value(&reason).expect("JSON"), written);
     assert_eq!(read::<Reason>(written), reason);
-    assert_eq!(reason.code(), "generator_late");
+    assert_eq!(reason.code(), "generator_lag");
     if cfg!(not(feature = "codes-for-text")) {
         assert_eq!(reason.to_string(), text);
     }
+}
+
+/// The generator's lag had a bound of its own in earlier versions.
+#[test]
+fn a_reason_of_an_earlier_version_is_shown_as_it_was() {
+    let text = "the generator was late: p99 schedule lag 1.24 ms, allowed 1.00 ms";
+    let written = json!({"code": "generator_late", "p99_lag_ns": 1_240_000, "limit_ns": 1_000_000, "text": text});
+    let reason = read::<Reason>(written);
+    assert_eq!((reason.known(), reason.code().as_str()), (None, "generator_late"));
+    assert_eq!(reason.sentence(), text);
 }
 
 #[test]

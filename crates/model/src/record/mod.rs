@@ -16,6 +16,7 @@ use crate::counts::{Connections, Counts, End, Second};
 use crate::cpus::CpuCount;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
 use crate::isolation::{Exit, IsolationRecord};
+use crate::lag::LagMark;
 use expectations::Expectations;
 use unknown::known_values;
 
@@ -98,7 +99,8 @@ pub struct PhaseRecord {
 }
 
 /// Totals of the measured load. Histograms are in `seconds.hlog` (tags `response_time`,
-/// `service_time`, `connection_wait`, `schedule_lag`) and, merged, in `total.hlog`.
+/// `response_time_without_lag`, `service_time`, `connection_wait`, `schedule_lag`) and, merged, in
+/// `total.hlog`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// Number of requests by outcome.
@@ -131,15 +133,12 @@ pub struct LoadRecord {
     /// p99 of schedule lag. With fewer than 100 requests, the longest.
     #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: u64,
-    /// Schedule lag at the same rank, or at the highest rank that ten requests lie beyond. Every
-    /// printed percentile has ten requests beyond it. With fewer than 20 requests, the median.
-    #[serde(default, alias = "lateness_ns_sure")]
-    pub schedule_lag_ns_sure: u64,
+    /// The figures of response time of which schedule lag makes more than 5 % and 20 µs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lag_marks: Vec<LagMark>,
     /// Requests that took longer than an hour. They count as one hour.
     #[serde(default)]
     pub clipped: u64,
-    /// Median service time of ok requests.
-    pub service_time_ns_p50: u64,
     /// Timeout of a request.
     pub timeout_ns: u64,
     /// Whether connections were kept open.

@@ -4,7 +4,7 @@
 use stampede_model::record::LoadShape;
 use stampede_model::words;
 
-use super::columns::{figure, names, rows, vs, vs_interval};
+use super::columns::{figure, names, response_time, rows, vs, vs_interval};
 use super::compact::{self, Column, LoadColumns};
 use super::evidence;
 use super::layout::{Field, Sign, Tone};
@@ -365,9 +365,7 @@ fn names_of(shown: &[&CaseSummary], loads: &[&LoadRows<'_>]) -> super::layout::C
 
 /// The columns of a load with a schedule.
 fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
-    let time = |stat: Stat| {
-        move |case: &CaseSummary| figure(case.figures.response_time_ns.get(stat), words::time)
-    };
+    let time = |stat: Stat| move |case: &CaseSummary| response_time(case, stat);
     let mut columns = vec![
         column("p50", 1, rows, time(Stat::Percentile(500))),
         column("p95", 9, rows, time(Stat::Percentile(950))),

@@ -66,7 +66,9 @@ pub fn sections(group: &Group, rows: &[&CaseSummary]) -> Vec<Section> {
 fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
     let mut section = match group.model {
         LoadModel::Open => {
-            times("response time", rows, &Stat::ALL, |case| &case.figures.response_time_ns)
+            let of = |stat: Stat| column(&stat.to_string(), rows, |case| response_time(case, stat));
+            let columns = Stat::ALL.into_iter().map(of).collect();
+            Section { title: "response time".to_owned(), columns }
         }
         LoadModel::Closed => {
             times("service time", rows, &Stat::ALL, |case| &case.figures.service_time_ns)
@@ -84,6 +86,15 @@ fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
         }
     }
     section
+}
+
+/// A figure of response time, with `†` if the generator's own delay makes much of it.
+pub fn response_time(case: &CaseSummary, stat: Stat) -> Field {
+    let known = figure(case.figures.response_time_ns.get(stat), words::time);
+    match case.figures.lag_marks.iter().any(|mark| mark.figure == stat) {
+        true => Field { text: format!("{}†", known.text), tone: Tone::Warning, ..known },
+        false => known,
+    }
 }
 
 /// Emphasises the column that the rows are sorted by.

@@ -3,7 +3,7 @@
 use stampede_model::primary::short;
 use stampede_model::words;
 
-use super::columns::{broken, figure, interval, rows};
+use super::columns::{broken, figure, interval, response_time, rows};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
@@ -100,11 +100,10 @@ fn starred(cases: &[&CaseSummary], out: &mut String) {
 
 fn fields(group: &Group, case: &CaseSummary) -> [String; 11] {
     let figures = &case.figures;
-    let times = match group.model {
-        LoadModel::Open => &figures.response_time_ns,
-        LoadModel::Closed => &figures.service_time_ns,
+    let time = |stat| match group.model {
+        LoadModel::Open => response_time(case, stat).text,
+        LoadModel::Closed => figure(figures.service_time_ns.get(stat), words::time).text,
     };
-    let time = |stat| figure(times.get(stat), words::time).text;
     [
         escape(&format!("{}{}", case.runtime, mark(case))),
         time(Stat::Percentile(500)),

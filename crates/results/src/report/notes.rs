@@ -3,6 +3,7 @@
 
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Found};
+use stampede_model::lag::LagMark;
 use stampede_model::primary::noun;
 use stampede_model::record::{ProviderKind, Validity};
 use stampede_model::words;
@@ -84,6 +85,7 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     about_expectations(cases, &mut add);
     about_budgets(&shown, &mut add);
     for case in &shown {
+        about_lag(case, &mut add);
         if let Some(breaking) = &case.breaking {
             add(Importance::Plain, breaking_text(&case.runtime, breaking));
         }
@@ -102,6 +104,15 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// Adds how much of the marked figures is the generator's own delay.
+fn about_lag(case: &CaseSummary, add: &mut impl FnMut(Importance, String)) {
+    let marks = &case.figures.lag_marks;
+    let Some(text) = LagMark::sentence(marks) else { return };
+    let weighs = marks.iter().any(|mark| mark.judged() > Validity::Valid);
+    let importance = if weighs { Importance::Doubt } else { Importance::Plain };
+    add(importance, format!("{}: † {text}", case.runtime));
 }
 
 fn about_verdict(case: &CaseSummary, add: &mut impl FnMut(Importance, String)) {

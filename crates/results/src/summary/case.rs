@@ -2,8 +2,10 @@
 
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Reason, Server};
+use stampede_model::lag::LagMark;
 use stampede_model::record::expectations::WrittenExpectation;
 use stampede_model::record::{CaseRecord, ProviderKind, Validity};
+use stampede_model::stat::Stat;
 
 use super::breaking::{self, Rising};
 use super::in_flight::InFlight;
@@ -190,8 +192,15 @@ fn over(trials: &[&Figures]) -> Figures {
     let times = |set: fn(&Figures) -> &TimeFigures| {
         TimeFigures::build(|stat| Figure::over(trials.iter().map(|trial| set(trial).get(stat))))
     };
+    let response_time_ns = times(|figures| &figures.response_time_ns);
+    let without_lag = times(|figures| &figures.response_time_without_lag_ns);
+    let mark = |stat| {
+        LagMark::of(stat, response_time_ns.get(stat).value()?, without_lag.get(stat).value()?)
+    };
     Figures {
-        response_time_ns: times(|figures| &figures.response_time_ns),
+        lag_marks: Stat::ALL.into_iter().filter_map(mark).collect(),
+        response_time_without_lag_ns: without_lag,
+        response_time_ns,
         response_time_ns_ok: times(|figures| &figures.response_time_ns_ok),
         service_time_ns: times(|figures| &figures.service_time_ns),
         service_time_ns_ok: times(|figures| &figures.service_time_ns_ok),

@@ -1,5 +1,7 @@
 //! Tests whether a server kept up: by arithmetic, and with simulated queues.
 
+use stampede_model::lag::LagMark;
+use stampede_model::stat::Stat;
 use stampede_stats::random::Random;
 
 use super::*;
@@ -73,7 +75,7 @@ fn trial(change: impl Fn(&mut TrialData)) -> TrialData {
     let mut record: stampede_model::record::TrialRecord =
         serde_json::from_str(text).expect("a trial");
     let load = record.load.as_mut().expect("a load");
-    (load.counts.planned, load.schedule_lag_ns_sure) = (1_000, 0);
+    load.counts.planned = 1_000;
     let mut trial = TrialData {
         record,
         times: None,
@@ -116,7 +118,8 @@ fn only_a_constant_rate_is_judged() {
     // The generator did not send these requests in time.
     let late = |trial: &mut TrialData| {
         trial.seconds = rows(&[80; 10]);
-        load(trial).schedule_lag_ns_sure = 1_000_000_000;
+        let mark = LagMark::of(Stat::Mean, 5_000_000_000.0, 1_000_000.0);
+        load(trial).lag_marks = mark.into_iter().collect();
     };
     assert_eq!(of(schedule, late), None);
 }

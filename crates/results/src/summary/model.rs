@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{self, Fact, Mismatch, Notice, Php, Reason};
+use stampede_model::lag::LagMark;
 use stampede_model::record::{AutoRecord, ProviderKind, Validity as Verdict};
 use stampede_stats::estimate::Estimate;
 
@@ -22,6 +23,7 @@ pub use super::compared::{Comparison, Drift, Standing};
 pub use super::judged::{CaseVerdict, ExpectedOutcome, Found, Validity};
 pub use stampede_model::primary::Primary;
 pub use stampede_model::record::{LoadModel, LoadShape};
+pub use stampede_model::stat::Stat;
 
 /// Version of the format. It is raised when a field changes its meaning.
 pub const FORMAT: u32 = 2;
@@ -343,6 +345,12 @@ impl CaseCounts {
 pub struct Figures {
     /// Response time over all planned requests. Open model only.
     pub response_time_ns: TimeFigures,
+    /// The same without schedule lag, the generator's own delay. Open model only.
+    #[serde(default)]
+    pub response_time_without_lag_ns: TimeFigures,
+    /// The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lag_marks: Vec<LagMark>,
     /// Response time of the ok requests alone. Open model only.
     pub response_time_ns_ok: TimeFigures,
     /// Service time over all planned requests.
@@ -497,54 +505,6 @@ pub struct TimeFigures {
     pub p99_9: Figure,
     /// The longest time.
     pub max: Figure,
-}
-
-/// The name of a figure of [`TimeFigures`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stat {
-    /// Arithmetic mean.
-    Mean,
-    /// A percentile, in tenths of a percent: 999 is p99.9.
-    Percentile(u32),
-    /// The longest time.
-    Max,
-}
-
-impl Stat {
-    /// All of them, in the order of tables.
-    pub const ALL: [Stat; 11] = [
-        Stat::Mean,
-        Stat::Percentile(500),
-        Stat::Percentile(750),
-        Stat::Percentile(800),
-        Stat::Percentile(850),
-        Stat::Percentile(900),
-        Stat::Percentile(950),
-        Stat::Percentile(980),
-        Stat::Percentile(990),
-        Stat::Percentile(999),
-        Stat::Max,
-    ];
-
-    /// The percentile of this rank. `None`: it is not one of `ALL`.
-    pub fn percentile(percent: f64) -> Option<Stat> {
-        let is_it = |stat: &Stat| match stat {
-            Stat::Percentile(tenths) => f64::from(*tenths) / 10.0 == percent,
-            Stat::Mean | Stat::Max => false,
-        };
-        Stat::ALL.into_iter().find(is_it)
-    }
-}
-
-impl std::fmt::Display for Stat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Stat::Mean => f.write_str("mean"),
-            Stat::Max => f.write_str("max"),
-            Stat::Percentile(tenths) if tenths % 10 == 0 => write!(f, "p{}", tenths / 10),
-            Stat::Percentile(tenths) => write!(f, "p{}.{}", tenths / 10, tenths % 10),
-        }
-    }
 }
 
 impl TimeFigures {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use stampede_model::counts::{End, TimeSet};
 use stampede_model::cpus::CpuCount;
 use stampede_model::failure::FailureKind;
+use stampede_model::lag::LagMark;
 use stampede_model::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_stats::histogram::Times;
@@ -134,6 +135,12 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
     (figures.service_time_ns, figures.service_time_ns_ok) = of(&times.service_time);
     if model == LoadModel::Open {
         (figures.response_time_ns, figures.response_time_ns_ok) = of(&times.response_time);
+        let without = &times.response_time_without_lag;
+        // Earlier versions did not record it.
+        if without.len() == times.response_time.len() {
+            figures.response_time_without_lag_ns = of(without).0;
+        }
+        figures.lag_marks = LagMark::all(times, failed, cut_off);
         figures.connection_wait_ns_p99 = percentile(Ranked::ok_alone(&times.connection_wait), 99.0);
     }
     figures.schedule_lag_ns_p99 = percentile(Ranked::ok_alone(&times.schedule_lag), 99.0);

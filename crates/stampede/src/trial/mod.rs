@@ -24,7 +24,9 @@ use stampede_linux::interrupt;
 use stampede_load::{Generator, Load, LoadResult};
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
+use stampede_model::failure::FailureKind;
 use stampede_model::isolation::Exit;
+use stampede_model::lag::LagMark;
 use stampede_model::observed;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{
@@ -39,6 +41,7 @@ use stampede_stack::{
     App, Caches, LogMarks, PageRequest, PageResult, PhpErrors, Placement, Provider, Readiness,
     Stack, StackLoss, StackRequest,
 };
+use stampede_stats::percentile::{CutOff, rank};
 
 use crate::causes::cause;
 use verdict::{Evidence, Judgement, ModelKind};
@@ -462,20 +465,16 @@ fn judge(
     })
 }
 
-/// How many requests must lie beyond a rank for its schedule lag to be certain.
-const BEYOND: u64 = 10;
-
 /// The load's totals as they are stored.
 pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> LoadRecord {
-    let times = &result.times;
-    let started = times.schedule_lag.len();
-    let p99 = (started as f64 * 0.99).ceil() as u64;
-    let sure = p99.min(started.saturating_sub(BEYOND).max(started.div_ceil(2)));
-    let p50 = times.service_time.len().div_ceil(2);
+    let (times, counts) = (&result.times, &result.counts);
+    let timeouts = FailureKind::TIMEOUT.count(&counts.failed);
+    let cut_off = CutOff { requests: timeouts, after_ns: load.timeout.0 };
+    let p99 = rank(99.0, times.schedule_lag.len());
     let all = &result.service_time_all;
     let expected = all.mean() * all.len() as f64;
     LoadRecord {
-        counts: result.counts.clone(),
+        counts: counts.clone(),
         scheduled_ns: result.scheduled.0,
         lasted_ns: result.lasted.0,
         ok_inside: result.ok_inside,
@@ -491,9 +490,8 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         busy_share_max: result.busy_share_max,
         stretched: result.stretched,
         schedule_lag_ns_p99: times.schedule_lag.at_rank(p99),
-        schedule_lag_ns_sure: times.schedule_lag.at_rank(sure),
+        lag_marks: LagMark::all(times, counts.planned.saturating_sub(counts.ok), cut_off),
         clipped: times.response_time.clipped().max(all.clipped()).max(times.schedule_lag.clipped()),
-        service_time_ns_p50: times.service_time.at_rank(p50),
         timeout_ns: load.timeout.0,
         keep_alive: load.habits.connection == stampede_model::load::ConnectionHabit::KeepAlive,
         client: choice.client.name.clone(),

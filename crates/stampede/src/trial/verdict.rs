@@ -11,6 +11,7 @@ use stampede_model::counts::{Counts, End};
 use stampede_model::fact::{self, Fact, Failure, Generator, Machine, Reason, Server, Traffic};
 use stampede_model::failure::{FailureKind, Net};
 use stampede_model::kept::{KeptConnections, StaleConnections};
+use stampede_model::lag::LagMark;
 use stampede_model::record::{LoadRecord, Validity, Verdict};
 use stampede_model::sample::ResourceSample;
 use stampede_monitor::machine;
@@ -138,19 +139,16 @@ pub fn unanswered(load: &LoadRecord) -> Option<Traffic> {
     }
 }
 
-/// Late requests are the generator's fault, not the runtime's. Open model only: a closed load has
-/// no due times.
+/// Late requests are the generator's fault, not the runtime's. They are judged by their effect on
+/// the printed figures: a few ms are nothing beside a wait of half a second, and most of an answer
+/// within 30 µs. Open model only: a closed load has no due times.
 fn generator_late(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let ModelKind::Open { max_in_flight } = evidence.model else { return };
     let load = evidence.load;
-    let allowed =
-        SCHEDULE_LAG_NS.max((load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64);
-    if load.schedule_lag_ns_p99 > allowed {
-        let late = Generator::Late { p99_lag_ns: load.schedule_lag_ns_p99, limit_ns: allowed };
-        // A handful of late requests lies beyond every percentile that is printed. Only the mean
-        // and the maximum can be affected.
-        let is_sure = load.schedule_lag_ns_sure > allowed;
-        add(verdict, if is_sure { Validity::Invalid } else { Validity::Suspect }, late);
+    let weighs = |mark: &&LagMark| mark.judged() > Validity::Valid;
+    let figures: Vec<LagMark> = load.lag_marks.iter().filter(weighs).copied().collect();
+    if let Some(judged) = figures.iter().map(LagMark::judged).max() {
+        add(verdict, judged, Generator::Lag { figures });
     }
     // Requests that were dropped while there was room for them were dropped because the generator
     // was late. Those that were dropped with all slots taken were the runtime's fault.
@@ -173,6 +171,10 @@ pub enum Fault {
 
 /// The generator's fault for which a trial is invalid; `None`: there is no such fault.
 pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
+    let is_late = |reason: &Generator| match reason {
+        Generator::Lag { figures } => figures.iter().any(|one| one.judged() == Validity::Invalid),
+        _ => false,
+    };
     let has = |is_it: fn(&Generator) -> bool| {
         verdict.reasons.iter().any(|reason| match reason.known() {
             Some(Reason::Generator(reason)) => is_it(reason),
@@ -183,7 +185,7 @@ pub fn generators_fault(verdict: &Verdict) -> Option<Fault> {
         Validity::Invalid if has(|one| matches!(one, Generator::Short { .. })) => {
             Some(Fault::Short)
         }
-        Validity::Invalid if has(|one| matches!(one, Generator::Late { .. })) => Some(Fault::Late),
+        Validity::Invalid if has(is_late) => Some(Fault::Late),
         _ => None,
     }
 }
@@ -312,10 +314,6 @@ fn changed(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// Schedule lag at p99 that an open load may have however short the service time: 1 ms.
-pub const SCHEDULE_LAG_NS: u64 = 1_000_000;
-/// The same limit as a share of the median service time. The larger of the two applies.
-const SCHEDULE_LAG_SHARE: f64 = 0.05;
 /// The share of the planned requests that must start.
 pub const SENT_SHARE: f64 = 0.995;
 /// Above this share of busy time, the load thread's own queueing shows in the response times.

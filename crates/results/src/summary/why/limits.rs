@@ -3,7 +3,7 @@
 
 use stampede_model::fact::LimitFound;
 use stampede_model::fact::limit_found::{InUse, times_text};
-use stampede_model::record::{LoadRecord, LogEvidence, LogSignal};
+use stampede_model::record::{LoadRecord, LogEvidence, LogSignal, Validity};
 use stampede_model::sample::ResourceSample;
 use stampede_model::words;
 
@@ -19,7 +19,7 @@ pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
         LoadModel::Closed if load.is_generators_limit() => {
             (LimitFound::LoadThreadBusy { busy_share: load.busy_share_max }, Novelty::TheSame)
         }
-        LoadModel::Open if is_late(load) => {
+        LoadModel::Open if was_late(facts) => {
             let schedule_lag_ns_p99 = load.schedule_lag_ns_p99;
             (LimitFound::GeneratorLate { schedule_lag_ns_p99 }, Novelty::More)
         }
@@ -29,10 +29,15 @@ pub fn generator(facts: &Facts<'_>) -> Option<Diagnosis> {
     Some(Diagnosis::new(Cause::Generator, found).with_all([(says, busy)]))
 }
 
-/// Whether the generator of an open load was late by more than the response times can bear.
+/// Whether schedule lag makes much of a figure that weighs.
 pub fn is_late(load: &LoadRecord) -> bool {
-    let share = (load.service_time_ns_p50 as f64 * SCHEDULE_LAG_SHARE) as u64;
-    load.schedule_lag_ns_sure > SCHEDULE_LAG_NS.max(share)
+    load.lag_marks.iter().any(|mark| mark.judged() == Validity::Invalid)
+}
+
+/// The same, also for a record of an earlier version, which says it in its verdict.
+fn was_late(facts: &Facts<'_>) -> bool {
+    let mut reasons = facts.record.verdict.reasons.iter();
+    is_late(facts.load) || reasons.any(|reason| reason.code() == EARLIER_LATE)
 }
 
 pub fn memory(facts: &Facts<'_>) -> Option<Diagnosis> {
@@ -216,6 +221,5 @@ const FULL_SHARE: f64 = 0.95;
 const STALLED_SHARE: f64 = 0.05;
 /// A smaller share is a single period of a quota.
 const THROTTLED_SHARE: f64 = 0.01;
-/// The same values as in the verdict.
-const SCHEDULE_LAG_NS: u64 = 1_000_000;
-const SCHEDULE_LAG_SHARE: f64 = 0.05;
+/// The reason of earlier versions, which judged p99 of schedule lag by itself.
+const EARLIER_LATE: &str = "generator_late";

@@ -4,10 +4,12 @@ mod server;
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::LimitFound;
 use stampede_model::isolation::IsolationRecord;
+use stampede_model::lag::LagMark;
 use stampede_model::record::{
     LoadRecord, LogEvidence, LogSignal, ObservedState, OpcacheState, RuntimeRecord, SecondRecord,
     TrialRecord, Validity, Verdict,
@@ -15,6 +17,7 @@ use stampede_model::record::{
 use stampede_model::sample::{
     ListenerSample, PoolSample, ResourceSample, RoleSample, WorkersSample,
 };
+use stampede_model::stat::Stat;
 
 use super::facts::SECOND;
 use super::{Cause, LimitingCause, of_case, of_trial};
@@ -42,9 +45,8 @@ fn trial() -> TrialData {
         busy_share_max: 0.1,
         stretched: 1.0,
         schedule_lag_ns_p99: 0,
-        schedule_lag_ns_sure: 0,
+        lag_marks: vec![],
         clipped: 0,
-        service_time_ns_p50: 2_000_000,
         timeout_ns: 11 * SECOND,
         keep_alive: true,
         client: "stampede".to_owned(),
@@ -458,10 +460,24 @@ fn the_generator_is_reported_for_both_models() {
     );
     assert_eq!(busy(LoadModel::Closed, 0.95), []);
     let late = why_of(LoadModel::Open, |trial| {
-        load(trial).schedule_lag_ns_sure = 1_000_001;
+        load(trial).lag_marks = vec![marked(Stat::Percentile(990))];
         load(trial).schedule_lag_ns_p99 = 1_500_000;
     });
     assert_eq!(line(&late), "the generator: it was late itself, by 1.50 ms at p99");
+    let of_one = why_of(LoadModel::Open, |trial| {
+        load(trial).lag_marks = vec![marked(Stat::Max), marked(Stat::Percentile(999))];
+    });
+    assert!(of_one.iter().all(|one| one.cause != Cause::Generator), "{of_one:?}");
+    let earlier = why_of(LoadModel::Open, |trial| {
+        let reason = json!({"code": "generator_late", "p99_lag_ns": 1_500_000, "text": "late"});
+        let reason = serde_json::from_value(reason).expect("a reason");
+        trial.record.verdict.reasons.push(reason);
+    });
+    assert_eq!(earlier[0].cause, Cause::Generator);
+}
+
+fn marked(figure: Stat) -> LagMark {
+    LagMark { figure, response_time_ns: 5_000_000, without_lag_ns: 3_500_000 }
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 use stampede_model::fact;
 use stampede_model::failure;
+use stampede_model::lag::LagMark;
 use stampede_model::load::in_turn;
 use stampede_model::record::Validity;
 use stampede_model::words;
+use stampede_results::report::Style;
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
@@ -225,7 +227,18 @@ fn times(report: &Report) -> String {
         for (stat, of) in COLUMNS {
             let bound = report.is_lower_bound(&format!("{field}.{stat}"));
             let at_least = if bound { "≥" } else { "" };
-            text.push_str(&format!("{:>9}", format!("{at_least}{}", time(of(times)))));
+            let mark =
+                if field == "response_time_ns" && is_marked(report, stat) { "†" } else { "" };
+            text.push_str(&format!("{:>9}", format!("{at_least}{}{mark}", time(of(times)))));
+        }
+        text.push('\n');
+    }
+    let printed =
+        |mark: &&LagMark| COLUMNS.iter().any(|(name, _)| mark.figure.to_string() == *name);
+    let marks: Vec<LagMark> = report.lag_marks.iter().filter(printed).copied().collect();
+    if let Some(sentence) = LagMark::sentence(&marks) {
+        for line in Style::plain(78).wrap(&format!("† {sentence}"), 2) {
+            text.push_str(&format!("\n  {line}"));
         }
         text.push('\n');
     }
@@ -234,6 +247,10 @@ fn times(report: &Report) -> String {
         LoadModel::Closed => SERVICE_TIME,
     });
     text
+}
+
+fn is_marked(report: &Report, figure: &str) -> bool {
+    report.lag_marks.iter().any(|mark| mark.figure.to_string() == figure)
 }
 
 /// Formats the figures by tag, one row per tag.

@@ -5,6 +5,8 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use stampede_model::counts::AddressConnections;
 use stampede_model::fact::{Before, Behind, Fact, FigureUnit, Found, Generator, Reason, Traffic};
+use stampede_model::lag::LagMark;
+use stampede_model::stat::Stat;
 use stampede_stats::histogram::Times;
 use stampede_testing::schema_fits::fits;
 
@@ -292,7 +294,20 @@ fn made() -> Report {
             answered_per_second: 49.3,
             offered_per_second: 50.0,
         }),
-        response_time_ns: Some(response),
+        response_time_ns: Some(response.clone()),
+        response_time_without_lag_ns: Some(TimesNs { p95: TimeNs::Ns(2_000_000), ..response }),
+        lag_marks: vec![
+            LagMark {
+                figure: Stat::Percentile(750),
+                response_time_ns: 1_440_000,
+                without_lag_ns: 1_200_000,
+            },
+            LagMark {
+                figure: Stat::Percentile(950),
+                response_time_ns: 2_400_000,
+                without_lag_ns: 2_000_000,
+            },
+        ],
         response_time_ok_ns: Some(times(1_150_000)),
         service_time_ns: TimesNs { p99: failed, p999: failed, ..times(1_100_000) },
         service_time_ok_ns: times(1_050_000),
@@ -345,6 +360,8 @@ fn the_summary_begins_with_the_verdict_and_fits_80_columns() {
             })
             .into(),
         expectations: Vec::new(),
+        response_time_without_lag_ns: None,
+        lag_marks: Vec::new(),
         requests_ok: 3_000,
         requests_planned: 3_000,
         errors: BTreeMap::new(),

@@ -1,10 +1,12 @@
-use stampede_model::counts::Connections;
+use stampede_model::counts::{Connections, TimeSet};
 use stampede_model::fact::Mismatch;
 use stampede_model::kept::KeptLimit;
 use stampede_model::observed::{ObservedRuntime, changed as changed_between};
 use stampede_model::record::{ObservedState, RequestedSetup};
 use stampede_model::sample::RoleSample;
+use stampede_model::stat::Stat;
 use stampede_model::time::Nanos;
+use stampede_stats::percentile::CutOff;
 
 use super::*;
 
@@ -26,9 +28,8 @@ fn load() -> LoadRecord {
         busy_share_max: 0.1,
         stretched: 1.0,
         schedule_lag_ns_p99: 100_000,
-        schedule_lag_ns_sure: 100_000,
+        lag_marks: vec![],
         clipped: 0,
-        service_time_ns_p50: 2_000_000,
         timeout_ns: 11_000_000_000,
         keep_alive: true,
         client: "stampede".to_owned(),
@@ -109,24 +110,51 @@ fn a_quiet_trial_is_valid_without_a_reason() {
     assert_eq!(verdict, Verdict { judged: Validity::Valid, reasons: vec![], notes: vec![] });
 }
 
-#[test]
-fn schedule_lag_is_measured_against_the_longer_of_1_ms_and_5_percent_of_service_time() {
-    let (schedule_lag_ns_p99, schedule_lag_ns_sure) = (1_000_001, 1_000_001);
-    let late = LoadRecord { schedule_lag_ns_p99, schedule_lag_ns_sure, ..load() };
-    assert_eq!(judged(&late, OPEN).judged, Validity::Invalid);
-    let slow_app = LoadRecord { service_time_ns_p50: 100_000_000, ..late.clone() };
-    assert_eq!(judged(&slow_app, OPEN).judged, Validity::Valid, "5 % of 100 ms is 5 ms");
-    assert_eq!(judged(&late, ModelKind::Closed).judged, Validity::Valid, "no due times there");
+/// A load whose figure `stat` is 5 ms, of which 1 ms is schedule lag.
+fn late(stats: &[Stat]) -> LoadRecord {
+    let mark = |stat: &Stat| LagMark::of(*stat, 5_000_000.0, 4_000_000.0);
+    LoadRecord { lag_marks: stats.iter().filter_map(mark).collect(), ..load() }
 }
 
 #[test]
-fn a_handful_of_late_requests_of_a_short_trial_makes_it_suspect() {
-    let late = LoadRecord { schedule_lag_ns_p99: 9_000_000, ..load() };
-    let verdict = judged(&late, OPEN);
-    assert_eq!(verdict.judged, Validity::Suspect);
-    let late = Generator::Late { p99_lag_ns: 9_000_000, limit_ns: 1_000_000 };
-    assert_eq!(verdict.reasons, [late.into()]);
-    assert_eq!(generators_fault(&verdict), None, "it counts");
+fn a_trial_is_judged_by_the_figures_that_lag_changes() {
+    let [p75, p95, p999] = [750, 950, 999].map(Stat::Percentile);
+    let by_figures = |stats: &[Stat]| judged(&late(stats), OPEN);
+    assert_eq!(by_figures(&[Stat::Mean]).judged, Validity::Invalid);
+    assert_eq!(by_figures(&[p75, Stat::Max]).judged, Validity::Valid, "only marked");
+    let tail = by_figures(&[p999, Stat::Max]);
+    assert_eq!(tail.judged, Validity::Suspect);
+    let figures = late(&[p999]).lag_marks;
+    assert_eq!(tail.reasons, [Generator::Lag { figures }.into()]);
+    assert_eq!(generators_fault(&tail), None, "it counts");
+    let invalid = by_figures(&[p95, p999]);
+    assert_eq!((invalid.judged, invalid.reasons.len()), (Validity::Invalid, 1));
+    assert_eq!(generators_fault(&invalid), Some(Fault::Late));
+    let closed = judged(&late(&[p95]), ModelKind::Closed);
+    assert_eq!(closed.judged, Validity::Valid, "no due times there");
+}
+
+/// 2 000 requests/s for 10 s at a server that answers in 60 µs and freezes for 500 ms every 2 s.
+/// Each freeze holds up 1 000 requests, whose starts then take 4.3 µs each. Requests start 9 µs late
+/// otherwise.
+#[test]
+fn a_frozen_server_does_not_make_its_own_trial_invalid() {
+    let mut times = TimeSet::empty();
+    let mut request = |wait_ns: u64, lag_ns: u64| {
+        times.response_time.record(wait_ns + lag_ns + 60_000);
+        times.response_time_without_lag.record(wait_ns + 60_000);
+        times.schedule_lag.record(lag_ns);
+    };
+    for request_of_freeze in (0..4).flat_map(|_| 0..1_000) {
+        request(500_000_000 - 500_000 * request_of_freeze, 4_300 * request_of_freeze);
+    }
+    (0..16_000).for_each(|_| request(0, 9_000));
+    let p90 = times.response_time.at_rank(18_000);
+    assert!(p90.abs_diff(252_000_000) < 1_000_000, "{p90}");
+    assert!(times.schedule_lag.at_rank(19_800) > 4_000_000, "p99 of lag");
+    let lag_marks = LagMark::all(&times, 0, CutOff { requests: 0, after_ns: 0 });
+    let verdict = judged(&LoadRecord { lag_marks, ..load() }, OPEN);
+    assert_eq!((verdict.judged, verdict.reasons), (Validity::Valid, vec![]));
 }
 
 #[test]

@@ -171,7 +171,7 @@ pub fn skipped(programs: &[&str]) -> bool {
 }
 
 /// Reasons that stem from a busy machine, and not from what is tested.
-const OF_THE_MACHINE: [&str; 4] = ["generator_late", "generator_busy", "steal", "slow_clock"];
+const OF_THE_MACHINE: [&str; 4] = ["generator_lag", "generator_busy", "steal", "slow_clock"];
 
 /// The fact with this code in a list of reasons, notes or notices; `Null` if there is none.
 pub fn fact<'a>(facts: &'a Value, code: &str) -> &'a Value {
