@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use crate::PARTS;
+use crate::{PARTS, SETTINGS};
 
 /// An error of the bench; see the variants.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,12 @@ pub enum BenchError {
     #[error("`{word}` is none of {}", PARTS.join(", "))]
     NoPart {
         /// The word as given.
+        word: String,
+    },
+    /// A setting that no part has.
+    #[error("`{word}`: the settings are {}", SETTINGS.join(", "))]
+    NoSetting {
+        /// The setting as given.
         word: String,
     },
     /// The value of a part's number is not a number.
@@ -93,12 +99,15 @@ pub enum BenchError {
         /// The file.
         path: PathBuf,
     },
-    /// There are already a hundred results of this day.
-    #[error("a hundred results of today are enough")]
-    TooManyResults,
     /// The server's stamps cannot be assigned to their requests.
-    #[error("a request was lost, or came torn or with another: no stamp is its own")]
+    #[error("a request was lost, failed, was sent twice or waited for a connection")]
     LostRequest,
+    /// `stampede fire` prints no summary.
+    #[error("`stampede fire` prints no summary")]
+    NoSummary {
+        /// The error of the parser.
+        source: serde_json::Error,
+    },
     /// A bug of this program.
     #[error("a load ended in a panic")]
     Panicked,

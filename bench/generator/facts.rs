@@ -1,10 +1,11 @@
 //! Collects the facts that a result needs to mean anything: the machine, the programs, the date.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::BenchError;
+use crate::itself;
 use crate::peers::Peer;
 
 /// Returns the head of a result.
@@ -31,9 +32,10 @@ pub fn head() -> String {
     }
     text += &format!("- {}\n", said("nginx", &["-v"]));
     text += &format!("- {}\n", said("openssl", &["version"]));
-    for peer in Peer::ALL.into_iter().filter(|peer| peer.installed()) {
+    let peers = [Peer::Fire, Peer::Wrk].into_iter().chain(Peer::OTHERS);
+    for peer in peers.filter(|peer| peer.installed()) {
         let version = match peer {
-            Peer::Epoll | Peer::IoUring => continue,
+            Peer::Gcannon => "gcannon".to_owned(),
             Peer::Wrk => said("wrk", &["-v"]),
             Peer::Ab => said("ab", &["-V"]),
             Peer::Hey => "hey".to_owned(),
@@ -44,24 +46,14 @@ pub fn head() -> String {
     text
 }
 
-/// Writes a result beside the other results of the day.
+/// Writes the result beside this program, in place of an earlier one. What is worth keeping of it
+/// goes into bench/README.md.
 pub fn write(report: &str) -> Result<String, BenchError> {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        |source| BenchError::File { path, source }
-    };
-    fs::create_dir_all(&directory).map_err(failed(&directory))?;
-    let path = (1..100)
-        .map(|number| match number {
-            1 => directory.join(format!("{}.md", day())),
-            _ => directory.join(format!("{}-{number}.md", day())),
-        })
-        .find(|path| !Path::exists(path))
-        .ok_or(BenchError::TooManyResults)?;
-    fs::write(&path, report).map_err(failed(&path))?;
-    let shown = fs::canonicalize(&path).unwrap_or(path);
-    Ok(shown.display().to_string())
+    let path = PathBuf::from(itself()).with_file_name("generator.md");
+    match fs::write(&path, report) {
+        Ok(()) => Ok(path.display().to_string()),
+        Err(source) => Err(BenchError::File { path, source }),
+    }
 }
 
 fn day() -> String {

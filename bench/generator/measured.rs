@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
+use std::str::FromStr;
 
 /// The output and the cost of a program.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ pub fn run(command: &mut Command) -> io::Result<Measured> {
 }
 
 /// Returns the value after `name` in lines of `name value`.
-pub fn value(printed: &str, name: &str) -> Option<f64> {
+pub fn value<T: FromStr>(printed: &str, name: &str) -> Option<T> {
     let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line?.trim().parse().ok()
 }

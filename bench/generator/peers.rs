@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::cases::{REQUESTS, Sends};
 use crate::measured::value;
 use crate::{LOAD_CPU, itself, stampede};
 
@@ -11,6 +12,8 @@ use crate::{LOAD_CPU, itself, stampede};
 pub enum Peer {
     Wrk,
     Epoll,
+    /// Without the kernel's timestamps.
+    Unstamped,
     IoUring,
     /// Our own program as people call it; it chooses its engine itself.
     Fire,
@@ -20,6 +23,8 @@ pub enum Peer {
     Rewrk,
     Autocannon,
     Hey,
+    Zrk,
+    Gcannon,
     /// Our own program as it was at another revision.
     Base,
 }
@@ -33,24 +38,26 @@ pub struct Closed<'a> {
 }
 
 impl Peer {
-    /// All peers. wrk comes first, because the others are compared with it.
-    pub const ALL: [Peer; 10] = [
-        Peer::Wrk,
-        Peer::Epoll,
-        Peer::IoUring,
-        Peer::Fire,
+    /// Our own generator, as a library with each engine and as the whole program.
+    pub const OURS: [Peer; 3] = [Peer::Epoll, Peer::IoUring, Peer::Fire];
+
+    /// The generators of others, besides wrk.
+    pub const OTHERS: [Peer; 8] = [
         Peer::Ab,
         Peer::H2load,
         Peer::Oha,
         Peer::Rewrk,
         Peer::Autocannon,
         Peer::Hey,
+        Peer::Zrk,
+        Peer::Gcannon,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
             Peer::Wrk => "wrk",
             Peer::Epoll => "stampede, epoll",
+            Peer::Unstamped => "stampede, epoll, no timestamps",
             Peer::IoUring => "stampede, io_uring",
             Peer::Fire => "stampede fire",
             Peer::Ab => "ab",
@@ -59,6 +66,8 @@ impl Peer {
             Peer::Rewrk => "rewrk",
             Peer::Autocannon => "autocannon",
             Peer::Hey => "hey",
+            Peer::Zrk => "zrk",
+            Peer::Gcannon => "gcannon",
             Peer::Base => "stampede fire, base",
         }
     }
@@ -66,7 +75,7 @@ impl Peer {
     /// The program's name or path.
     pub fn program(self) -> String {
         match self {
-            Peer::Epoll | Peer::IoUring => itself(),
+            Peer::Epoll | Peer::Unstamped | Peer::IoUring => itself(),
             Peer::Fire => stampede(),
             Peer::Base => std::env::var(BASE_PROGRAM).unwrap_or_default(),
             _ => self.name().to_owned(),
@@ -84,10 +93,14 @@ impl Peer {
         let (connections, seconds) = (load.connections.to_string(), load.seconds.to_string());
         let (c, s, for_, url) = (&*connections, &*seconds, &*format!("{seconds}s"), load.url);
         let cpu = &*LOAD_CPU.to_string();
+        let (users, length) = (&*format!("users={c}"), &*format!("seconds={s}"));
         let arguments: &[&str] = match self {
             Peer::Wrk => &["-t", "1", "-c", c, "-d", for_, url],
-            Peer::Epoll => &["fire-closed", url, c, s, "epoll"],
-            Peer::IoUring => &["fire-closed", url, c, s, "io_uring"],
+            Peer::Epoll => &["fire", url, users, length, "engine=epoll"],
+            Peer::Unstamped => {
+                &["fire", url, users, length, "engine=epoll", "timestamps=userspace"]
+            }
+            Peer::IoUring => &["fire", url, users, length, "engine=io_uring"],
             Peer::Fire | Peer::Base => {
                 &["fire", url, "--connections", c, "--for", for_, "--load-cpus", cpu, "--json"]
             }
@@ -101,6 +114,10 @@ impl Peer {
             Peer::Rewrk => &["-t", "1", "-c", c, "-d", for_, "-h", url, "--json"],
             Peer::Autocannon => &["--json", "--no-progress", "-c", c, "-d", s, url],
             Peer::Hey => &["-cpus", "1", "-c", c, "-z", for_, url],
+            Peer::Zrk => {
+                &["--closed", "-t1", "-c", c, "-d", for_, "-k", "--plain", "--format", "json", url]
+            }
+            Peer::Gcannon => &[url, "-c", c, "-t", "1", "-d", for_, "--json"],
         };
         self.pinned(load.seconds, arguments)
     }
@@ -108,14 +125,40 @@ impl Peer {
     /// The command for a schedule of `rate` requests a second. `None`: the peer has no schedule, or
     /// it is not known here.
     pub fn by_a_schedule(self, url: &str, rate: u32, seconds: u32) -> Option<Command> {
-        let (rate, s, for_) = (&*rate.to_string(), &*seconds.to_string(), &*format!("{seconds}s"));
+        let (r, for_) = (&*rate.to_string(), &*format!("{seconds}s"));
+        let (rate, length) = (&*format!("rate={r}"), &*format!("seconds={seconds}"));
         let arguments: &[&str] = match self {
-            Peer::Epoll => &["fire-open", url, rate, s, "epoll"],
-            Peer::IoUring => &["fire-open", url, rate, s, "io_uring"],
-            Peer::Oha => &["--no-tui", "-c", "100", "-q", rate, "-z", for_, url],
+            Peer::Epoll => &["fire", url, rate, length, "engine=epoll"],
+            Peer::IoUring => &["fire", url, rate, length, "engine=io_uring"],
+            Peer::Oha => &["--no-tui", "-c", "100", "-q", r, "-z", for_, url],
+            Peer::Zrk => &["-t", "1", "-c", "100", "-R", r, "-d", for_, "--plain", url],
             _ => return None,
         };
         Some(self.pinned(seconds, arguments))
+    }
+
+    /// The command for numbered requests, which only our own generator can send, with a record of
+    /// each in a file.
+    pub fn numbered(self, target: &str, sends: Sends, seconds: u32, records: &Path) -> Command {
+        let engine = if self == Peer::IoUring { "engine=io_uring" } else { "engine=epoll" };
+        let much = match sends {
+            Sends::Users(users) => [format!("users={users}"), format!("requests={REQUESTS}")],
+            Sends::PerSecond(rate) => [format!("rate={rate}"), format!("seconds={seconds}")],
+        };
+        let mut command = self.pinned(seconds, &["fire", target, engine]);
+        command.args(much).arg(format!("records={}", records.display()));
+        command
+    }
+
+    /// The whole program with a schedule on a limited number of connections. The file has one URI
+    /// for each request.
+    pub fn fire_file(url: &str, rate: u32, seconds: u32, connections: u32, uris: &Path) -> Command {
+        let (cpu, for_) = (LOAD_CPU.to_string(), format!("{seconds}s"));
+        let mut command = Peer::Fire.pinned(seconds, &["fire", url, "--json"]);
+        command.args(["--load-cpus", &cpu, "--for", &for_, "--rate", &rate.to_string()]);
+        command.args(["--connections", &connections.to_string()]);
+        command.args(["--traffic-format", "uri", "--traffic"]).arg(uris);
+        command
     }
 
     fn pinned(self, seconds: u32, arguments: &[&str]) -> Command {
@@ -142,8 +185,8 @@ impl Peer {
                 let seconds = if unit == "m" { seconds * 60.0 } else { seconds };
                 Some((requests.parse().ok()?, seconds))
             }
-            Peer::Epoll | Peer::IoUring => {
-                Some((value(printed, "ok")?, value(printed, "lasted_ns")? / 1e9))
+            Peer::Epoll | Peer::Unstamped | Peer::IoUring => {
+                Some((value(printed, "ok")?, value::<f64>(printed, "lasted_ns")? / 1e9))
             }
             Peer::Fire | Peer::Base => Some((
                 number_after(printed, "\"requests_ok\":")?,
@@ -163,6 +206,12 @@ impl Peer {
                 Some((number_after(printed, "\"2xx\":")?, number_after(printed, "\"duration\":")?))
             }
             Peer::Hey => Some((number_after(printed, "[200]")?, asked)),
+            Peer::Zrk => Some((number_after(printed, "\"achieved_rate\":")? * asked, asked)),
+            // Its counters begin 0.1 s after its load.
+            Peer::Gcannon => Some((
+                number_after(printed, "\"2xx\":")?,
+                number_after(printed, "\"elapsed_sec\":")?,
+            )),
         }
     }
 }
@@ -183,3 +232,27 @@ fn number_after(text: &str, mark: &str) -> Option<f64> {
 pub const BASE_PROGRAM: &str = "BASE_PROGRAM";
 /// Seconds that a peer may take beyond its time, before it is killed.
 const SPARE_S: u32 = 30;
+/// Both engines.
+pub const ENGINES: [Peer; 2] = [Peer::Epoll, Peer::IoUring];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_and_seconds_are_read_from_what_each_peer_prints() {
+        let zrk = r#"{"duration_s": 2.0, "achieved_rate": 1500.5, "error_rate": 0.0}"#;
+        let gcannon = r#"{"elapsed_sec": 2.001, "rps": 1500.00, "status": {"2xx": 3001}}"#;
+        for (peer, printed, answers) in [
+            (Peer::Wrk, "  3000 requests in 2.10s, 12.3MB read", (3_000.0, 2.1)),
+            (Peer::Wrk, "  3000 requests in 1.10m, 12.3MB read", (3_000.0, 66.0)),
+            (Peer::Epoll, "ok 3000\nlasted_ns 2000000000\n", (3_000.0, 2.0)),
+            (Peer::H2load, "requests: 9 total, 9 started, 8 succeeded, 1 failed", (8.0, 2.0)),
+            (Peer::Zrk, zrk, (3_001.0, 2.0)),
+            (Peer::Gcannon, gcannon, (3_001.0, 2.001)),
+        ] {
+            assert_eq!(peer.answers(printed, 2), Some(answers), "{}", peer.name());
+            assert_eq!(peer.answers("nothing", 2), None, "{}", peer.name());
+        }
+    }
+}

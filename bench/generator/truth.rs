@@ -1,252 +1,301 @@
 //! Checks that the generator prints what the server saw.
+//!
+//! The server stamps each answer before and after its send call, and each request on its arrival.
+//! Each printed percentile must lie between the bounds that follow. In the open model the times
+//! without schedule lag are compared too: the lag is the generator's, and is in both columns of
+//! the response time.
 
-use stampede_known_server::IdleMode;
-
-use crate::PERCENTILES;
+use crate::bracket::{Bounds, Bracket, Place, SLACK_US, Span, micros};
+use crate::cases::{CASES, Case, Sends};
 use crate::error::BenchError;
-use crate::open::{ENGINES, LoadRun};
-use crate::peers::Peer;
-use crate::stamped::{Serves, Stamped, Stamps};
+use crate::joined::Joined;
+use crate::loaded::NumberedRun;
+use crate::peers::{ENGINES, Peer};
+use crate::report::{Goal, Report};
 use crate::table::{Table, at_share, median};
+use crate::{PERCENTILES, Settings};
 
-/// Checks both models.
-pub fn truth(rounds: usize) -> Result<String, BenchError> {
-    Ok(with_a_schedule(rounds)? + &with_a_user(rounds)?)
+/// Which time of a request is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// Done − due.
+    Response,
+    /// Done − due − lag.
+    ResponseWithoutLag,
+    /// Done − started.
+    Service,
 }
 
-fn stamped(serves: Serves) -> Result<Stamped, BenchError> {
-    Stamped::start(serves, IdleMode::Sleep)
-}
+impl Time {
+    fn name(self) -> &'static str {
+        match self {
+            Time::Response => "response time",
+            Time::ResponseWithoutLag => "without lag",
+            Time::Service => "service time",
+        }
+    }
 
-/// Compares printed response times with those that follow from the server's stamps and, where the
-/// server freezes, with arithmetic. Requests are numbered, so each is compared with its own stamp.
-fn with_a_schedule(rounds: usize) -> Result<String, BenchError> {
-    let mut exact = Table::new(&[
-        "",
-        "server",
-        "requests per s",
-        "percentile",
-        "printed µs",
-        "stamped µs",
-        "apart",
-        "exact in rounds",
-        "schedule_lag µs",
-    ]);
-    let mut follows = Table::new(&[
-        "frozen",
-        "percentile",
-        "printed µs",
-        "by arithmetic",
-        "apart",
-        "server's µs each",
-        "first waits µs",
-        "by arithmetic with these",
-        "apart",
-        "follows",
-    ]);
-    for (serves, name) in SERVERS {
-        let rate = if serves == Serves::InOneMs { RATE_OF_WORK } else { RATE };
-        for engine in ENGINES {
-            let runs: Result<Vec<LoadRun>, BenchError> = (0..rounds)
-                .map(|_| LoadRun::measure_numbered(stamped(serves)?, engine, rate, SECONDS))
-                .collect();
-            let runs = runs?;
-            for percentile in PERCENTILES {
-                exact.row(beside_stamps(engine, (name, rate), percentile, &runs));
-            }
-            if serves == Serves::Frozen {
-                // For requests that hardly wait, arithmetic gives nearly 0.
-                let late = PERCENTILES.into_iter().filter(|(_, share)| BARE.at(*share) > EXACT_US);
-                late.for_each(|percentile| follows.row(by_arithmetic(engine, percentile, &runs)));
+    /// The times of a load.
+    fn of(sends: Sends) -> &'static [Time] {
+        match sends {
+            Sends::Users(_) => &[Time::Service],
+            Sends::PerSecond(_) => &[Time::Response, Time::ResponseWithoutLag],
+        }
+    }
+
+    fn span(self, request: &Joined) -> Span {
+        match self {
+            Time::Response => request.response_time(),
+            Time::ResponseWithoutLag | Time::Service => request.service_time(),
+        }
+    }
+
+    /// The printed percentiles in µs, in the order of [`PERCENTILES`].
+    fn printed(self, run: &NumberedRun) -> Vec<f64> {
+        let by_name = |time: &str| {
+            let value = |name: &str| run.run.printed(&format!("{time}_{name}_ns")) / 1e3;
+            PERCENTILES.iter().map(|(name, _)| value(name)).collect()
+        };
+        match self {
+            Time::Response => by_name("response_time"),
+            Time::Service => by_name("service_time"),
+            Time::ResponseWithoutLag => {
+                let sorted = micros(run.without_lag_ns.iter().copied());
+                PERCENTILES.iter().map(|(_, share)| at_share(&sorted, *share)).collect()
             }
         }
     }
-    let (exact, follows) = (exact.markdown(), follows.markdown());
-    Ok(format!("\nMedians of {rounds} rounds of {SECONDS} s\n\n{exact}\n{follows}"))
 }
 
-/// A printed percentile, in µs.
-fn printed(run: &LoadRun, percentile: &str) -> f64 {
-    run.printed(&format!("response_time_{percentile}_ns")) / 1e3
+/// One percentile of one time of a load, in each round.
+#[derive(Clone, Debug)]
+struct Row {
+    time: Time,
+    percentile: &'static str,
+    rounds: Vec<Round>,
 }
 
-fn beside_stamps(
-    engine: Peer,
-    (server, rate): (&str, u32),
-    (percentile, share): (&str, f64),
-    runs: &[LoadRun],
-) -> [String; 9] {
-    let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
-    let stamped = |run: &LoadRun| at_share(&run.behind_us(|(_, answered)| *answered), share);
-    let apart = |run: &LoadRun| printed(run, percentile) - stamped(run);
-    let is_exact = |run: &&LoadRun| apart(run).abs() <= EXACT_US.max(EXACT * stamped(run));
-    let schedule_lag = all(&|run| run.printed(&format!("schedule_lag_{percentile}_ns")) / 1e3);
-    [
-        engine.name().to_owned(),
-        server.to_owned(),
-        rate.to_string(),
-        percentile.to_owned(),
-        format!("{:.1}", all(&|run| printed(run, percentile))),
-        format!("{:.1}", all(&stamped)),
-        format!("{:+.1} µs", all(&apart)),
-        format!("{} of {}", runs.iter().filter(is_exact).count(), runs.len()),
-        format!("{schedule_lag:.1}"),
-    ]
+/// A printed percentile and its bounds.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    printed_us: f64,
+    bracket: Bracket,
 }
 
-fn by_arithmetic(engine: Peer, (percentile, share): (&str, f64), runs: &[LoadRun]) -> [String; 10] {
-    let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
-    let printed = |run: &LoadRun| printed(run, percentile);
-    let at_once = BARE.at(share);
-    let with_work = |run: &LoadRun| Frozen::seen(&run.stamps).at(share);
-    let apart = all(&|run| printed(run) - with_work(run));
-    let is_as_told = runs.iter().all(|run| Frozen::seen(&run.stamps).is_as_told());
-    [
-        engine.name().to_owned(),
-        percentile.to_owned(),
-        format!("{:.0}", all(&printed)),
-        format!("{at_once:.0}"),
-        format!("{:+.2} %", 100.0 * (all(&printed) / at_once - 1.0)),
-        format!("{:.1}", all(&|run| Frozen::seen(&run.stamps).each_us)),
-        format!("{:.0}", all(&|run| Frozen::seen(&run.stamps).first_us)),
-        format!("{:.0}", all(&with_work)),
-        format!("{:+.2} %", 100.0 * apart / all(&with_work)),
-        yes(apart.abs() <= EXACT * all(&with_work) && is_as_told),
-    ]
+impl Round {
+    fn is_inside(&self) -> bool {
+        self.bracket.place(self.printed_us) == Place::Inside
+    }
 }
 
-/// Compares printed service times of one user with bounds. Each request starts between the previous
-/// answer and its own arrival. So each percentile lies between that of the time inside the server
-/// and that of the time from answer to answer.
-fn with_a_user(rounds: usize) -> Result<String, BenchError> {
+impl Row {
+    /// In how many rounds the percentile lay inside.
+    fn held(&self) -> usize {
+        self.rounds.iter().filter(|round| round.is_inside()).count()
+    }
+
+    fn is_inside(&self) -> bool {
+        self.held() == self.rounds.len()
+    }
+
+    fn median(&self, of: impl Fn(&Round) -> f64) -> f64 {
+        median(self.rounds.iter().map(of))
+    }
+
+    fn printed_us(&self) -> f64 {
+        self.median(|round| round.printed_us)
+    }
+
+    fn cells(&self, case: &Case, engine: Peer, lag: String) -> [String; 10] {
+        let held = match self.is_inside() {
+            true => "yes".to_owned(),
+            false => format!("NO, {} of {}", self.held(), self.rounds.len()),
+        };
+        let micros = |of: fn(&Round) -> f64| format!("{:.1}", self.median(of));
+        [
+            case.name.to_owned(),
+            engine.name().to_owned(),
+            self.time.name().to_owned(),
+            self.percentile.to_owned(),
+            micros(|round| round.bracket.low_us),
+            micros(|round| round.printed_us),
+            micros(|round| round.bracket.high_us),
+            micros(|round| round.bracket.width_us()),
+            lag,
+            held,
+        ]
+    }
+}
+
+/// Compares all loads with the stamps. `falsify` percent are added to each printed time, to show
+/// that the check can fail.
+pub fn truth(settings: Settings) -> Result<Report, BenchError> {
+    let (rounds, seconds) = (settings.rounds.unwrap_or(5), settings.seconds.unwrap_or(5));
+    let factor = 1.0 + f64::from(settings.falsify) / 100.0;
     let mut table = Table::new(&[
+        "load",
         "",
-        "server",
+        "time",
         "percentile",
-        "inside the server µs",
+        "from µs",
         "printed µs",
-        "answer to answer µs",
-        "between",
+        "to µs",
+        "width µs",
+        "lag µs",
+        "inside",
     ]);
-    for (serves, name) in SERVERS {
-        for engine in ENGINES {
-            let runs: Result<Vec<LoadRun>, BenchError> = (0..rounds)
-                .map(|_| LoadRun::measure_closed(stamped(serves)?, engine, 1, SECONDS))
-                .collect();
+    let mut ways = Table::new(&["load", "", "p50 µs", "p99 µs", "shortest µs", "after the start"]);
+    let mut goals = Vec::new();
+    for engine in ENGINES {
+        let (mut inside, mut all, mut in_time) = (0, 0, 0);
+        for case in &CASES {
+            let runs: Result<Vec<NumberedRun>, BenchError> =
+                (0..rounds).map(|_| NumberedRun::measure(case, engine, seconds)).collect();
             let runs = runs?;
-            for (percentile, share) in PERCENTILES {
-                let all = |of: &dyn Fn(&LoadRun) -> f64| median(runs.iter().map(of));
-                let inside = all(&|run| at_share(&inside_us(&run.stamps), share));
-                let between = all(&|run| at_share(&answer_to_answer_us(&run.stamps), share));
-                let name_of = format!("service_time_{percentile}_ns");
-                let printed = all(&|run| run.printed(&name_of) / 1e3);
-                let holds = inside * (1.0 - EXACT) <= printed && printed <= between * (1.0 + EXACT);
-                table.row([
-                    engine.name().to_owned(),
-                    name.to_owned(),
-                    percentile.to_owned(),
-                    format!("{inside:.1}"),
-                    format!("{printed:.1}"),
-                    format!("{between:.1}"),
-                    yes(holds),
-                ]);
+            let rows = rows(case, &runs, factor);
+            for row in &rows {
+                table.row(row.cells(case, engine, lag(row, &rows)));
             }
+            all += rows.len();
+            inside += rows.iter().filter(|row| row.is_inside()).count();
+            let way = Way::of(&runs);
+            in_time += usize::from(way.is_possible());
+            ways.row(way.cells(case, engine));
+        }
+        let name = engine.name();
+        goals.push(Goal::all(format!("{name}: percentiles between the stamps"), inside, all));
+        let what = format!("{name}: loads in which no request arrives before its start");
+        goals.push(Goal::all(what, in_time, CASES.len()));
+    }
+    let (table, ways) = (table.markdown(), ways.markdown());
+    let falsified = match settings.falsify {
+        0 => String::new(),
+        percent => format!("\n**Falsified: {percent} % are added to each printed time.**\n"),
+    };
+    let text = format!(
+        "{falsified}\nMedians of {rounds} rounds of {seconds} s, or of the requests of a closed \
+         load\n\n{table}\nFrom the start, as the client says, to the arrival at the \
+         server\n\n{ways}"
+    );
+    Ok(Report { text, goals })
+}
+
+/// All percentiles of a load.
+fn rows(case: &Case, runs: &[NumberedRun], factor: f64) -> Vec<Row> {
+    let of_time = |time: &Time| {
+        let rounds = runs.iter().map(|run| {
+            let spans: Vec<Span> = run.requests.iter().map(|one| time.span(one)).collect();
+            (Bounds::new(&spans), time.printed(run))
+        });
+        let rounds: Vec<(Bounds, Vec<f64>)> = rounds.collect();
+        let rows = PERCENTILES.iter().enumerate().map(|(at, (percentile, share))| {
+            let round = |(bounds, printed): &(Bounds, Vec<f64>)| Round {
+                printed_us: printed[at] * factor,
+                bracket: bounds.at(*share),
+            };
+            Row { time: *time, percentile: *percentile, rounds: rounds.iter().map(round).collect() }
+        });
+        rows.collect::<Vec<Row>>()
+    };
+    Time::of(case.sends).iter().flat_map(of_time).collect()
+}
+
+/// How much of a response time is the generator's lag; empty for other times. A star marks a
+/// percentile that is not the server's: see [`is_marked`].
+fn lag(row: &Row, rows: &[Row]) -> String {
+    let without = rows
+        .iter()
+        .find(|other| other.time == Time::ResponseWithoutLag && other.percentile == row.percentile);
+    match without.filter(|_| row.time == Time::Response) {
+        None => String::new(),
+        Some(without) => {
+            let (with_us, without_us) = (row.printed_us(), without.printed_us());
+            let mark = if is_marked(with_us, without_us) { "*" } else { "" };
+            format!("{:.1}{mark}", with_us - without_us)
         }
     }
-    let markdown = table.markdown();
-    Ok(format!("\nClosed, one user, medians of {rounds} rounds of {SECONDS} s\n\n{markdown}"))
 }
 
-fn yes(holds: bool) -> String {
-    if holds { "yes" } else { "NO" }.to_owned()
+/// Whether `stampede` must mark a percentile: without lag it is more than 5 % and 20 µs shorter.
+fn is_marked(with_us: f64, without_us: f64) -> bool {
+    let lag_us = with_us - without_us;
+    lag_us > 20.0 && lag_us > 0.05 * with_us
 }
 
-/// The times inside the server in µs, sorted.
-fn inside_us(stamps: &Stamps) -> Vec<f64> {
-    sorted(stamps.iter().map(|(arrived, answered)| answered.saturating_sub(*arrived)))
+/// The time from the start of a request to its arrival, in µs.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    p50_us: f64,
+    p99_us: f64,
+    shortest_us: f64,
 }
 
-/// The times from answer to answer in µs, sorted. The first answer has no earlier one.
-fn answer_to_answer_us(stamps: &Stamps) -> Vec<f64> {
-    let mut gaps: Vec<f64> = answered_us(stamps).windows(2).map(|two| two[1] - two[0]).collect();
-    gaps.sort_by(f64::total_cmp);
-    gaps
-}
-
-/// The times of the answers in µs since the first arrival, in order.
-fn answered_us(stamps: &Stamps) -> Vec<f64> {
-    let first = stamps.iter().map(|(arrived, _)| *arrived).min().unwrap_or(0);
-    sorted(stamps.iter().map(|(_, answered)| answered.saturating_sub(first)))
-}
-
-fn sorted(ns: impl Iterator<Item = u64>) -> Vec<f64> {
-    let mut us: Vec<f64> = ns.map(|ns| ns as f64 / 1e3).collect();
-    us.sort_by(f64::total_cmp);
-    us
-}
-
-/// A server that is frozen for 500 ms at 2, 4, 6 and 8 s of 10 s. From then on a request is due
-/// each 500 µs. The first waits longest. Each later one waits 500 µs less than the one before,
-/// except for the time that the server takes to answer that one.
-struct Frozen {
-    /// How long the first request waits, in µs.
-    first_us: f64,
-    /// How long the server takes for one of the waiting requests, in µs.
-    each_us: f64,
-}
-
-/// The freeze as requested, with a server that takes no time.
-const BARE: Frozen = Frozen { first_us: FROZEN_US, each_us: 0.0 };
-
-impl Frozen {
-    /// The freeze as it was, from the gaps between answers. The longest gap is the freeze: 500 µs
-    /// more than the first request waits, because it was due that long after the one before. A gap
-    /// longer than two requests and soon after a freeze is the acceptance of all waiting
-    /// connections, after the first freeze. Gaps shorter than half the time between two requests
-    /// are the work on one request, on average.
-    fn seen(stamps: &Stamps) -> Frozen {
-        let (mut still, mut thawed, mut work) = (0.0, None, Vec::new());
-        for two in answered_us(stamps).windows(2) {
-            let gap = two[1] - two[0];
-            let is_after = thawed.is_some_and(|thawed| two[0] - thawed < WORKED_OFF_US);
-            if gap > FROZEN_US / 2.0 {
-                (still, thawed) = (still + gap, Some(two[1]));
-            } else if is_after && gap > 2.0 * EVERY_US {
-                still += gap;
-            } else if gap < EVERY_US / 2.0 {
-                work.push(gap);
-            }
-        }
-        let each_us = work.iter().sum::<f64>() / work.len().max(1) as f64;
-        Frozen { first_us: still / FREEZES - EVERY_US, each_us }
+impl Way {
+    fn of(runs: &[NumberedRun]) -> Way {
+        let requests = runs.iter().flat_map(|run| &run.requests);
+        let mut ways: Vec<f64> = requests.map(Joined::way_us).collect();
+        ways.sort_by(f64::total_cmp);
+        let at = |share| at_share(&ways, share);
+        Way { p50_us: at(0.5), p99_us: at(0.99), shortest_us: at(0.0) }
     }
 
-    /// Whether the freeze was as long as requested.
-    fn is_as_told(&self) -> bool {
-        (self.first_us - FROZEN_US).abs() <= EXACT * FROZEN_US
+    /// Whether no request arrived before the client says that it started, as exactly as the clocks
+    /// are known.
+    fn is_possible(self) -> bool {
+        self.shortest_us >= -SLACK_US
     }
 
-    fn at(&self, share: f64) -> f64 {
-        let later = (1.0 - share) * f64::from(RATE * SECONDS) / FREEZES;
-        (self.first_us - later * (EVERY_US - self.each_us)).max(0.0)
+    fn cells(self, case: &Case, engine: Peer) -> [String; 6] {
+        [
+            case.name.to_owned(),
+            engine.name().to_owned(),
+            format!("{:.1}", self.p50_us),
+            format!("{:.1}", self.p99_us),
+            format!("{:.1}", self.shortest_us),
+            if self.is_possible() { "yes" } else { "NO" }.to_owned(),
+        ]
     }
 }
 
-const SERVERS: [(Serves, &str); 3] =
-    [(Serves::AtOnce, "at once"), (Serves::InOneMs, "in 1 ms"), (Serves::Frozen, "frozen")];
-/// Requests per second of the schedule.
-const RATE: u32 = 2_000;
-/// Requests per second for the server that works: it is idle between two requests.
-const RATE_OF_WORK: u32 = 400;
-/// The time from one request to the next, in µs.
-const EVERY_US: f64 = 1e6 / RATE as f64;
-/// The length of a load in s.
-const SECONDS: u32 = 10;
-/// The number of freezes in a load.
-const FREEZES: f64 = 4.0;
-const FROZEN_US: f64 = 500_000.0;
-/// The time in µs after a freeze when no request waits any more.
-const WORKED_OFF_US: f64 = 100_000.0;
-/// The required accuracy of a printed percentile: this share of it, or this many µs.
-const EXACT: f64 = 0.01;
-const EXACT_US: f64 = 20.0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(printed: &[f64]) -> Row {
+        let bracket = Bracket { low_us: 1_000.0, high_us: 1_004.0 };
+        let rounds = printed.iter().map(|us| Round { printed_us: *us, bracket });
+        Row { time: Time::Service, percentile: "p50", rounds: rounds.collect() }
+    }
+
+    #[test]
+    fn one_round_outside_makes_the_row_fail() {
+        assert!(row(&[1_001.0, 1_002.0, 1_003.0]).is_inside());
+        let row = row(&[1_001.0, 1_002.0, 1_003.0 * 1.02]);
+        assert!(!row.is_inside());
+        let cells = row.cells(&CASES[0], Peer::Epoll, String::new());
+        assert_eq!(cells[4..], ["1000.0", "1002.0", "1004.0", "4.0", "", "NO, 2 of 3"]);
+    }
+
+    #[test]
+    fn a_percentile_is_marked_where_lag_is_more_than_five_percent_and_twenty_micros() {
+        assert!(!is_marked(49.0, 30.0), "19 µs");
+        assert!(is_marked(51.0, 30.0), "21 µs");
+        assert!(!is_marked(1_000.0, 951.0), "4.9 %");
+        assert!(is_marked(1_000.0, 949.0), "5.1 %");
+    }
+
+    #[test]
+    fn lag_is_shown_beside_the_response_time_only() {
+        let row = |time, us| Row { time, ..row(&[us]) };
+        let rows = [row(Time::Response, 80.0), row(Time::ResponseWithoutLag, 30.0)];
+        assert_eq!(lag(&rows[0], &rows), "50.0*");
+        assert_eq!(lag(&rows[1], &rows), "");
+    }
+
+    #[test]
+    fn a_request_cannot_arrive_before_its_start() {
+        let way = |shortest_us| Way { p50_us: 5.0, p99_us: 9.0, shortest_us };
+        assert!(way(-4.9).is_possible());
+        assert!(!way(-5.1).is_possible());
+    }
+}

@@ -1,7 +1,8 @@
 //! Servers with an exactly known behaviour, for tests and calibration.
 //!
-//! [`NullServer`] answers everything at once with the same bytes, so a load generator meets only
-//! its own limit (`doctor --calibrate`). [`KnownServer`] is slow, frozen, torn, short or rude on
+//! [`NullServer`] answers everything with the same bytes, so a load generator meets only its own
+//! limit (`doctor --calibrate`). It can stamp each request, so that a bench can check what a
+//! generator prints. [`KnownServer`] is slow, frozen, torn, short or rude on
 //! demand. It counts what it received, so that a test can expect numbers that follow from
 //! arithmetic.
 //!
@@ -10,6 +11,7 @@
 
 mod answer;
 mod behaviour;
+mod fastcgi;
 mod gate;
 mod journal;
 mod known;
@@ -23,4 +25,4 @@ pub use behaviour::{Accept, Behaviour, ClockZero, Freeze, Reply, Workers};
 pub use journal::Journal;
 pub use known::KnownServer;
 pub use listen::{Address, Listen, ServerError};
-pub use null::{IdleMode, NullServer, NullServerOptions, RequestTimestamps};
+pub use null::{NullServer, NullServerOptions, Protocol, RequestTimestamps};

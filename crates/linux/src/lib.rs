@@ -1,6 +1,7 @@
-//! What stampede asks of Linux: what `/proc` and cgroups show, programs with a deadline, signals, and
-//! names that nobody can guess.
+//! What stampede asks of Linux: what `/proc` and cgroups show, programs with a deadline, signals,
+//! when received bytes arrived, and names that nobody can guess.
 
+pub mod arrival;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_list;

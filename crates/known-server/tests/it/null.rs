@@ -3,10 +3,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
 use stampede_known_server::{
-    Address, Freeze, IdleMode, Listen, NullServer, NullServerOptions, ServerError,
+    Address, Freeze, Listen, NullServer, NullServerOptions, Protocol, ServerError,
 };
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -125,20 +128,31 @@ fn it_serves_a_unix_socket_on_its_own_cpu() {
 }
 
 #[test]
-fn configured_work_takes_its_time() {
-    let work_time = Duration::from_millis(3);
-    let options = NullServerOptions { work_time, stamps: 1, ..NullServerOptions::default() };
+fn delayed_answers_wait_together() {
+    let delay = Duration::from_millis(200);
+    let options = NullServerOptions { delay, stamps: 9, ..NullServerOptions::default() };
     let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
-    ask(&mut connect(&server), GET, OK);
-    let [stamp] = server.finish()[..] else { panic!("one request, one stamp") };
-    assert!(stamp.answered_ns - stamp.arrived_ns >= work_time.as_nanos() as u64, "{stamp:?}");
+    let mut streams = [1, 2].map(|_| connect(&server));
+    let mut gone = connect(&server);
+    gone.write_all(GET.as_bytes()).unwrap();
+    drop(gone);
+    streams.iter_mut().for_each(|stream| stream.write_all(GET.as_bytes()).unwrap());
+    streams.iter_mut().for_each(|stream| ask(stream, "", OK));
+    let stamps = server.finish();
+    let of_two = || stamps.iter().filter(|stamp| stamp.connection < 3);
+    assert_eq!(of_two().count(), 2);
+    for stamp in of_two() {
+        assert!(stamp.before_send_ns - stamp.arrived_ns >= 200_000_000, "{stamp:?}");
+    }
+    // The second arrived before the first was answered.
+    let arrived = of_two().map(|stamp| stamp.arrived_ns).max();
+    assert!(arrived < of_two().map(|stamp| stamp.before_send_ns).min(), "{stamps:?}");
 }
 
 #[test]
-fn timestamps_show_arrivals_and_a_freeze_delays_answers() {
+fn timestamps_are_in_order_and_a_freeze_delays_answers() {
     let (at, lasts) = (Duration::ZERO, Duration::from_millis(30));
     let options = NullServerOptions {
-        waiting: IdleMode::Spin,
         stamps: 3,
         freeze: Some(Freeze { at, lasts, every: None }),
         ..NullServerOptions::default()
@@ -149,17 +163,88 @@ fn timestamps_show_arrivals_and_a_freeze_delays_answers() {
     [GET, &numbered, GET, GET].into_iter().for_each(|request| ask(&mut stream, request, OK));
     assert_eq!(server.answered(), 4);
     let stamps = server.finish();
-    let numbers: Vec<u64> = stamps.iter().map(|stamp| stamp.number).collect();
-    assert_eq!(numbers, [0, 17, 0], "as many as were asked for");
-    let moments: Vec<u64> =
-        stamps.iter().flat_map(|stamp| [stamp.arrived_ns, stamp.answered_ns]).collect();
-    assert!(moments.is_sorted(), "{moments:?}");
+    let numbers: Vec<(u64, u64)> =
+        stamps.iter().map(|stamp| (stamp.connection, stamp.number)).collect();
+    assert_eq!(numbers, [(1, 0), (1, 17), (1, 0)], "as many as were asked for");
+    let moments = stamps.iter();
+    let moments =
+        moments.flat_map(|stamp| [stamp.arrived_ns, stamp.before_send_ns, stamp.after_send_ns]);
+    assert!(moments.is_sorted(), "{stamps:?}");
     // The first request is the freeze's zero, so it is not in it; the second one is held to its
     // end.
-    assert!(stamps[1].answered_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
+    assert!(stamps[1].before_send_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
 }
 
-/// See `make_room`: without it 50 connections would be accepted as well, and 1 000 late.
+/// The body is larger than the room of a socket whose client does not read, so the last byte is
+/// sent by a later call.
+#[test]
+fn the_stamp_is_of_the_call_that_sends_the_last_byte() {
+    const BODY: usize = 16 << 20;
+    let options = NullServerOptions { stamps: 1, body_bytes: BODY, ..NullServerOptions::default() };
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
+    let mut stream = connect(&server);
+    stream.write_all(GET.as_bytes()).unwrap();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n");
+    ask(&mut stream, "", &head);
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let room_since_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    let mut body = vec![0; BODY];
+    stream.read_exact(&mut body).unwrap();
+    assert!(body.chunks(2).all(|two| two == b"ok"));
+    let [stamp] = server.finish()[..] else { panic!("one request, one stamp") };
+    assert!(stamp.before_send_ns >= room_since_ns, "{stamp:?} {room_since_ns}");
+}
+
+#[test]
+fn it_speaks_tls() {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (made.cert.der().clone(), made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(Arc::clone(&provider));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let key = PrivateKeyDer::try_from(key).unwrap();
+    let config = Arc::new(config.with_single_cert(vec![certificate.clone()], key).unwrap());
+    let (protocol, body_bytes) = (Protocol::Tls(config), 100_000);
+    let options =
+        NullServerOptions { protocol, body_bytes, stamps: 2, ..NullServerOptions::default() };
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let config = ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+    let client = ClientConnection::new(config, ServerName::try_from("localhost").unwrap()).unwrap();
+    let mut stream = StreamOwned::new(client, connect(&server));
+    let body = "ok".repeat(50_000);
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}");
+    ask(&mut stream, &GET.replace("/ ", "/5 "), &answer);
+    ask(&mut stream, &GET.replace("/ ", "/6 "), &answer);
+    let numbers: Vec<u64> = server.finish().iter().map(|stamp| stamp.number).collect();
+    assert_eq!(numbers, [5, 6]);
+}
+
+#[test]
+fn it_speaks_fastcgi_on_a_kept_connection() {
+    let protocol = Protocol::FastCgi;
+    let options = NullServerOptions { protocol, stamps: 2, ..NullServerOptions::default() };
+    let server = NullServer::start_with(&Listen::Tcp, options).unwrap();
+    let mut stream = connect(&server);
+    let begin = "\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0";
+    let params = "\x01\x04\0\x01\0\x10\0\0\x0b\x03REQUEST_URI/17";
+    let ends = "\x01\x04\0\x01\0\0\0\0\x01\x05\0\x01\0\0\0\0";
+    let text = "Status: 200 OK\r\nContent-Type: text/plain\r\n\r\nok";
+    let answer = format!(
+        "\x01\x06\0\x01\0{}\0\0{text}\x01\x06\0\x01\0\0\0\0\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0",
+        char::from(u8::try_from(text.len()).unwrap())
+    );
+    for _ in 0..2 {
+        ask(&mut stream, &format!("{begin}{params}{ends}"), &answer);
+    }
+    let numbers: Vec<u64> = server.finish().iter().map(|stamp| stamp.number).collect();
+    assert_eq!(numbers, [17, 17]);
+}
+
+/// See `grow_descriptor_table`: without it 50 connections would be accepted as well, and 1 000 late.
 #[test]
 fn no_connection_waits_for_the_table_of_descriptors_to_grow() {
     let _server = NullServer::start().unwrap();
