@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 DESTDIR ?=
 PLAN ?= plans/demo.yaml
-# Which parts of the bench to run and for how long; empty: all of it.
+# Which parts of the bench to run and for how long, as `truth rounds=3`; empty: all of it.
 BENCH ?=
 # `make bench BASE=REV` compares with this revision only, in alternating pairs.
 BASE ?=
@@ -104,7 +104,7 @@ install: ## Install binary, man page and completions below PREFIX (default /usr/
 	@scripts/install-files $(STAMPEDE) "$(DESTDIR)$(PREFIX)"
 
 .PHONY: bench
-bench: ## Measure the load generator itself, beside others (half an hour on an idle machine)
+bench: ## Measure the load generator itself, beside others (40 minutes on an idle machine)
 	@$(RUST) true
 	@scripts/install-packages bench
 	@$(RUST) cargo build --quiet --release --locked --package stampede --target-dir $(TARGET)

@@ -1,5 +1,5 @@
 //! Checks the promises of comparing, in 2 000 simulated runs of each kind with a seed (more where
-//! the result is near 93 %). The large version, with its tables in `bench/results/`:
+//! the result is near 93 %). The large version, which prints its tables:
 //! `cargo run --release -p stampede-stats --example sure`.
 
 #[path = "../../../../bench/sure/simulation.rs"]
