@@ -193,7 +193,7 @@ fn rows(case: &Case, runs: &[NumberedRun], factor: f64) -> Vec<Row> {
                 printed_us: printed[at] * factor,
                 bracket: bounds.at(*share),
             };
-            Row { time: *time, percentile: *percentile, rounds: rounds.iter().map(round).collect() }
+            Row { time: *time, percentile, rounds: rounds.iter().map(round).collect() }
         });
         rows.collect::<Vec<Row>>()
     };
