@@ -79,11 +79,11 @@ pub static SETTINGS: Group = Group {
         Key::new("memory_limit", &Kind::Scalar, "PHP's `memory_limit`, for each worker.").or("256M"),
         Key::new("front", &Kind::Scalar, "The web server in front of the runtime, such as `nginx`.").or("none"),
         Key::new("buffers", &Kind::Scalar, "KiB of an answer that the web server takes from PHP before the client has read them.").or("256"),
-        Key::new("access_log", &Kind::Scalar, "Whether the web server writes a log line per request.").or("off"),
-        Key::new("compression", &Kind::Scalar, "Whether answers are compressed.").or("off"),
+        Key::new("access_log", &ON_OR_OFF, "Whether the web server writes a log line per request.").or("off"),
+        Key::new("compression", &ON_OR_OFF, "Whether answers are compressed.").or("off"),
         Key::new("keepalive_timeout", &Kind::Scalar, "Seconds that an idle connection stays open.").or("75"),
-        Key::new("opcache", &Kind::Scalar, "Whether OPcache is on.").or("on"),
-        Key::new("jit", &Kind::Scalar, "OPcache's JIT: `disable`, `off`, `tracing` or `function`.").or("disable"),
+        Key::new("opcache", &ON_OR_OFF, "Whether OPcache is on.").or("on"),
+        Key::new("jit", &Kind::Words(&["disable", "off", "tracing", "function"]), "OPcache's JIT.").or("disable"),
         Key::new("preload", &Kind::Scalar, "What OPcache preloads at the start. `off`: nothing. `app`: the preload file that the app names. `config/preload.php`: this file of the app. A note says how many files were preloaded.")
             .or("off"),
         Key::new("autoloader", &Kind::Words(&["as-is", "optimized", "authoritative"]), "Composer's autoloader in the copy of the app. `as-is`: the app's own. `optimized`: with a map of all classes (`composer dump-autoload --optimize`). `authoritative`: only this map, no search in directories (`--classmap-authoritative`).")
@@ -399,6 +399,7 @@ static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
 static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);
 static FIXED_ROUNDS: Kind = Kind::Whole { least: 1, most: ROUNDS_MAX as u64 };
 static PRESET: Kind = Kind::Words(&PRESET_NAMES);
+static ON_OR_OFF: Kind = Kind::Words(&["on", "off"]);
 static WORKER_COUNT: Kind = Kind::Whole { least: *WORKERS.start(), most: *WORKERS.end() };
 static LINES: Kind = Kind::Map { of: &TEXTS, least: 0 };
 static HEADERS: Kind = Kind::Map { of: &Kind::Scalar, least: 0 };

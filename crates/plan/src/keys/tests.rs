@@ -177,10 +177,3 @@ fn a_key_that_the_table_lacks_cannot_be_read() {
     let fields = Fields::of(&node, &LOAD).expect("a load");
     fields.get("nothing");
 }
-
-#[test]
-fn temporary_print() {
-    std::fs::write("/tmp/keys-ref.md", reference()).unwrap();
-    let schema = serde_json::to_string_pretty(&crate::schema()).unwrap();
-    std::fs::write("/tmp/keys-schema.json", schema).unwrap();
-}
