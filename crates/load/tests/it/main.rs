@@ -13,6 +13,7 @@ mod engine_appends;
 mod engine_choice;
 mod engine_ends;
 mod engine_stamps;
+mod http1_torn;
 mod kept;
 mod loopback;
 mod no_ports;

@@ -13,8 +13,6 @@ mod head;
 mod request;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod torn;
 mod whole;
 
 use stampede_model::load::{ConnectionHabit, Habits};

@@ -11,22 +11,22 @@ use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, Quirk, Request
 use crate::spec::Check;
 use crate::traffic::{AnswerShape, Request};
 
-pub(super) const KEPT: Habits =
+const KEPT: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
-pub(super) const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT };
-pub(super) const PER_REQUEST: Habits = Habits { connection: ConnectionHabit::PerRequest, ..KEPT };
+const KEPT_10: Habits = Habits { version: HttpVersion::Http10, ..KEPT };
+const PER_REQUEST: Habits = Habits { connection: ConnectionHabit::PerRequest, ..KEPT };
 
-pub(super) fn request(answer: AnswerShape) -> Request {
+fn request(answer: AnswerShape) -> Request {
     let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
     Request { bytes, answer, ..Request::default() }
 }
 
-pub(super) fn asks(body: &[u8]) -> Check {
+fn asks(body: &[u8]) -> Check {
     Check { body_contains: body.to_vec(), ..Check::default() }
 }
 
 /// A connection with request 7 in flight.
-pub(super) fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http1 {
+fn waiting(check: &Check, habits: Habits, shape: AnswerShape) -> Http1 {
     let mut http = Http1::new(check, habits);
     let mut out = Vec::new();
     http.start(RequestId(7), &request(shape), &mut out);
@@ -202,87 +202,67 @@ fn contradictions_and_garbage_are_malformed() {
     }
 }
 
+/// The answer is whole, and this is noted about it.
+fn is_noted(bytes: &str, odd: Quirk, next: Next) {
+    let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
+    let (answer, then) = answer(&mut http, bytes.as_bytes()).expect(bytes);
+    assert!(matches!(answer.end, AnswerEnd::Whole { .. }), "{bytes:?}: {answer:?}");
+    assert_eq!((answer.odd, then), (odd, next), "{bytes:?}");
+    assert_eq!(answer.bytes, bytes.len() as u64, "{bytes:?}");
+}
+
 /// Odd lines are read as browsers read them. They may also say where a body ends.
 #[test]
 fn odd_header_lines_are_accepted_and_noted() {
-    let ok = "HTTP/1.1 200 OK\r\n";
-    let chunks = "\r\n2\r\nok\r\n0\r\n";
-    let table = [
-        (format!("{ok}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
-        (format!("{ok}X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
+    for (lines, odd, next) in [
+        ("X: a\r\n b\r\nContent-Length: 2\r\n", Quirk::FOLDED, KeepOpen),
+        ("X: a\r\n\tb\r\n  c\r\nContent-Length: 2\r\n", Quirk::FOLDED, KeepOpen),
+        ("X: a\n b\nContent-Length: 2\n", Quirk::FOLDED.union(Quirk::BARE_LF), KeepOpen),
+        ("X: a\nContent-Length: 2\r\n", Quirk::BARE_LF, KeepOpen),
+        ("Content-Length:\r\n 2\r\n", Quirk::FOLDED, KeepOpen),
+        ("Content-Length : 2\r\n", Quirk::SPACED, KeepOpen),
+        ("no colon\r\nContent-Length: 2\r\n", Quirk::IGNORED, KeepOpen),
+        ("Content-Length 9\r\nContent-Length: 2\r\n", Quirk::IGNORED, KeepOpen),
+        ("A B: c\r\n(: d\r\nContent-Length: 2\r\n", Quirk::IGNORED, KeepOpen),
+        ("Connection:\r\n close\r\nContent-Length: 2\r\n", Quirk::FOLDED, Close),
+        ("X: \u{fc}\u{1}\r\nContent-Length: 2\r\n", Quirk::default(), KeepOpen),
+        ("Transfer-Encoding: identity\r\nContent-Length: 2\r\n", Quirk::IDENTITY, KeepOpen),
+        ("Content-Length: 2\r\nContent-Length: 02\r\n", Quirk::REPEATED, KeepOpen),
+        ("Content-Length: 2, 2\r\n", Quirk::REPEATED, KeepOpen),
+    ] {
+        is_noted(&format!("HTTP/1.1 200 OK\r\n{lines}\r\nok"), odd, next);
+    }
+    let empty_and_more = Quirk::EMPTY.union(Quirk::SPACED).union(Quirk::BARE_LF);
+    for (head, odd) in [
+        ("\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", Quirk::EMPTY),
+        ("\n\r\nHTTP/1.1 200 OK\r\nX : a\r\nContent-Length: 2\r\n\r\n", empty_and_more),
+        ("HTTP/1.1 200 OK\nContent-Length: 2\n\n", Quirk::BARE_LF),
+        ("HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\n", Quirk::WIDE),
+        ("HTTP/1.1   200\r\nContent-Length: 2\r\n\r\n", Quirk::WIDE),
+        ("HTTP/1.1 200  OK\r\nContent-Length: 2\r\n\r\n", Quirk::default()),
         (
-            format!("{ok}X: a\n b\nContent-Length: 2\n\nok"),
-            Quirk::FOLDED.union(Quirk::BARE_LF),
-            KeepOpen,
-        ),
-        (format!("{ok}X: a\nContent-Length: 2\r\n\r\nok"), Quirk::BARE_LF, KeepOpen),
-        ("HTTP/1.1 200 OK\nContent-Length: 2\n\nok".to_owned(), Quirk::BARE_LF, KeepOpen),
-        ("HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(), Quirk::WIDE, KeepOpen),
-        ("HTTP/1.1   204\r\n\r\n".to_owned(), Quirk::WIDE, KeepOpen),
-        ("HTTP/1.1 200  OK\r\nContent-Length: 2\r\n\r\nok".to_owned(), Quirk::default(), KeepOpen),
-        (
-            format!("{ok}Content-Length: 2\r\nContent-Length: 02\r\n\r\nok"),
-            Quirk::REPEATED,
-            KeepOpen,
-        ),
-        (format!("{ok}Content-Length: 2, 2\r\n\r\nok"), Quirk::REPEATED, KeepOpen),
-        (format!("{ok}Content-Length:\r\n 2\r\n\r\nok"), Quirk::FOLDED, KeepOpen),
-        (format!("{ok}Content-Length : 2\r\n\r\nok"), Quirk::SPACED, KeepOpen),
-        (format!("{ok}no colon\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
-        (format!("{ok}Content-Length 9\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
-        (format!("{ok}A B: c\r\n(: d\r\nContent-Length: 2\r\n\r\nok"), Quirk::IGNORED, KeepOpen),
-        (format!("\r\n{ok}Content-Length: 2\r\n\r\nok"), Quirk::EMPTY, KeepOpen),
-        (
-            format!("\n\r\n{ok}X : a\r\nContent-Length: 2\r\n\r\nok"),
-            Quirk::EMPTY.union(Quirk::SPACED).union(Quirk::BARE_LF),
-            KeepOpen,
-        ),
-        (format!("{ok}Connection:\r\n close\r\nContent-Length: 2\r\n\r\nok"), Quirk::FOLDED, Close),
-        (format!("{ok}Transfer-Encoding : chunked\r\n{chunks}\r\n"), Quirk::SPACED, KeepOpen),
-        (
-            format!("{ok}Transfer-Encoding: gzip,\r\n chunked\r\n{chunks}\r\n"),
-            Quirk::FOLDED,
-            KeepOpen,
-        ),
-        (
-            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\r\n c\r\n\r\n"),
-            Quirk::FOLDED,
-            KeepOpen,
-        ),
-        (
-            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A : b\r\n\r\n"),
+            "HTTP/1.1 103 Early\r\nLink : a\r\n\r\nHTTP/1.1 200\r\nContent-Length: 2\r\n\r\n",
             Quirk::SPACED,
-            KeepOpen,
         ),
-        (
-            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}no colon\r\n\r\n"),
-            Quirk::IGNORED,
-            KeepOpen,
-        ),
-        (
-            format!("{ok}Transfer-Encoding: chunked\r\n{chunks}: no name\r\n\r\n"),
-            Quirk::IGNORED,
-            KeepOpen,
-        ),
-        (format!("{ok}Transfer-Encoding: chunked\r\n{chunks}A: b\n\n"), Quirk::BARE_LF, KeepOpen),
-        (format!("{ok}X: \u{fc}\u{1}\r\nContent-Length: 2\r\n\r\nok"), Quirk::default(), KeepOpen),
-        (
-            format!("{ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok"),
-            Quirk::IDENTITY,
-            KeepOpen,
-        ),
-        (
-            "HTTP/1.1 103 Early\r\nLink : a\r\n\r\nHTTP/1.1 204 No\r\n\r\n".to_owned(),
-            Quirk::SPACED,
-            KeepOpen,
-        ),
-    ];
-    for (bytes, odd, next) in table {
-        let mut http = waiting(&Check::default(), KEPT, AnswerShape::ByHeaders);
-        let (answer, then) = answer(&mut http, bytes.as_bytes()).expect(&bytes);
-        assert!(matches!(answer.end, AnswerEnd::Whole { .. }), "{bytes:?}: {answer:?}");
-        assert_eq!((answer.odd, then), (odd, next), "{bytes:?}");
-        assert_eq!(answer.bytes, bytes.len() as u64, "{bytes:?}");
+    ] {
+        is_noted(&format!("{head}ok"), odd, KeepOpen);
+    }
+}
+
+#[test]
+fn odd_lines_around_chunks_are_accepted_and_noted() {
+    for (coding, trailers, odd) in [
+        (" : chunked", "\r\n", Quirk::SPACED),
+        (": gzip,\r\n chunked", "\r\n", Quirk::FOLDED),
+        (": chunked", "A: b\r\n c\r\n\r\n", Quirk::FOLDED),
+        (": chunked", "A : b\r\n\r\n", Quirk::SPACED),
+        (": chunked", "no colon\r\n\r\n", Quirk::IGNORED),
+        (": chunked", ": no name\r\n\r\n", Quirk::IGNORED),
+        (": chunked", "A: b\n\r\n", Quirk::BARE_LF),
+        (": chunked", "A: b\r\n\n", Quirk::BARE_LF),
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding{coding}\r\n\r\n");
+        is_noted(&format!("{head}2\r\nok\r\n0\r\n{trailers}"), odd, KeepOpen);
     }
 }
 
