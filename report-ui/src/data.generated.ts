@@ -234,16 +234,6 @@ export interface Figures {
   roles: Record<string, RoleFigures>;
 }
 
-/** A figure of response time of which schedule lag makes more than 5 % and more than 20 µs. */
-export interface LagMark {
-  /** The figure: `mean`, a percentile such as `p99.9`, or `max`. */
-  figure: "mean" | "p50" | "p75" | "p80" | "p85" | "p90" | "p95" | "p98" | "p99" | "p99.9" | "max";
-  /** Its value, in nanoseconds. */
-  response_time_ns: number;
-  /** Its value without the generator's own delay, in nanoseconds. */
-  without_lag_ns: number;
-}
-
 /** The times of a set of requests, in ns. */
 export interface TimeFigures {
   /** The arithmetic mean within a trial. */
@@ -310,6 +300,16 @@ export interface Estimate {
   interval: [number, number] | null;
   /** Number of trials. */
   trials: number;
+}
+
+/** A figure of response time of which schedule lag makes more than 5 % and more than 20 µs. */
+export interface LagMark {
+  /** The figure: `mean`, a percentile such as `p99.9`, or `max`. */
+  figure: "mean" | "p50" | "p75" | "p80" | "p85" | "p90" | "p95" | "p98" | "p99" | "p99.9" | "max";
+  /** Its value, in nanoseconds. */
+  response_time_ns: number;
+  /** Its value without the generator's own delay, in nanoseconds. */
+  without_lag_ns: number;
 }
 
 /** The resource use of one role. */
@@ -1719,7 +1719,10 @@ export type Reason =
   /** Answers have headers that a strict client refuses. */
   | {
     code: "odd_headers";
-    /** `folded`, `blank-before-colon`, `no-field`, `empty-first`, `bare-lf`, `identity`, `repeated-length` or `status-line`. */
+    /**
+     * `folded`, `blank-before-colon`, `no-field`, `empty-first`, `bare-lf`, `identity`,
+     * `repeated-length` or `status-line`.
+     */
     kind: string;
     /** Number of answers. */
     answers: number;
