@@ -317,6 +317,8 @@ prop_compose! {
         let mut case = Case { closed, habit, timeout, records: true, ..open(due, limit) };
         case.script.connect_time = Nanos(connect_us * 1_000);
         case.script.service_time = Nanos(service_us * 1_000);
+        // Several users would begin at the same moment, and again after each timeout.
+        case.limit = if case.closed.is_some() { 1 } else { case.limit };
         (case.script.workers, case.script.requests) = (workers, requests);
         case
     }
