@@ -367,7 +367,8 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     let torn = Writing::Torn { bytes: 7, gap: Duration::from_micros(100) };
     let behaviour = Behaviour {
         exceptions: vec![
-            (20, bad(Answer::raw("220 smtp ready\r\n"))),
+            // On a new connection: on a kept one these bytes might belong to the answer before.
+            (17, bad(Answer::raw("220 smtp ready\r\n"))),
             (16, bad(good().cut_at(58).then(ConnectionAction::Close))),
             (12, slow),
             (8, bad(Answer::new(200, "hello").field("X-Cache", "MISS").written(torn))),
@@ -382,8 +383,8 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     let result = load_result(&load, "examples");
     let (header, time) = ("check:header x-cache == HIT", "check:time < 1s");
     let expected = [
-        ("ok", 15),
-        ("http:500", 1),
+        ("ok", 14),
+        ("http:500", 2),
         (header, 1),
         (time, 1),
         ("net:cut-short", 1),
