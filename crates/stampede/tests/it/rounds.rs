@@ -208,7 +208,7 @@ fn a_single_runtime_has_an_interval_in_the_sentence_and_the_table() {
 fn a_unit_is_left_out_only_if_both_ends_of_an_interval_have_it() {
     let summary = summarize(&measured(&[("alone", &[981.0, 1_000.0, 1_020.0, 1_000.0])]));
     let page = text(&summary);
-    assert!(page.contains(" (95 % interval 976 ms – 1.03 s)"), "{page}");
+    assert!(page.contains(" (95 % interval 975 ms – 1.03 s)"), "{page}");
 }
 
 fn sentence(summary: &Summary) -> &str {

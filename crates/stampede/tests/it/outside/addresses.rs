@@ -131,7 +131,9 @@ fn all_addresses_that_accept_get_connections_in_turn() {
     let hosts = "127.0.0.2 many.test\n127.0.0.3 many.test\n127.0.0.4 many.test\n";
     let outputs =
         [Some(finish(sandbox.stampede(&resolved), LIMIT)), with_hosts(&sandbox, hosts, &args)];
-    for (output, times) in outputs.into_iter().flatten().zip(1..) {
+    let mut times = 0;
+    for output in outputs.into_iter().flatten() {
+        times += 1;
         let printed = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{printed}");
         let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
@@ -142,10 +144,10 @@ fn all_addresses_that_accept_get_connections_in_turn() {
         assert_eq!(dealt, [two("127.0.0.2"), two("127.0.0.3")], "{printed}");
         let note = fact(&report["notes"], "before_load");
         assert_eq!(note["found"]["silent"], json!([format!("127.0.0.4:{port}")]), "{printed}");
-        // Each was tried once before the load.
-        assert_eq!((one.connections(), other.connections()), (3 * times, 3 * times), "{printed}");
     }
-    assert_eq!(one.answered() + other.answered(), 40 * (one.connections() / 3));
+    // Each was tried once before the load.
+    assert_eq!((one.connections(), other.connections()), (3 * times, 3 * times));
+    assert_eq!(one.answered() + other.answered(), 40 * times);
     let text = [&args[..args.len() - 1], &["--resolve", &given]].concat();
     let output = finish(sandbox.stampede(&text), LIMIT);
     let printed = stdout(&output);
@@ -184,7 +186,10 @@ fn connections_go_elsewhere_by_a_flag() {
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     assert_eq!((&report["requests_ok"], server.answered()), (&3.into(), 3), "{report:#}");
     assert_eq!(report["address"], format!("127.0.0.1:{port}"));
-    assert!(server.last_head().contains("GET /a HTTP/1.1\r\nHost: shop.invalid\r\n"));
+    let head = server.last_head();
+    let is_whole =
+        head.starts_with("GET /a HTTP/1.1\r\n") && head.contains("\r\nHost: shop.invalid\r\n");
+    assert!(is_whole, "{head}");
     // A public address is not loaded by accident, however it was named (RFC 5737).
     let flags: [([&str; 2], &str, &str); 4] = [
         (["--resolve", "shop.invalid:80:192.0.2.1"], "foreign_address", "192.0.2.1 of `http"),
