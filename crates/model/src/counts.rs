@@ -152,6 +152,9 @@ impl<T> TimeSet<T> {
 pub struct Connections {
     /// Connect calls that succeeded.
     pub opened: u64,
+    /// Connections that were open when the load began, from its warm-up.
+    #[serde(default)]
+    pub from_warm_up: u64,
     /// Connections of clients that received no byte of an answer, although they waited for at least
     /// half of the time in which others were answered. They may have waited on one connection or on
     /// several in turn. A runtime that binds a worker to a connection starves the others; such a
@@ -187,6 +190,7 @@ impl<'a> Sum<&'a Connections> for Connections {
         let mut sum = Connections { sources: 1, ..Connections::default() };
         for thread in threads {
             sum.opened += thread.opened;
+            sum.from_warm_up += thread.from_warm_up;
             sum.never_answered += thread.never_answered;
             sum.sources = sum.sources.max(thread.sources);
             sum.kept.merge(thread.kept);

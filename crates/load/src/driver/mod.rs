@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use stampede_model::counts::{Connections, End};
 use stampede_model::failure::Net;
-use stampede_model::kept::KeptConnections;
 use stampede_model::load::ConnectionHabit;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -26,7 +25,7 @@ use crate::protocol::{Answer, AnswerEnd, Aside, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
 use crate::traffic::feed::{Feed, FeedStatus};
 use pace::{Action, ConnectResult};
-use pool::{ConnectionState, Pool};
+use pool::{ConnectionState, Observed, Pool};
 use requests::{
     ConnectionUse, InFlightRequest, Progress, RequestEnding, RequestsInFlight, request_record,
 };
@@ -77,14 +76,7 @@ pub(crate) struct Driver<P, E, F> {
     requests: RequestsInFlight,
     answers: Vec<Answer>,
     examples: Examples,
-    opened: u64,
-    kept: KeptConnections,
-    aside: Aside,
-    /// Latest end of an answer of at least one byte, on any connection; `None`: none ended yet.
-    /// With kernel timestamps, ends are not seen in their order.
-    answered_last: Option<Nanos>,
-    not_due: u64,
-    end: End,
+    observed: Observed,
 }
 
 impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
@@ -95,12 +87,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             requests: RequestsInFlight::default(),
             answers: Vec::with_capacity(1),
             examples: Examples::default(),
-            opened: 0,
-            kept: KeptConnections::default(),
-            aside: Aside::default(),
-            answered_last: None,
-            not_due: 0,
-            end: End::Complete,
+            observed: Observed::new(0),
         }
     }
 
@@ -110,10 +97,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.parts.engine.begin(epoch);
         (self.parts.pace, self.parts.recorder, self.parts.feed) =
             (load.pace, load.recorder, load.feed);
-        self.pool.begin_load();
-        (self.opened, self.not_due) = (0, 0);
-        (self.kept, self.aside) = (KeptConnections::default(), Aside::default());
-        (self.answered_last, self.end) = (None, End::Complete);
+        self.observed = Observed::new(self.pool.begin_load());
     }
 
     /// Runs the load until nothing further starts and nothing is in flight. Takes no longer than
@@ -184,10 +168,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn stop(&mut self, now: Nanos, looked: Option<Nanos>) {
         let stopped = self.parts.pace.stop(now, looked, self.requests.count());
         self.parts.recorder.dropped(stopped.dropped);
-        self.not_due = stopped.not_due;
+        self.observed.not_due = stopped.not_due;
         let planned = self.parts.pace.take_planned(Nanos(u64::MAX));
         self.parts.recorder.planned(planned);
-        self.end = End::Stopped;
+        self.observed.end = End::Stopped;
     }
 
     /// Starts due requests. Closed model: at most a burst, so that answers do not wait for a
@@ -333,7 +317,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
 
     fn connected(&mut self, token: Token) {
         let now = self.parts.engine.now();
-        self.opened += 1;
+        self.observed.opened += 1;
         let connection = self.pool.at(token);
         connection.state = ConnectionState::Open;
         connection.opened += 1;
@@ -369,7 +353,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn finish_read(&mut self, token: Token, came: Nanos) {
         self.take_answers(token, came);
         let connection = self.pool.at(token);
-        self.aside.add(connection.protocol.take_aside());
+        self.observed.aside.add(connection.protocol.take_aside());
         if !connection.protocol.room() && !connection.requests.is_empty() {
             return;
         }
@@ -399,7 +383,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             }
             if answer.bytes > 0 {
                 self.pool.at(token).answered = true;
-                self.answered_last = self.answered_last.max(Some(came));
+                self.observed.answered_last = self.observed.answered_last.max(Some(came));
             }
             if answer.end == AnswerEnd::Displaced {
                 // The connection was open, so it says nothing about idle times.
@@ -516,7 +500,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let connection = self.pool.at(token);
         let outcome = connection.outcome(ending.outcome, ending.first_byte);
         ending.outcome = outcome;
-        connection.count_kept(outcome, ending.first_byte, &mut self.kept);
+        connection.count_kept(outcome, ending.first_byte, &mut self.observed.kept);
         if self.examples.is_missing(outcome) {
             let failed = match outcome {
                 Outcome::Check(failed) => Some(failed),
@@ -534,7 +518,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         if !connection.answered && connect_result == ConnectResult::Connected {
             // Until `answered_last` the server answered other connections while this one waited.
             // After that it answered none, so this connection did not wait because of others.
-            let until = [known_end, self.answered_last].into_iter().flatten().fold(done, Ord::min);
+            let until =
+                [known_end, self.observed.answered_last].into_iter().flatten().fold(done, Ord::min);
             connection.waited = connection.waited.plus(until.since(since.unwrap_or(until)));
         }
         // While the end of the schedule is unknown, everything that ends is inside it.
@@ -556,7 +541,8 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let scheduled = self.parts.pace.schedule_end().unwrap_or(ended.last_end);
         let never_answered = match self.parts.habit {
             ConnectionHabit::KeepAlive => {
-                let answering = self.answered_last.map_or(scheduled, |last| last.min(scheduled));
+                let answering =
+                    self.observed.answered_last.map_or(scheduled, |last| last.min(scheduled));
                 self.pool.never_answered(answering)
             }
             // A connection that carries one request cannot occupy a worker for the whole trial.
@@ -568,17 +554,18 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             in_flight_integral: ended.in_flight_integral,
             in_flight_max: ended.in_flight_max,
             connections: Connections {
-                opened: self.opened,
+                opened: self.observed.opened,
+                from_warm_up: self.observed.from_warm_up,
                 never_answered,
-                kept: self.kept,
+                kept: self.observed.kept,
                 ..self.parts.engine.connections()
             },
-            aside: self.aside,
+            aside: self.observed.aside,
             busy_share: busy.0 as f64 / now.0.max(1) as f64,
             stretched: self.parts.pace.stretched(),
             engine: self.parts.engine.name(),
-            not_due: self.not_due,
-            end: self.end,
+            not_due: self.observed.not_due,
+            end: self.observed.end,
             examples: std::mem::take(&mut self.examples).into_list(),
         }
     }

@@ -1,5 +1,6 @@
 //! Manages the connections of a load thread, and chooses the one that the next request uses.
 
+use stampede_model::counts::End;
 use stampede_model::failure::Net;
 use stampede_model::kept::KeptConnections;
 use stampede_model::time::Nanos;
@@ -8,7 +9,7 @@ use super::requests::RequestsInFlight;
 use crate::engine::Token;
 use crate::index_list::IndexList;
 use crate::outcome::Outcome;
-use crate::protocol::{Protocol, RequestId};
+use crate::protocol::{Aside, Protocol, RequestId};
 
 /// The state of one connection slot. The slot stays when its connection is replaced.
 #[derive(Debug)]
@@ -58,13 +59,14 @@ impl<P: Protocol> Pool<P> {
         Pool { all: Vec::new(), available: IndexList::default(), closed: Vec::new() }
     }
 
-    /// Begins another load on the connections that are open.
-    pub(crate) fn begin_load(&mut self) {
+    /// Begins another load on the connections that are open, and returns their number.
+    pub(crate) fn begin_load(&mut self) -> u64 {
         for connection in &mut self.all {
             (connection.answered, connection.waited) = (false, Nanos(0));
             connection.idle_since = None;
             connection.opened = u64::from(connection.state == ConnectionState::Open);
         }
+        self.all.iter().map(|connection| connection.opened).sum()
     }
 
     /// A connection for a request: the open one that was used last, else a closed slot, else a new
@@ -166,5 +168,28 @@ impl<P: Protocol> Connection<P> {
     /// When the oldest request in flight here started; `None` where there is none.
     pub(crate) fn waiting_since(&self, requests: &RequestsInFlight) -> Option<Nanos> {
         self.requests.first().map(|request| requests.at(*request).times.started)
+    }
+}
+
+/// What was observed during a load, besides what the recorder counts.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) opened: u64,
+    pub(crate) from_warm_up: u64,
+    pub(crate) kept: KeptConnections,
+    pub(crate) aside: Aside,
+    /// Latest end of an answer of at least one byte, on any connection; `None`: none ended yet.
+    /// With kernel timestamps, ends are not seen in their order.
+    pub(crate) answered_last: Option<Nanos>,
+    pub(crate) not_due: u64,
+    pub(crate) end: End,
+}
+
+impl Observed {
+    /// Nothing yet, but the connections of a warm-up.
+    pub(crate) fn new(from_warm_up: u64) -> Observed {
+        let (kept, aside) = (KeptConnections::default(), Aside::default());
+        let (answered_last, end) = (None, End::Complete);
+        Observed { opened: 0, from_warm_up, kept, aside, answered_last, not_due: 0, end }
     }
 }

@@ -163,7 +163,8 @@ fn a_warm_up_keeps_its_connections_and_is_not_counted() {
         assert_eq!((result.counts.planned, result.counts.ok, course.1), (40, 40, 100));
         assert_eq!(course.0, ["warm-up", "before", "began", "second"]);
         assert_eq!(server.journal().requests, 140);
-        assert_eq!(result.connections.opened, 0, "they were open already");
+        let connections = (result.connections.opened, result.connections.from_warm_up);
+        assert_eq!(connections, (0, server.journal().connections), "they were open already");
         assert!(result.connect_time.is_empty());
         assert!(result.lasted < Nanos::from_secs(20), "its clock begins after the warm-up");
     }

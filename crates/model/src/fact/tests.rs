@@ -159,11 +159,10 @@ fn the_schema_in_the_docs_is_the_schema() {
     assert_eq!(written, schema(), "write it again: stampede schema facts > docs/facts.schema.json");
 }
 
-/// One fact of each shape, as printed for a user.
-#[test]
-fn sentences_are_as_they_were() {
+/// Facts of the generator, the machine and the server.
+fn of_machine_and_server() -> Vec<String> {
     let of = |reason: Fact<Reason>| reason.sentence();
-    let text = [
+    vec![
         of(Generator::Short { sent_share: 0.981 }.into()),
         of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
         of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
@@ -200,6 +199,13 @@ fn sentences_are_as_they_were() {
         .into()),
         of(Server::Changed { difference: Mismatch::WorkersChanged { workers: 3, before: 4 } }
             .into()),
+    ]
+}
+
+/// Facts of what was answered.
+fn of_answers() -> Vec<String> {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    vec![
         of(Traffic::NoAnswer {
             failed: [("net:refused".to_owned(), 1_200), ("net:reset".to_owned(), 3)].into(),
         }
@@ -236,6 +242,13 @@ fn sentences_are_as_they_were() {
             limit: Some(KeptLimit::Idle { answered_ns: 0, closed_ns: 60_000_000_000 }),
         }
         .into()),
+    ]
+}
+
+/// Facts of what was sent.
+fn of_load() -> Vec<String> {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    vec![
         of(Traffic::NotCompared { requests: 5_000, compared: 1_200 }.into()),
         of(Traffic::NotMet { expectation: "p95 < 100ms".into(), found: None }.into()),
         of(Traffic::FellBehind {
@@ -253,7 +266,13 @@ fn sentences_are_as_they_were() {
         of(Traffic::FileSkipped { entries: 1, why: Skip::NoPath {} }.into()),
         of(Traffic::FileSkipped { entries: 5, why: Skip::NoPath {} }.into()),
         of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
-    ];
+    ]
+}
+
+/// One fact of each shape, as printed for a user.
+#[test]
+fn sentences_are_as_they_were() {
+    let text = [of_machine_and_server(), of_answers(), of_load()].concat();
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 

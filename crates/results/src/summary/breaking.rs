@@ -226,7 +226,7 @@ impl SecondExpectation {
     }
 
     fn tally(&self, second: &DueSecond, timeout_ns: u64) -> Tally {
-        let answered = || second.answered.iter().map(|(ns, count)| (*ns as f64, u64::from(*count)));
+        let answered = || second.answered.iter().map(|(ns, count)| (*ns as f64, *count));
         let lost: u64 = second.lost.values().sum();
         let timeouts = FailureKind::TIMEOUT.count(&second.lost);
         let correct: u64 = answered().map(|(_, count)| count).sum();

@@ -244,7 +244,8 @@ fn check_starvation(evidence: &Evidence<'_>, verdict: &mut Verdict) {
         // A timed-out request waited in vain itself: it does not explain why.
         let most = most.filter(|(key, _)| FailureKind::of(key) != FailureKind::TIMEOUT);
         let failure = most.map(|(kind, count)| Failure { kind: kind.clone(), requests: *count });
-        let (connections, opened) = (connections.never_answered, connections.opened);
+        let opened = connections.opened + connections.from_warm_up;
+        let connections = connections.never_answered;
         add(verdict, Validity::Invalid, Traffic::Starved { connections, opened, failure });
     }
 }

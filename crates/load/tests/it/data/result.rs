@@ -176,9 +176,10 @@ fn connections() -> impl Strategy<Value = Connections> {
         opened,
         failed,
     });
-    (any::<(u64, u64, u32)>(), kept(), vec(address, 0..3)).prop_map(
-        |((opened, never_answered, sources), kept, addresses)| Connections {
+    (any::<([u64; 3], u32)>(), kept(), vec(address, 0..3)).prop_map(
+        |(([opened, from_warm_up, never_answered], sources), kept, addresses)| Connections {
             opened,
+            from_warm_up,
             never_answered,
             sources,
             kept,

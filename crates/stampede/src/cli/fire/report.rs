@@ -135,6 +135,8 @@ pub struct Report {
     pub busy_share_max: f64,
     /// Number of opened connections.
     pub connections: u64,
+    /// Connections that were open when the load began, from the warm-up.
+    pub connections_from_warm_up: u64,
     /// Number of local addresses of the connections. More than one: the ports of one address ran
     /// out.
     pub local_addresses: u32,
@@ -309,6 +311,13 @@ pub struct ReportParts<'a> {
     pub kept_up: Option<KeptUp>,
 }
 
+/// The names of figures that are lower bounds, with the throughput where it is one.
+fn with_throughput(mut lower_bounds: Vec<String>, throughput: &Figure) -> Vec<String> {
+    let is_bound = matches!(throughput, Figure::AtLeast(_));
+    lower_bounds.extend(is_bound.then(|| "throughput_per_s".to_owned()));
+    lower_bounds
+}
+
 impl Report {
     /// Makes a report from its parts.
     pub fn of(parts: ReportParts<'_>) -> Report {
@@ -319,13 +328,7 @@ impl Report {
         let counts = &result.counts;
         let scheduled = result.scheduled.as_secs_f64();
         let per_second = |count: u64| if scheduled > 0.0 { count as f64 / scheduled } else { 0.0 };
-        let mut lower_bounds = times.lower_bounds;
-        let figures = of_load(record, &result.times, model, parts.kept_up);
-        if matches!(figures.throughput_per_second, Figure::AtLeast(_)) {
-            lower_bounds.push("throughput_per_s".to_owned());
-        }
-        let cpu_ns = parts.seconds.busy.0.checked_div(counts.started);
-        let threads = parts.load.cpus.len().max(parts.load.threads as usize) as u32;
+        let throughput = of_load(record, &result.times, model, parts.kept_up).throughput_per_second;
         Report {
             format: FORMAT,
             stampede: env!("CARGO_PKG_VERSION").to_owned(),
@@ -350,7 +353,7 @@ impl Report {
             duration_s: scheduled,
             lasted_s: result.lasted.as_secs_f64(),
             offered_per_s: (model == LoadModel::Open).then(|| per_second(counts.planned)),
-            throughput_per_s: figures.throughput_per_second.value().unwrap_or(0.0),
+            throughput_per_s: throughput.value().unwrap_or(0.0),
             kept_up: parts.kept_up,
             response_time_ns: times.response_time,
             response_time_without_lag_ns: times.response_time_without_lag,
@@ -361,16 +364,17 @@ impl Report {
             connection_wait_ns: times.connection_wait,
             schedule_lag_ns: times.schedule_lag,
             connect_time_ns: connect_time(result),
-            lower_bounds,
+            lower_bounds: with_throughput(times.lower_bounds, &throughput),
             bytes_in: counts.bytes_received,
             answer_bytes_mean: of_an_answer(counts, counts.answer_bytes),
             document_bytes_mean: of_an_answer(counts, counts.body_bytes),
             bytes_out: counts.bytes_sent,
-            cpu_ns_per_request: cpu_ns,
+            cpu_ns_per_request: parts.seconds.busy.0.checked_div(counts.started),
             engine: result.engine.to_owned(),
-            load_threads: threads,
+            load_threads: parts.load.cpus.len().max(parts.load.threads as usize) as u32,
             busy_share_max: result.busy_share_max,
             connections: result.connections.opened,
+            connections_from_warm_up: result.connections.from_warm_up,
             local_addresses: result.connections.sources,
             connections_never_answered: result.connections.never_answered,
             in_flight_max: result.in_flight_max,

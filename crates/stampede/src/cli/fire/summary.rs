@@ -122,7 +122,11 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         1 => "one request".to_owned(),
         requests => format!("{} requests", words::count(u64::from(requests))),
     };
-    rows.push(("connections", format!("{opened} opened{from}, at most {at_most} in flight")));
+    let kept = match report.connections_from_warm_up {
+        0 => String::new(),
+        connections => format!("{} kept from the warm-up, ", words::count(connections)),
+    };
+    rows.push(("connections", format!("{kept}{opened} opened{from}, at most {at_most} in flight")));
     rows.extend(addresses(report));
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));

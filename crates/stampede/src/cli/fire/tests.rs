@@ -242,26 +242,53 @@ fn times(ns: u64) -> TimesNs {
     }
 }
 
-/// Returns a report made by hand, with every part that the summary can have.
-fn made() -> Report {
-    let failed = TimeNs::Failed(FailedWord::Failed);
-    let response = TimesNs { p99: failed, p999: failed, ..times(1_200_000) };
-    let errors = [("http:502", 40), ("net:timeout", 2)].map(|(kind, n)| (kind.to_owned(), n));
+fn expectations() -> Vec<Expectation> {
     let expectation = |text: &str, outcome, found: Option<Found>| Expectation {
         text: text.to_owned(),
         outcome,
         found: found.map(Fact::from),
     };
+    vec![
+        expectation("p95 < 100ms", ExpectationOutcome::Met, None),
+        expectation(
+            "ok >= 99.9%",
+            ExpectationOutcome::NotMet,
+            Some(Found::Value { value: 0.986, unit: FigureUnit::Share }),
+        ),
+        expectation("p99.9 < 1s", ExpectationOutcome::Unknown, None),
+    ]
+}
+
+fn connections(address: &str, opened: u64) -> AddressConnections {
+    AddressConnections { address: address.to_owned(), opened, failed: 0 }
+}
+
+fn lag_marks() -> Vec<LagMark> {
+    vec![
+        LagMark {
+            figure: Stat::Percentile(750),
+            response_time_ns: 1_440_000,
+            without_lag_ns: 1_200_000,
+        },
+        LagMark {
+            figure: Stat::Percentile(950),
+            response_time_ns: 2_400_000,
+            without_lag_ns: 2_000_000,
+        },
+    ]
+}
+
+/// Returns a report made by hand, with every part that the summary can have.
+fn made() -> Report {
+    let failed = TimeNs::Failed(FailedWord::Failed);
+    let response = TimesNs { p99: failed, p999: failed, ..times(1_200_000) };
+    let errors = [("http:502", 40), ("net:timeout", 2)].map(|(kind, n)| (kind.to_owned(), n));
     Report {
         format: 1,
         stampede: "0.1.0".to_owned(),
         url: "http://127.0.0.1:8080/".to_owned(),
         address: "127.0.0.1:8080".to_owned(),
-        addresses: vec![AddressConnections {
-            address: "127.0.0.1:8080".to_owned(),
-            opened: 2_999,
-            failed: 0,
-        }],
+        addresses: vec![connections("127.0.0.1:8080", 2_999)],
         load: "const(50,60s)".to_owned(),
         model: LoadModel::Open,
         verdict: Validity::Suspect,
@@ -270,15 +297,7 @@ fn made() -> Report {
         notes: vec![Traffic::FileShuffled { within: 1_000 }.into()],
         end: EndReason::Autostop,
         autostop: Some("http(5xx,10%,5s): 12 % of requests were `5xx`, for 5 s".to_owned()),
-        expectations: vec![
-            expectation("p95 < 100ms", ExpectationOutcome::Met, None),
-            expectation(
-                "ok >= 99.9%",
-                ExpectationOutcome::NotMet,
-                Some(Found::Value { value: 0.986, unit: FigureUnit::Share }),
-            ),
-            expectation("p99.9 < 1s", ExpectationOutcome::Unknown, None),
-        ],
+        expectations: expectations(),
         requests_planned: 3_000,
         requests_started: 2_999,
         requests_ok: 2_957,
@@ -296,18 +315,7 @@ fn made() -> Report {
         }),
         response_time_ns: Some(response.clone()),
         response_time_without_lag_ns: Some(TimesNs { p95: TimeNs::Ns(2_000_000), ..response }),
-        lag_marks: vec![
-            LagMark {
-                figure: Stat::Percentile(750),
-                response_time_ns: 1_440_000,
-                without_lag_ns: 1_200_000,
-            },
-            LagMark {
-                figure: Stat::Percentile(950),
-                response_time_ns: 2_400_000,
-                without_lag_ns: 2_000_000,
-            },
-        ],
+        lag_marks: lag_marks(),
         response_time_ok_ns: Some(times(1_150_000)),
         service_time_ns: TimesNs { p99: failed, p999: failed, ..times(1_100_000) },
         service_time_ok_ns: times(1_050_000),
@@ -324,6 +332,7 @@ fn made() -> Report {
         load_threads: 2,
         busy_share_max: 0.853,
         connections: 2_999,
+        connections_from_warm_up: 3,
         local_addresses: 1,
         connections_never_answered: 0,
         in_flight_max: 12,
