@@ -124,7 +124,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     };
     let kept = match report.connections_from_warm_up {
         0 => String::new(),
-        connections => format!("{} kept from the warm-up, ", words::count(connections)),
+        connections => format!("{} kept, ", words::count(connections)),
     };
     rows.push(("connections", format!("{kept}{opened} opened{from}, at most {at_most} in flight")));
     rows.extend(addresses(report));
