@@ -80,8 +80,8 @@ impl Counts {
 pub struct TimeSet<T = Times> {
     /// done − due.
     pub response_time: T,
-    /// done − due − schedule lag: connection wait + service time. The response time with a faster
-    /// generator lies between this and `response_time`.
+    /// done − due − schedule lag: connection wait + service time. No strict lower bound: a late
+    /// start may make a later request wait for its connection.
     pub response_time_without_lag: T,
     /// done − started.
     pub service_time: T,

@@ -92,7 +92,7 @@ pub struct Report {
     /// counts as slower than all answers. Null in the closed model.
     pub response_time_ns: Option<TimesNs>,
     /// Response time without schedule lag, the generator's own delay. With a faster generator, the
-    /// response time would lie between the two. Null in the closed model.
+    /// response time would usually lie between the two. Null in the closed model.
     pub response_time_without_lag_ns: Option<TimesNs>,
     /// Figures of the response time of which schedule lag makes more than 5 % and more than 20 µs.
     /// Empty in the closed model.
