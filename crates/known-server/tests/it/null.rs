@@ -166,10 +166,14 @@ fn timestamps_are_in_order_and_a_freeze_delays_answers() {
     let numbers: Vec<(u64, u64)> =
         stamps.iter().map(|stamp| (stamp.connection, stamp.number)).collect();
     assert_eq!(numbers, [(1, 0), (1, 17), (1, 0)], "as many as were asked for");
-    let moments = stamps.iter();
-    let moments =
-        moments.flat_map(|stamp| [stamp.arrived_ns, stamp.before_send_ns, stamp.after_send_ns]);
-    assert!(moments.is_sorted(), "{stamps:?}");
+    for stamp in &stamps {
+        let moments = [stamp.arrived_ns, stamp.before_send_ns, stamp.after_send_ns];
+        assert!(moments.is_sorted(), "{stamps:?}");
+    }
+    // An answer arrives, and the next request with it, before the call that sends it returns.
+    for two in stamps.windows(2) {
+        assert!(two[0].before_send_ns <= two[1].arrived_ns, "{stamps:?}");
+    }
     // The first request is the freeze's zero, so it is not in it; the second one is held to its
     // end.
     assert!(stamps[1].before_send_ns - stamps[0].arrived_ns >= 30_000_000, "{stamps:?}");
