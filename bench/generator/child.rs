@@ -9,13 +9,13 @@ use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::report::RequestRecord;
 use stampede_load::spec::{CpuSharing, EngineChoice, Timestamps, Wire};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 use crate::error::BenchError;
 use crate::stamped::{self, write_numbers};

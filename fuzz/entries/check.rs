@@ -5,9 +5,9 @@
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Answer, AnswerEnd, Checked, Protocol, RequestId};
 use stampede_load::spec::{Check, Rule};
-use stampede_load::traffic::Request;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

@@ -4,8 +4,8 @@
 use stampede_load::protocol::AnswerEnd;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::spec::Check;
-use stampede_load::traffic::AnswerShape;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_traffic::AnswerShape;
 
 use super::torn;
 

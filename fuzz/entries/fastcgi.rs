@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use stampede_load::protocol::fastcgi::FastCgi;
 use stampede_load::spec::{Check, Rule};
-use stampede_load::traffic::AnswerShape;
 use stampede_model::load::ConnectionHabit;
+use stampede_traffic::AnswerShape;
 
 use super::torn;
 

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use stampede_load::traffic::Source;
 use stampede_plan::autostop::Autostop;
 use stampede_plan::tank::{TankConfig, parse};
 use stampede_plan::{self, PlanError, RenderStyle};
+use stampede_traffic::Source;
 
 /// One input.
 pub fn run(text: &str) {

@@ -1,8 +1,8 @@
 //! Feeds a connection in pieces, for all targets that read answers.
 
 use stampede_load::protocol::{Answer, Next, Protocol, RequestId};
-use stampede_load::traffic::{AnswerShape, Request};
 use stampede_model::time::Nanos;
+use stampede_traffic::{AnswerShape, Request};
 
 /// Everything that a driver can see, except the first byte's time.
 #[derive(Debug, PartialEq)]

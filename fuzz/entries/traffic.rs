@@ -4,8 +4,8 @@
 
 use stampede_load::protocol::fastcgi::Script;
 use stampede_load::protocol::http1;
-use stampede_load::traffic::{Format, Request, TrafficFile, read_all};
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_traffic::{Format, Request, TrafficFile, read_all};
 
 /// One input.
 pub fn run(input: &[u8]) {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use stampede_linux::interrupt;
 use stampede_load::spec::{Check, Load};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess};
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_plan::model::RuntimeChoice;
 use stampede_stack::{RuntimeError, WatchMode};
+use stampede_traffic::Request;
 
 use super::amount::amount;
 use super::growth;

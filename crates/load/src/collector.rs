@@ -7,11 +7,11 @@ use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::{IntervalTimes, Times};
 
-use crate::answer::Quirk;
 use crate::check::Check;
 use crate::recorder::{IntervalStats, Message, ReturnedBuffer};
 use crate::report::Listener;
-use crate::tag::TagFigures;
+use stampede_traffic::answer::Quirk;
+use stampede_traffic::tag::TagFigures;
 
 /// Everything in the seconds, merged.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use stampede_model::time::Nanos;
 
-use crate::answer::Excerpt;
 use crate::check::Check;
 use crate::outcome::Outcome;
-use crate::tag::Tag;
+use stampede_traffic::answer::Excerpt;
+use stampede_traffic::tag::Tag;
 
 /// One failed answer. Head and body are bytes of a server. Code that prints them must remove
 /// control characters, and code that stores them must mask secrets.
@@ -26,10 +26,10 @@ pub struct Example {
     pub status: Option<u16>,
     /// Its head, at most 4 KiB, or what was received instead of one. Empty where nothing was
     /// received. Also empty where too many answers arrived in pieces at once to keep this one.
-    #[serde(with = "crate::base64_bytes")]
+    #[serde(with = "stampede_traffic::base64_bytes")]
     pub head: Vec<u8>,
     /// The beginning of its body without framing, at most 2 KiB.
-    #[serde(with = "crate::base64_bytes")]
+    #[serde(with = "stampede_traffic::base64_bytes")]
     pub body: Vec<u8>,
     /// What was found instead of a correct answer, in words, without control characters.
     pub found: String,

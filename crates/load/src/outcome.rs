@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use stampede_model::failure::{NAMED, Net, index_of, meaning};
 use stampede_model::time::Nanos;
 
-use crate::answer::{AnswerEnd, Checked, Failed};
 use crate::check::{Check, RULES_MAX, took};
 use crate::engine::Failure;
+use stampede_traffic::answer::{AnswerEnd, Checked, Failed};
 
 /// How a started request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,10 +7,10 @@ use stampede_model::counts::TimeSet;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::{IntervalTimes, Times};
 
-use crate::answer::{QUIRK_KINDS, Quirk};
 use crate::outcome::{Failures, Outcome};
 use crate::report::RequestRecord;
-use crate::tag::{Tag, TagFigures};
+use stampede_traffic::answer::{QUIRK_KINDS, Quirk};
+use stampede_traffic::tag::{Tag, TagFigures};
 
 /// The times of a started request, in ns since the start of the load on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

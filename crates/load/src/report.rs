@@ -8,12 +8,12 @@ use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::answer::Aside;
 use crate::example::Example;
 use crate::outcome::Outcome;
-use crate::tag::Tag;
-pub use crate::tag::TagFigures;
-use crate::traffic::TrafficNotes;
+use stampede_traffic::TrafficNotes;
+use stampede_traffic::answer::Aside;
+use stampede_traffic::tag::Tag;
+pub use stampede_traffic::tag::TagFigures;
 
 /// Listens to a load outside the load threads. It may be slow without disturbing requests.
 pub trait Listener {
@@ -117,7 +117,7 @@ pub struct LoadResult {
     /// How many of the dropped requests were not due at the stop.
     pub not_due: u64,
     /// Figures of the started requests by tag, where the traffic has tags. The empty name stands
-    /// for requests without a tag, `other` for all beyond [`TAGS_MAX`](crate::traffic::TAGS_MAX).
+    /// for requests without a tag, `other` for all beyond [`TAGS_MAX`](stampede_traffic::TAGS_MAX).
     pub tags: BTreeMap<String, TagFigures>,
     /// Records of requests that were lost, because the listener was slower than the load for too
     /// long.

@@ -14,7 +14,6 @@ use stampede_model::load::Model;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
-use crate::answer::Aside;
 use crate::check::RULES_MAX;
 use crate::collector::Collected;
 use crate::driver::ThreadReport;
@@ -22,7 +21,8 @@ use crate::example::merged;
 use crate::open_files;
 use crate::report::{Listener, LoadResult};
 use crate::spec::Load;
-use crate::traffic::{Passes, Source, TrafficError, TrafficNotes, supply};
+use stampede_traffic::answer::Aside;
+use stampede_traffic::{Passes, Source, TrafficError, TrafficNotes, supply};
 use thread::{Share, ThreadLoad};
 use threads::LoadThreads;
 

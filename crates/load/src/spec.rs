@@ -9,7 +9,7 @@ use stampede_model::time::Nanos;
 
 pub use crate::check::{Check, Rule};
 use crate::protocol::tls;
-use crate::traffic::LoadTraffic;
+use stampede_traffic::LoadTraffic;
 
 /// One load: where, what, when and with which connection habits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

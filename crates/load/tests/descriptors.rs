@@ -19,11 +19,11 @@ use rustls::{Stream, version::TLS13};
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
+use stampede_traffic::Request;
 
 /// Limit of the process's open files; it includes those of the servers, which are few at once.
 const FILES: u64 = 200;

@@ -7,9 +7,9 @@ use counting::allocations_so_far;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{AnswerEnd, Checked, Protocol, RequestId};
 use stampede_load::spec::{Check, Rule};
-use stampede_load::traffic::Request;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 #[test]
 fn no_answer_allocates_once_the_buffers_exist() {

@@ -26,11 +26,11 @@ use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{Rule, Wire};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::stop::Stop;
+use stampede_traffic::Request;
 
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 

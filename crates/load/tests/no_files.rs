@@ -3,12 +3,12 @@
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use stampede_known_server::{Accept, Behaviour, KnownServer};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 struct NoListener;
 

@@ -6,14 +6,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use stampede_load::traffic::{
-    Format, Header, LoadTraffic, Passes, Request, Source as TrafficSource, TrafficError,
-    TrafficFile,
-};
 use stampede_model::load::{
     Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
 use stampede_model::time::Nanos;
+use stampede_traffic::{
+    Format, Header, LoadTraffic, Passes, Request, Source as TrafficSource, TrafficError,
+    TrafficFile,
+};
 
 use super::client::http_version;
 use super::error::{Help, Mistake, Place, PlanError, Source, Wrong};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use stampede_load::protocol::http1;
-use stampede_load::traffic::{Format, Passes, Source as TrafficSource};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
+use stampede_traffic::{Format, Passes, Source as TrafficSource};
 
 use super::error::{PlanError, RenderStyle, Source};
 use super::tank::{TankConfig, parse};

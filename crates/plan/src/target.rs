@@ -13,10 +13,10 @@ use serde::Serialize;
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup, SetupError};
 use stampede_load::spec::Wire;
-use stampede_load::traffic::{Request, TrafficError};
 use stampede_mask::mask_secrets;
 use stampede_model::address::ChosenAddress;
 use stampede_model::load::{Address, Addresses, Habits};
+use stampede_traffic::{Request, TrafficError};
 
 use crate::addresses::{self, AddressChoice, SilentAddress, is_here};
 use crate::lookup::{Lookup, LookupError};

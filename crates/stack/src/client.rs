@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use stampede_load::protocol::http1::{self, AnswerReader, WholeAnswer, WholeError};
-use stampede_load::traffic::Request;
 use stampede_model::entry::RequestError;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion};
+use stampede_traffic::Request;
 
 use super::answer::Answer;
 

@@ -4,13 +4,13 @@ use std::error::Error;
 
 use stampede_keeper::KeeperError;
 use stampede_load::LoadError;
-use stampede_load::traffic::TrafficError;
 use stampede_model::causes::{KindOf, of_kind};
 use stampede_model::fact::Cause;
 use stampede_monitor::MonitorError;
 use stampede_results::store::StoreError;
 use stampede_stack::external::ExternalError;
 use stampede_stack::{CountError, RuntimeError, StackLoss};
+use stampede_traffic::TrafficError;
 
 use crate::trial::PagesError;
 

@@ -64,7 +64,8 @@ pub struct Aside {
 }
 
 impl Aside {
-    pub(crate) fn add(&mut self, more: Aside) {
+    /// Adds the counts of another connection.
+    pub fn add(&mut self, more: Aside) {
         self.surplus_answers += more.surplus_answers;
         self.stderr_bytes += more.stderr_bytes;
     }
@@ -106,7 +107,8 @@ pub enum AnswerShape {
 }
 
 impl AnswerShape {
-    pub(crate) fn of(method: &[u8]) -> AnswerShape {
+    /// The shape of answers to this method.
+    pub fn of(method: &[u8]) -> AnswerShape {
         if method == b"HEAD" { AnswerShape::NoBody } else { AnswerShape::ByHeaders }
     }
 }
@@ -124,7 +126,7 @@ impl Failed {
     pub const TOO_LARGE: Failed = Failed(u16::MAX);
 
     /// The rule at this index of [`Check::rules`](crate::check::Check::rules).
-    pub(crate) fn rule(index: usize) -> Failed {
+    pub fn rule(index: usize) -> Failed {
         Failed(u16::try_from(index + 1).unwrap_or(u16::MAX - 1))
     }
 }
@@ -152,7 +154,7 @@ impl Quirk {
     /// Several blanks between version and status; they count as one.
     pub const WIDE: Quirk = Quirk(1 << 7);
     /// All kinds, with their names in results.
-    pub(crate) const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
+    pub const ALL: [(Quirk, &'static str); QUIRK_KINDS] = [
         (Quirk::FOLDED, "folded"),
         (Quirk::SPACED, "blank-before-colon"),
         (Quirk::IGNORED, "no-field"),
@@ -176,7 +178,7 @@ impl Quirk {
 }
 
 /// Number of kinds.
-pub(crate) const QUIRK_KINDS: usize = 8;
+pub const QUIRK_KINDS: usize = 8;
 
 /// Most bytes of a head that an example shows.
 pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;

@@ -75,7 +75,7 @@ const BATCHES: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::feed::{Feed, FeedStatus, Origin};
+    use crate::feed::{Feed, FeedStatus, Origin};
 
     fn request(number: u16) -> Request {
         Request { bytes: number.to_string().into_bytes(), ..Request::default() }

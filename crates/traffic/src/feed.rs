@@ -14,16 +14,17 @@ use crate::request::Request;
 
 /// The requests of one load thread.
 #[derive(Debug)]
-pub(crate) struct Feed {
+pub struct Feed {
     counter: Arc<RequestCounter>,
     /// The number of the next request, once this thread has reserved it.
     number: Option<u64>,
-    pub(crate) origin: Origin,
+    /// Where its requests come from.
+    pub origin: Origin,
 }
 
 /// Where the requests come from.
 #[derive(Debug)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// A list in memory.
     List(List),
     /// Batches that a reader prepares.
@@ -34,11 +35,11 @@ pub(crate) enum Origin {
 /// cache lines to itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct RequestCounter(AtomicU64);
+pub struct RequestCounter(AtomicU64);
 
 /// Whether there is a request to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FeedStatus {
+pub enum FeedStatus {
     /// There is one: `next` returns it.
     Ready,
     /// Not yet: the reader was too slow.
@@ -49,7 +50,8 @@ pub(crate) enum FeedStatus {
 
 /// Whether the traffic may end before the schedule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrafficEnd {
+pub enum TrafficEnd {
+    /// No: it goes on for as long as it is asked.
     Never,
     /// It ends after a number of requests that is not known in advance.
     Sometime,
@@ -57,13 +59,13 @@ pub(crate) enum TrafficEnd {
 
 impl Feed {
     /// The feed of one thread; all threads of a load share `counter`.
-    pub(crate) fn new(counter: &Arc<RequestCounter>, origin: Origin) -> Feed {
+    pub fn new(counter: &Arc<RequestCounter>, origin: Origin) -> Feed {
         Feed { counter: Arc::clone(counter), number: None, origin }
     }
 
     /// Whether there is a request to send. Takes what the reader has prepared, and never waits. The
     /// request found is reserved for this thread, so call it only when one can start.
-    pub(crate) fn poll(&mut self) -> FeedStatus {
+    pub fn poll(&mut self) -> FeedStatus {
         let counter = &self.counter.0;
         let number = *self.number.get_or_insert_with(|| counter.fetch_add(1, Ordering::Relaxed));
         match &mut self.origin {
@@ -74,7 +76,7 @@ impl Feed {
     }
 
     /// Whether the last look found that the reader was too slow.
-    pub(crate) fn was_late(&self) -> bool {
+    pub fn was_late(&self) -> bool {
         match &self.origin {
             Origin::List(_) => false,
             Origin::Stream(stream) => stream.was_late(),
@@ -82,7 +84,7 @@ impl Feed {
     }
 
     /// The next request; to be called only after `poll` said that there is one.
-    pub(crate) fn next(&mut self) -> &Request {
+    pub fn next(&mut self) -> &Request {
         let number = self.number.take().expect("looked for before");
         match &mut self.origin {
             Origin::List(list) => list.at(number),
@@ -93,7 +95,7 @@ impl Feed {
 
 /// A list of requests that is repeated from its start.
 #[derive(Debug)]
-pub(crate) struct List {
+pub struct List {
     traffic: Arc<[Request]>,
     shuffle: Option<Shuffle>,
     count: u64,
@@ -102,7 +104,7 @@ pub(crate) struct List {
 impl List {
     /// `count`: requests in all, over all threads; `None`: without limit. `seed`: the list is
     /// shuffled, differently in each pass. The list must not be empty.
-    pub(crate) fn new(traffic: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
+    pub fn new(traffic: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
         let shuffle = seed.map(|seed| Shuffle::new(seed, traffic.len()));
         List { traffic, shuffle, count: count.unwrap_or(u64::MAX) }
     }
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn requests_sent_are_always_a_prefix_of_the_order() {
         for (length, seed) in [(1_usize, None), (2, None), (2, Some(1)), (6, None), (6, Some(1))] {
-            let requests = |tag| Request { tag: crate::traffic::Tag(tag), ..Request::default() };
+            let requests = |tag| Request { tag: crate::Tag(tag), ..Request::default() };
             let traffic: Arc<[Request]> = (0..length as u16).map(requests).collect();
             let counter = Arc::default();
             let list = || Origin::List(List::new(Arc::clone(&traffic), seed, None));

@@ -13,20 +13,20 @@ use crate::answer::{AnswerEnd, Quirk};
 
 /// One header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     /// Name, without blanks around it.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
     /// Value, without blanks around it. It still contains its folds, see [`unfolded`].
-    pub(crate) value: &'a [u8],
+    pub value: &'a [u8],
 }
 
 /// Name and value of a field that was copied, without folds.
-pub(crate) type OwnedField = (Vec<u8>, Vec<u8>);
+pub type OwnedField = (Vec<u8>, Vec<u8>);
 
 /// Reads the fields of `bytes` up to the empty line that ends them, and passes each to `each`.
 /// Returns their length with that line, and what was odd; `None` where they are not complete. After
 /// an error or `None`, what `each` was given is meaningless. More than `most` lines are an error.
-pub(crate) fn read<'a>(
+pub fn read<'a>(
     bytes: &'a [u8],
     most: usize,
     mut each: impl FnMut(Field<'a>),
@@ -62,7 +62,7 @@ pub(crate) fn read<'a>(
 }
 
 /// The values of all fields with this name, in a head that was parsed before; see [`unfolded`].
-pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+pub fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
     let mut rest = head;
     let fields = std::iter::from_fn(move || {
         whole_line(rest)?;
@@ -82,7 +82,7 @@ pub(crate) fn values<'a>(head: &'a [u8], name: &str) -> impl Iterator<Item = &'a
 }
 
 /// The value with each fold replaced by one blank (RFC 9112 section 5.2).
-pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
+pub fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
     let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = lines.filter(|line| !line.is_empty()).enumerate();
     lines.flat_map(|(place, line)| {
@@ -94,7 +94,7 @@ pub(crate) fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + Clone + '_ {
 ///
 /// # Errors
 /// The bytes are no head.
-pub(super) fn all(head: &[u8]) -> Result<Vec<OwnedField>, AnswerEnd> {
+pub fn all(head: &[u8]) -> Result<Vec<OwnedField>, AnswerEnd> {
     let empty = head.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let line = whole_line(&head[empty..]).ok_or(AnswerEnd::Malformed)?;
     let mut fields = Vec::new();
@@ -141,12 +141,12 @@ fn is_empty(line: &[u8]) -> bool {
 }
 
 /// Whether the byte may occur in a field name (RFC 9110 section 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
+pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// A number of digits alone: no sign, no blank. `None` also where it needs more than 64 bits.
-pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
+pub fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }
@@ -158,15 +158,18 @@ pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
 
 /// Connection, combined over all its fields, of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ConnectionHeader {
+pub enum ConnectionHeader {
+    /// There is none.
     Absent,
+    /// `keep-alive`, and nowhere `close`.
     KeepAlive,
+    /// `close`.
     Close,
 }
 
 impl ConnectionHeader {
     /// Adds an element. `close` wins over `keep-alive`, wherever it stands.
-    pub(crate) fn merge(self, element: &[u8]) -> ConnectionHeader {
+    pub fn merge(self, element: &[u8]) -> ConnectionHeader {
         if self == ConnectionHeader::Close || element.eq_ignore_ascii_case(b"close") {
             ConnectionHeader::Close
         } else if element.eq_ignore_ascii_case(b"keep-alive") {
@@ -178,7 +181,7 @@ impl ConnectionHeader {
 }
 
 /// The elements of a comma-separated list (RFC 9110 section 5.6.1), without blanks around them.
-pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 

@@ -1,20 +1,26 @@
 //! What is sent: requests as a list in memory, or as a file in one of several formats.
 
 mod access_log;
+pub mod answer;
+pub mod base64_bytes;
 mod deal;
 mod error;
-pub(crate) mod feed;
+pub mod feed;
+pub mod fields;
 mod format;
 mod har;
 mod input;
 mod json;
 mod json_lines;
 mod read;
+pub mod request;
+pub mod script;
 mod shuffle;
 mod sized;
 mod skipped;
-pub(crate) mod stream;
+pub mod stream;
 mod supply;
+pub mod tag;
 #[cfg(test)]
 mod tests;
 mod uri;
@@ -35,7 +41,7 @@ pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 pub use error::TrafficError;
 pub use format::Format;
 pub use supply::read_all;
-pub(crate) use supply::{Tagging, supply};
+pub use supply::{Tagging, supply};
 
 /// Which requests a load sends, in which order, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,7 +82,7 @@ impl LoadTraffic {
     }
 
     /// Whether the load may end before its schedule, once everything was sent.
-    pub(crate) fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.passes != Passes::Endless || self.limit.is_some()
     }
 }

@@ -23,7 +23,7 @@ pub type Header = (String, String);
 #[serde(try_from = "RequestData", into = "RequestData")]
 pub struct Request {
     /// Its text; `form` says what it is.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// What the bytes are.
     pub form: Form,
     /// What is known of the answer's body before its headers.
@@ -62,7 +62,7 @@ pub struct Parts {
 
 /// What a protocol sends for a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Content<'a> {
+pub enum Content<'a> {
     /// These bytes, unchanged.
     Encoded(&'a [u8]),
     /// These parts, encoded.
@@ -71,21 +71,23 @@ pub(crate) enum Content<'a> {
 
 /// A request that a protocol encodes. A line of a header is `Name: value\r\n`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message<'a> {
-    pub(crate) method: &'a [u8],
+pub struct Message<'a> {
+    /// As in the request line.
+    pub method: &'a [u8],
     /// Path and query, or `*`.
-    pub(crate) path: &'a [u8],
+    pub path: &'a [u8],
     /// Lines of the headers that every client sends and that were not given.
-    pub(crate) added: &'a [u8],
+    pub added: &'a [u8],
     /// Lines of all other headers.
-    pub(crate) given: &'a [u8],
-    pub(crate) body: &'a [u8],
+    pub given: &'a [u8],
+    /// The whole body; may be empty.
+    pub body: &'a [u8],
     /// Whether a given header is `Connection`.
-    pub(crate) says_connection: bool,
+    pub says_connection: bool,
     /// Whether a given header says how long the body is.
-    pub(crate) says_length: bool,
+    pub says_length: bool,
     /// The script that answers; only FastCGI needs it.
-    pub(crate) script: Option<&'a Script>,
+    pub script: Option<&'a Script>,
 }
 
 impl Request {
@@ -116,11 +118,7 @@ impl Request {
     }
 
     /// Becomes the request of `parts`; keeps its memory and its tag.
-    pub(crate) fn fill(
-        &mut self,
-        parts: RequestParts<'_>,
-        habits: Habits,
-    ) -> Result<(), RequestError> {
+    pub fn fill(&mut self, parts: RequestParts<'_>, habits: Habits) -> Result<(), RequestError> {
         parts.check()?;
         self.answer = AnswerShape::of(parts.method.as_bytes());
         // FastCGI says that in a flag of its own.
@@ -162,7 +160,7 @@ impl Request {
 
     /// What a protocol sends for it.
     #[inline]
-    pub(crate) fn content(&self) -> Content<'_> {
+    pub fn content(&self) -> Content<'_> {
         match &self.form {
             Form::Encoded => Content::Encoded(&self.bytes),
             Form::Parts(parts) => Content::Message(parts.of(&self.bytes)),
@@ -188,19 +186,19 @@ impl Parts {
 
 impl<'a> Message<'a> {
     /// Names and values of all headers, in the order of their lines.
-    pub(crate) fn headers(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
+    pub fn headers(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
         fields(self.added).chain(fields(self.given))
     }
 
     /// The value of the first header with this name.
-    pub(crate) fn header(self, name: &str) -> Option<&'a [u8]> {
+    pub fn header(self, name: &str) -> Option<&'a [u8]> {
         let mut headers = self.headers();
         headers.find(|(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
     }
 
     /// Whether the length of the body has to be sent: also that of an empty body, where the method
     /// makes one likely (RFC 9110 section 8.6).
-    pub(crate) fn needs_length(self) -> bool {
+    pub fn needs_length(self) -> bool {
         !self.body.is_empty() || matches!(self.method, b"POST" | b"PUT" | b"PATCH")
     }
 }
@@ -215,7 +213,7 @@ fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
 
 /// Whether the head of `request` closes the connection after the answer. A server need not repeat
 /// that in its answer.
-pub(crate) fn asks_to_close(request: &[u8]) -> bool {
+pub fn asks_to_close(request: &[u8]) -> bool {
     let mut lines = request.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is_old = lines.next().is_some_and(|line| line.ends_with(b" HTTP/1.0"));
     let fields = lines.take_while(|line| !line.is_empty());
@@ -237,15 +235,19 @@ fn closes<'a>(values: impl Iterator<Item = &'a [u8]>, is_old: bool) -> bool {
 
 /// The parts of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestParts<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) headers: &'a [Header],
+pub struct RequestParts<'a> {
+    /// A token (RFC 9110 section 5.6.2).
+    pub method: &'a str,
+    /// Path and query, or `*`.
+    pub path: &'a str,
+    /// The given headers, in their order.
+    pub headers: &'a [Header],
     /// Headers that are sent where `headers` has none of that name.
-    pub(crate) defaults: &'a [Header],
-    pub(crate) body: &'a [u8],
+    pub defaults: &'a [Header],
+    /// The whole body; may be empty.
+    pub body: &'a [u8],
     /// The script that answers, for FastCGI.
-    pub(crate) script: Option<&'a Arc<Script>>,
+    pub script: Option<&'a Arc<Script>>,
 }
 
 impl<'a> RequestParts<'a> {
@@ -314,7 +316,7 @@ const ADDED: [(&str, &str); 3] = [
 ];
 
 /// Whether the text is a token (RFC 9110 section 5.6.2).
-pub(crate) fn is_token(text: &str) -> bool {
+pub fn is_token(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_allowed)
 }

@@ -63,7 +63,7 @@ impl Script {
     }
 
     /// Parameters that override those that are sent by default.
-    pub(crate) fn params(&self) -> &[(String, String)] {
+    pub fn params(&self) -> &[(String, String)] {
         &self.params
     }
 }

@@ -17,10 +17,11 @@ use crate::request::Request;
 
 /// Consecutive requests. Their memory is reused.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Requests from index `count` on are only spare memory.
-    pub(crate) requests: Vec<Request>,
-    pub(crate) count: usize,
+    pub requests: Vec<Request>,
+    /// How many requests it has.
+    pub count: usize,
     /// Number of its first request in the load.
     first: u64,
     /// How many of its requests were taken.
@@ -40,7 +41,7 @@ impl Batch {
 
 /// The batches that are ready to be sent.
 #[derive(Debug)]
-pub(crate) struct BatchQueue {
+pub struct BatchQueue {
     state: Mutex<QueueState>,
     /// Signals the reader: a batch was taken, or a load thread has ended.
     taken: Condvar,
@@ -63,11 +64,11 @@ struct QueueState {
 
 /// All load threads have ended: nobody is left to send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoThreadsLeft;
+pub struct NoThreadsLeft;
 
 impl BatchQueue {
     /// A board for `threads` threads, with room for `batches` batches per thread.
-    pub(crate) fn new(threads: usize, batches: usize) -> BatchQueue {
+    pub fn new(threads: usize, batches: usize) -> BatchQueue {
         let capacity = threads * batches;
         // Each thread keeps a batch that is completely taken, and the reader fills another one.
         let spare = Vec::with_capacity(capacity + threads + 1);
@@ -82,7 +83,10 @@ impl BatchQueue {
     }
 
     /// Waits for room, then adds a batch. Returns an empty batch to fill next, used or new.
-    pub(crate) fn push(&self, batch: Batch) -> Result<Batch, NoThreadsLeft> {
+    ///
+    /// # Errors
+    /// No load thread is left to take it.
+    pub fn push(&self, batch: Batch) -> Result<Batch, NoThreadsLeft> {
         let mut state = self.state();
         loop {
             state.remove_taken();
@@ -105,14 +109,14 @@ impl BatchQueue {
     }
 
     /// Ends the traffic: no further batch will be added.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.state().is_over = true;
         self.added.notify_all();
     }
 
     /// Waits for the first batch, the end of the traffic or a stop, so that a load begins with
     /// traffic at hand.
-    pub(crate) fn wait(&self, stop: &Stop) {
+    pub fn wait(&self, stop: &Stop) {
         let mut state = self.state();
         while state.count == 0 && !state.is_over && !stop.is_asked() {
             let waited = self.added.wait_timeout(state, STOP_CHECK_INTERVAL);
@@ -151,7 +155,7 @@ impl QueueState {
 
 /// A load thread's view of the board.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub struct Stream {
     queue: Arc<BatchQueue>,
     batch: Arc<Batch>,
     late: bool,
@@ -159,7 +163,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// The stream of one of the load threads that the board was made for.
-    pub(crate) fn new(queue: &Arc<BatchQueue>) -> Stream {
+    pub fn new(queue: &Arc<BatchQueue>) -> Stream {
         Stream { queue: Arc::clone(queue), batch: Arc::default(), late: false }
     }
 

@@ -24,11 +24,11 @@ use super::{
 use crate::tag::TagFigures;
 
 /// What the load threads of a load send.
-pub(crate) struct Supply {
+pub struct Supply {
     /// One feed per thread.
-    pub(crate) feeds: Vec<Feed>,
-    pub(crate) end: TrafficEnd,
-    pub(crate) tagging: Tagging,
+    pub feeds: Vec<Feed>,
+    pub end: TrafficEnd,
+    pub tagging: Tagging,
     tags: Tags,
     notes: Arc<Mutex<TrafficNotes>>,
     reader: Option<JoinHandle<()>>,
@@ -36,7 +36,7 @@ pub(crate) struct Supply {
 
 /// Which tags are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tagging {
+pub enum Tagging {
     /// All requests have this tag, so the totals are its figures.
     Only(Tag),
     /// Several tags, or unknown ones.
@@ -46,14 +46,14 @@ pub(crate) enum Tagging {
 impl Supply {
     /// Notes on what was read; to be called when all feeds are gone. An error is the panic of the
     /// thread that reads.
-    pub(crate) fn notes(&mut self) -> thread::Result<TrafficNotes> {
+    pub fn notes(&mut self) -> thread::Result<TrafficNotes> {
         self.reader.take().map_or(Ok(()), JoinHandle::join)?;
         Ok(self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Figures by name of the tag: those counted separately, or those of all requests if they have
     /// one tag.
-    pub(crate) fn figures(
+    pub fn figures(
         &self,
         counted: &[Option<Box<TagFigures>>],
         all: (u64, u64, &TimeSet),
@@ -82,7 +82,7 @@ impl Supply {
 ///
 /// # Errors
 /// The traffic is not valid, or `stop` was asked for before a pipe delivered any.
-pub(crate) fn supply(
+pub fn supply(
     traffic: &LoadTraffic,
     habits: Habits,
     threads: usize,
@@ -146,7 +146,7 @@ fn read_in_thread<T: Send + 'static>(
     }
 }
 
-pub(super) fn supply_of(
+pub fn supply_of(
     prepared: PreparedTraffic,
     traffic: &LoadTraffic,
     threads: usize,
@@ -200,7 +200,7 @@ fn shared_list(list: &Arc<[Request]>, traffic: &LoadTraffic) -> List {
 }
 
 /// Where requests come from, after a look at the traffic.
-pub(super) enum PreparedTraffic {
+pub enum PreparedTraffic {
     List(Arc<[Request]>),
     File { held: VecDeque<Request>, reading: Box<TrafficReader> },
 }
@@ -224,7 +224,7 @@ impl PreparedTraffic {
 /// Reads the beginning of a file before the first request. Returns a list if all of it fits into
 /// memory, otherwise its beginning and the rest. An invalid entry in the beginning is an error,
 /// because usually the whole file is invalid then.
-pub(super) fn read_beginning(
+pub fn read_beginning(
     mut reading: TrafficReader,
     passes: Passes,
     notes: &mut TrafficNotes,

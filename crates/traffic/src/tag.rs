@@ -20,7 +20,8 @@ impl Tag {
     /// All names beyond [`TAGS_MAX`] together.
     pub const OTHER: Tag = Tag(TAGS_MAX as u16 + 1);
 
-    pub(crate) fn index(self) -> usize {
+    /// Its place in a list of all tags, at most [`TAGS_MAX`] + 1.
+    pub fn index(self) -> usize {
         usize::from(self.0.min(Tag::OTHER.0))
     }
 }
@@ -134,18 +135,21 @@ pub struct TagFigures<T = Times> {
 }
 
 impl TagFigures {
-    pub(crate) fn new() -> TagFigures {
+    /// No request yet.
+    pub fn new() -> TagFigures {
         TagFigures::of(Times::coarse)
     }
 
-    pub(crate) fn merge(&mut self, more: &TagFigures) {
+    /// Adds the figures of another thread.
+    pub fn merge(&mut self, more: &TagFigures) {
         self.ok += more.ok;
         self.failed += more.failed;
         self.service_time.merge(&more.service_time);
         self.response_time.merge(&more.response_time);
     }
 
-    pub(crate) fn merge_interval(&mut self, more: &TagFigures<IntervalTimes>) {
+    /// Adds the figures of a second.
+    pub fn merge_interval(&mut self, more: &TagFigures<IntervalTimes>) {
         self.ok += more.ok;
         self.failed += more.failed;
         self.service_time.merge_interval(&more.service_time);
@@ -154,12 +158,13 @@ impl TagFigures {
 }
 
 impl TagFigures<IntervalTimes> {
-    pub(crate) fn interval() -> TagFigures<IntervalTimes> {
+    /// No request yet, for one second.
+    pub fn interval() -> TagFigures<IntervalTimes> {
         TagFigures::of(Times::coarse_interval)
     }
 
     /// Empties the figures and keeps their memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         // A tag that was not seen in this second costs nothing.
         if self.ok + self.failed > 0 {
             (self.ok, self.failed) = (0, 0);
@@ -188,7 +193,7 @@ pub const TAGS_MAX: usize = 255;
 pub const NAME_BYTES_MAX: usize = 128;
 
 /// The name of [`Tag::OTHER`].
-pub(crate) const OTHER: &str = "other";
+pub const OTHER: &str = "other";
 
 #[cfg(test)]
 mod tests {

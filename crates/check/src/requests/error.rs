@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use stampede_load::traffic::TrafficError;
 use stampede_model::entry::EntryError;
+use stampede_traffic::TrafficError;
 
 /// Why the requests of a check are unknown.
 #[derive(Debug, thiserror::Error)]

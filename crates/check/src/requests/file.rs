@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stampede_load::protocol::http1;
-use stampede_load::traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 use stampede_model::fact::NotSent;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_plan::urls;
+use stampede_traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 
 use super::policy::method_and_target;
 use super::{RequestError, RequestList};

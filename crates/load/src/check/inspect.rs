@@ -10,8 +10,8 @@ use std::rc::Rc;
 use super::json::JsonMatch;
 use super::search::ByteSearch;
 use super::{BODY_BYTES_MAX, Check, Condition, Failed, HeaderDemand, RULES_MAX, Rule};
-use crate::answer::{AnswerEnd, AnswerShape, Checked};
-use crate::fields::{unfolded, values};
+use stampede_traffic::answer::{AnswerEnd, AnswerShape, Checked};
+use stampede_traffic::fields::{unfolded, values};
 
 /// What all connections of a load thread share: the rules, because each copy of a pattern has its
 /// own cache, and buffers that pass from one answer to the next.

@@ -33,10 +33,10 @@ mod words;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 
-pub use crate::answer::Failed;
 pub use error::{Problem, RuleError};
 pub(crate) use inspect::{Inspection, Inspector, Sink};
 use json::{Expected, Path};
+pub use stampede_traffic::answer::Failed;
 pub(crate) use words::took;
 
 use stampede_model::failure;
@@ -48,7 +48,7 @@ pub struct Check {
     /// Correct statuses; empty: 200 to 299.
     pub statuses: Vec<u16>,
     /// Bytes that the body must contain, possibly split across reads; empty: no such demand.
-    #[serde(with = "crate::base64_bytes")]
+    #[serde(with = "stampede_traffic::base64_bytes")]
     pub body_contains: Vec<u8>,
     /// Rules that must hold, checked in this order; at most [`RULES_MAX`].
     pub rules: Vec<Rule>,

@@ -8,7 +8,7 @@ use super::json::{Expected, JsonMatch, Path};
 use super::*;
 use crate::protocol::http1::Http1;
 use crate::protocol::{AnswerEnd, Checked, Excerpt, Protocol, RequestId};
-use crate::traffic::{AnswerShape, Request};
+use stampede_traffic::{AnswerShape, Request};
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

@@ -3,7 +3,7 @@
 use stampede_model::time::Nanos;
 
 use super::{BODY_BYTES_MAX, Condition, HeaderDemand};
-use crate::fields::{unfolded, values};
+use stampede_traffic::fields::{unfolded, values};
 
 /// What `condition` found in an answer that breaks it.
 pub(super) fn describe(condition: &Condition, head: &[u8], size: u64, body: &[u8]) -> String {

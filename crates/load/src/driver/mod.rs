@@ -23,12 +23,12 @@ use crate::example::{Example, Examples};
 use crate::outcome::Outcome;
 use crate::protocol::{Answer, AnswerEnd, Aside, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
-use crate::traffic::feed::{Feed, FeedStatus};
 use pace::{Action, ConnectResult};
 use pool::{ConnectionState, Observed, Pool};
 use requests::{
     ConnectionUse, InFlightRequest, Progress, RequestEnding, RequestsInFlight, request_record,
 };
+use stampede_traffic::feed::{Feed, FeedStatus};
 
 pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare};
 

@@ -7,7 +7,7 @@ use stampede_model::load::{Until, WhenFull};
 use stampede_model::schedule::Schedule;
 use stampede_model::time::Nanos;
 
-use crate::traffic::feed::TrafficEnd;
+use stampede_traffic::feed::TrafficEnd;
 
 /// One load thread's share of a schedule: every `of`-th request, beginning with the `index`-th.
 pub(crate) struct ScheduleShare {

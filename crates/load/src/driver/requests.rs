@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
 use crate::report::RequestRecord;
-use crate::tag::Tag;
+use stampede_traffic::tag::Tag;
 
 /// One request in flight.
 #[derive(Clone, Copy, Debug)]

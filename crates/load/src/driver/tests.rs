@@ -15,8 +15,8 @@ use crate::protocol::http1::Http1;
 use crate::recorder::MeasuredTimes;
 use crate::report::{Listener, LoadResult, RequestRecord};
 use crate::run::sum;
-use crate::traffic::feed::{List, Origin, TrafficEnd};
-use crate::traffic::{AnswerShape, Request, Tag};
+use stampede_traffic::feed::{List, Origin, TrafficEnd};
+use stampede_traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
 mod detail;

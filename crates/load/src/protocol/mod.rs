@@ -8,12 +8,12 @@ pub mod tls;
 
 use stampede_model::time::Nanos;
 
-pub use crate::answer::{
+use crate::check::Failed;
+pub use stampede_traffic::answer::{
     Answer, AnswerEnd, Aside, Checked, EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt, Quirk,
     RequestId,
 };
-use crate::check::Failed;
-use crate::request::Request;
+use stampede_traffic::request::Request;
 
 /// The state of one connection. It is reused through `reset` for the next connection of the slot,
 /// so that the hot path does not allocate.

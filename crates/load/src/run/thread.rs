@@ -25,8 +25,8 @@ use crate::protocol::tls::{Connector, Tls};
 use crate::recorder::{MeasuredTimes, Message, Recorder, ReturnedBuffer};
 use crate::sched;
 use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
-use crate::traffic::Tagging;
-use crate::traffic::feed::{Feed, TrafficEnd};
+use stampede_traffic::Tagging;
+use stampede_traffic::feed::{Feed, TrafficEnd};
 
 /// What a load thread needs of its own for one load.
 pub(super) struct ThreadLoad {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stampede_load::spec::{EngineChoice, Load};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Addresses, ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 struct NoListener;
 

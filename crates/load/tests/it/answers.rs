@@ -16,12 +16,12 @@ use stampede_known_server::{
     Accept, Answer, Behaviour, ConnectionAction, KnownServer, Listen, Reply, Workers, Writing,
 };
 use stampede_load::spec::{Check, Rule};
-use stampede_load::traffic::{AnswerShape, Request};
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::{AnswerShape, Request};
 
 /// Adds the seconds up: what is reported during a load must be what is reported at its end.
 #[derive(Default)]

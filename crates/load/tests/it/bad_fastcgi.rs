@@ -17,9 +17,9 @@ use played::{
 };
 use stampede_load::protocol::fastcgi::{Script, request};
 use stampede_load::spec::Wire;
-use stampede_load::traffic::Request;
 use stampede_model::load::ConnectionHabit;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 const END: u8 = 3;
 const STDOUT: u8 = 6;

@@ -20,9 +20,9 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{Stream, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
-use stampede_load::traffic::Request;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS12, &TLS13];
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

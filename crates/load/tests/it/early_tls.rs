@@ -14,12 +14,12 @@ use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{EngineChoice, Wire};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 const REQUESTS: u64 = 12;
 /// More than the buffers of a connection hold.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::spec::Load;
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
+use stampede_traffic::Request;
 
 struct NoListener;
 

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use stampede_load::protocol::http1::Http1;
 use stampede_load::protocol::{Answer, Next, Protocol, RequestId};
 use stampede_load::spec::Check;
-use stampede_load::traffic::{AnswerShape, Request};
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
+use stampede_traffic::{AnswerShape, Request};
 
 const KEPT: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::kept::KeptLimit;
@@ -18,6 +17,7 @@ use stampede_model::load::{Address, Arrivals, ConnectionHabit, Model, Until, Whe
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 use ways::{LOAD_KINDS, LONG, engine, model};
 
 /// Starts a server that does `part` on each connection, in a thread that ends with the client.

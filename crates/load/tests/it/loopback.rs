@@ -14,7 +14,6 @@ use stampede_known_server::{
 };
 use stampede_load::protocol::http1;
 use stampede_load::spec::{Check, EngineChoice};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{
@@ -23,6 +22,7 @@ use stampede_model::load::{
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 struct Seconds(Vec<Second>);
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use rustix::thread::UnshareFlags;
 use stampede_known_server::{Answer, Behaviour, KnownServer};
 use stampede_load::spec::{EngineChoice, Load};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::stop::Stop;
+use stampede_traffic::Request;
 
 struct NoListener;
 

@@ -5,13 +5,13 @@ use std::io;
 
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer};
 use stampede_load::spec::EngineChoice;
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 use crate::engine_ends;
 use crate::seccomp::{Refused, with_refused};

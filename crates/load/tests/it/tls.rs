@@ -13,12 +13,12 @@ use rustls::server::{ServerConfig, ServerConnection};
 use rustls::{HandshakeKind, StreamOwned, SupportedProtocolVersion};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::Wire;
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, ConnectionHabit, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 
 const REQUESTS: u64 = 40;
 const CONCURRENCY: u32 = 3;

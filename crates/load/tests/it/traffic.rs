@@ -8,12 +8,12 @@ use std::path::Path;
 use stampede_known_server::{Behaviour, KnownServer};
 use stampede_load::outcome::Outcome;
 use stampede_load::report::RequestRecord;
-use stampede_load::traffic::{LoadTraffic, Order, Passes, Request, Tags, TrafficFile};
 use stampede_load::{Generator as _, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
+use stampede_traffic::{LoadTraffic, Order, Passes, Request, Tags, TrafficFile};
 
 /// What a listener was told, in order.
 #[derive(Default)]

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use proptest::prelude::*;
 use stampede_load::report::Listener;
 use stampede_load::spec::{Check, Load};
-use stampede_load::traffic::Request;
 use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
+use stampede_traffic::Request;
 
 use super::*;
 

@@ -5,7 +5,6 @@ use serde::Serialize;
 use stampede_known_server::{Address as Known, Listen, NullServer};
 use stampede_linux::interrupt;
 use stampede_load::spec::{CpuSharing, Load};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, LoadResult};
 use stampede_model::counts::Second;
 use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
@@ -13,6 +12,7 @@ use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_model::words;
+use stampede_traffic::Request;
 
 use super::Failure;
 use super::fail::CommandError;

@@ -1,12 +1,12 @@
 //! Says why a trial measured nothing, and whether another try could succeed.
 
 use stampede_load::LoadError;
-use stampede_load::traffic::TrafficError;
 use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_monitor::MonitorError;
 use stampede_stack::external::ExternalError;
 use stampede_stack::{RuntimeError, StackLoss};
+use stampede_traffic::TrafficError;
 
 use super::paths::PagesError;
 use crate::causes::cause;

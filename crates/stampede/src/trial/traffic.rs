@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use stampede_load::spec::{Check, CpuSharing, Load, Rule};
-use stampede_load::traffic::{AnswerShape, Request, TrafficError};
 use stampede_model::load::{Arrivals, ConnectionHabit, Habits, Model, Until};
 use stampede_model::record::PageRecord;
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Client, KeepAlive, RequestSpec};
 use stampede_stack::{App, Endpoint};
+use stampede_traffic::{AnswerShape, Request, TrafficError};
 
 use super::{Subject, TrialContext, paths};
 

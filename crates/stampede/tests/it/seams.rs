@@ -12,7 +12,6 @@ use std::time::Duration;
 use stampede::trial::comparison::{Comparison, Seams};
 use stampede_keeper::KeeperOptions;
 use stampede_load::protocol::Aside;
-use stampede_load::traffic::TrafficNotes;
 use stampede_load::{Generator, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::event::{Event, EventListener};
@@ -34,6 +33,7 @@ use stampede_stack::{
     StackRequest, StackSpec,
 };
 use stampede_stats::histogram::Times;
+use stampede_traffic::TrafficNotes;
 
 use crate::common::skipped;
 

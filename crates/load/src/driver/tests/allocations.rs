@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::*;
 use crate::collector::Collector;
 use crate::recorder::IntervalStats;
-use crate::traffic::stream::{Batch, BatchQueue, Stream};
+use stampede_traffic::stream::{Batch, BatchQueue, Stream};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };

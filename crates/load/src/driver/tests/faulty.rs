@@ -8,8 +8,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::answer::{Checked, Quirk};
 use crate::engine::{Arrival, Failure};
+use stampede_traffic::answer::{Checked, Quirk};
 
 /// How often something goes wrong, in percent.
 #[derive(Clone, Copy, Debug, Default)]

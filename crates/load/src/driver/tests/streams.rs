@@ -2,7 +2,7 @@
 //! the end of its connection.
 
 use super::*;
-use crate::answer::{Checked, Quirk};
+use stampede_traffic::answer::{Checked, Quirk};
 
 /// Up to two requests at once. What arrives is the whole answer to the one that started last.
 struct Streams {

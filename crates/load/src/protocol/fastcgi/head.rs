@@ -1,7 +1,7 @@
 //! Parses the head of a CGI answer (RFC 3875 section 6): header fields without a status line.
 
-use crate::answer::{AnswerEnd, Quirk};
-use crate::fields;
+use stampede_traffic::answer::{AnswerEnd, Quirk};
+use stampede_traffic::fields;
 
 /// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,13 +22,13 @@ use stampede_model::time::Nanos;
 use super::head::{HeadReader, HeadStep, SharedParsing};
 use super::http1::HEAD_BYTES_MAX;
 use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, Quirk, RequestId};
-use crate::answer::AnswerShape;
 use crate::check::{Check, Failed, Inspector, Sink};
-use crate::request::{Content, Request};
-pub use crate::script::Script;
 use head::Head;
 use record::{END_BYTES, KeepConnection, Kind, RecordReader, RecordStep};
 pub use request::request;
+use stampede_traffic::answer::AnswerShape;
+use stampede_traffic::request::{Content, Request};
+pub use stampede_traffic::script::Script;
 
 /// One connection that speaks FastCGI.
 #[derive(Debug)]

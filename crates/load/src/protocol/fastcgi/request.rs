@@ -9,8 +9,8 @@ use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use super::record::{
     KeepConnection, end_params, write_begin, write_lengths, write_param, write_stdin,
 };
-use crate::request::{Message, Request, RequestParts};
-use crate::script::Script;
+use stampede_traffic::request::{Message, Request, RequestParts};
+use stampede_traffic::script::Script;
 
 /// Builds a request for `script`. `uri` is path and query as the app sees them. `Host: localhost`,
 /// `Accept: */*` and `User-Agent: stampede/<version>` are added where not given.
@@ -173,7 +173,7 @@ const HABITS: Habits =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Content;
+    use stampede_traffic::request::Content;
 
     fn header(name: &str, value: &str) -> (String, String) {
         (name.to_string(), value.to_string())

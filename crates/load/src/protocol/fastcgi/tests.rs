@@ -10,7 +10,7 @@ use crate::check::{Failed, Rule};
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed, Rejected};
 use crate::protocol::{Answer, AnswerEnd, Aside, Checked, Excerpt, Next, Protocol, RequestId};
 use crate::spec::Check;
-use crate::traffic::{AnswerShape, Request};
+use stampede_traffic::{AnswerShape, Request};
 
 pub(super) const KEPT: ConnectionHabit = ConnectionHabit::KeepAlive;
 const PER_REQUEST: ConnectionHabit = ConnectionHabit::PerRequest;

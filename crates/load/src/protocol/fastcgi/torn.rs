@@ -7,8 +7,8 @@ use super::FastCgi;
 use super::record::Kind::{End, Stderr, Stdout};
 use super::record::tests::record;
 use super::tests::{KEPT, asks, end, request};
-use crate::answer::AnswerShape;
 use crate::protocol::{Answer, Next, Protocol, RequestId};
+use stampede_traffic::answer::AnswerShape;
 
 /// What happened on one connection: everything that a driver can see, except the time of the first
 /// byte.

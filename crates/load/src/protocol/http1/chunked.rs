@@ -7,8 +7,8 @@
 
 use super::body::Progress;
 use crate::check::Sink;
-use crate::fields::is_token;
 use crate::protocol::{AnswerEnd, Quirk};
+use stampede_traffic::fields::is_token;
 
 /// Position in a chunked body: where the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]

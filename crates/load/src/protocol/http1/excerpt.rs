@@ -1,9 +1,9 @@
 //! Takes the kept beginning of an answer apart again, for the example of a failure.
 
 use super::head::{Head, parse};
-use crate::answer::AnswerShape;
 use crate::check::{Failed, Inspector, Sink};
 use crate::protocol::{EXCERPT_BODY_BYTES, EXCERPT_HEAD_BYTES, Excerpt};
+use stampede_traffic::answer::AnswerShape;
 
 /// The excerpt of what `inspector` kept. Not on the hot path: called once per kind of failure.
 pub(super) fn of(inspector: &Inspector, failed: Option<Failed>, limit: usize) -> Excerpt {

@@ -6,9 +6,9 @@ use stampede_model::load::HttpVersion;
 
 use super::body::Body;
 use super::chunked::Chunked;
-use crate::answer::{AnswerEnd, AnswerShape, Quirk};
-use crate::fields::{self, ConnectionHeader, decimal, elements};
 use crate::protocol::Next;
+use stampede_traffic::answer::{AnswerEnd, AnswerShape, Quirk};
+use stampede_traffic::fields::{self, ConnectionHeader, decimal, elements};
 
 /// The parts of a head that matter for reading the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,12 +20,12 @@ use stampede_model::time::Nanos;
 
 use super::head::{HeadGrammar, HeadReader, HeadStep, SharedParsing};
 use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, Quirk, RequestId};
-use crate::answer::AnswerShape;
 use crate::check::{Check, Failed, Inspector};
-use crate::request::Request;
 use body::Body;
 use head::Head;
 pub use request::text;
+use stampede_traffic::answer::AnswerShape;
+use stampede_traffic::request::Request;
 pub use whole::{AnswerReader, WholeAnswer, WholeError};
 
 /// One connection that speaks HTTP/1.x.

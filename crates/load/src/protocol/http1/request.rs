@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
-use crate::request::{Content, Message, Request};
+use stampede_traffic::request::{Content, Message, Request};
 
 /// The bytes of a request on a connection with these habits.
 pub fn text(request: &Request, habits: Habits) -> Vec<u8> {

@@ -9,7 +9,7 @@ use crate::check::Failed;
 use crate::protocol::AnswerEnd::{CutShort, HeadTooLarge, Malformed};
 use crate::protocol::{Answer, AnswerEnd, Checked, Next, Protocol, Quirk, RequestId};
 use crate::spec::Check;
-use crate::traffic::{AnswerShape, Request};
+use stampede_traffic::{AnswerShape, Request};
 
 const KEPT: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };

@@ -5,10 +5,10 @@ use super::body::{Body, Progress};
 use super::head::Head;
 use super::{HEAD_BYTES_MAX, INTERIM_MAX};
 use crate::check::{Check, Sink};
-use crate::fields::{self, OwnedField};
 use crate::protocol::AnswerEnd;
 use crate::protocol::head::{HeadReader, HeadStep, SharedParsing};
-use crate::traffic::AnswerShape;
+use stampede_traffic::AnswerShape;
+use stampede_traffic::fields::{self, OwnedField};
 
 /// One answer, whole.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use stampede_model::time::Nanos;
 
 use super::{Answer, AnswerEnd, Aside, Excerpt, Next, Protocol, RequestId};
 use crate::check::Failed;
-use crate::request::Request;
 pub use setup::{Certificates, CertificatesError, Connector, Sessions, Setup, SetupError};
+use stampede_traffic::request::Request;
 
 /// One connection that speaks TLS, with `P` inside it.
 pub struct Tls<P> {

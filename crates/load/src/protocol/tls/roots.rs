@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Bytes in DER.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-struct Der(#[serde(with = "crate::base64_bytes")] Vec<u8>);
+struct Der(#[serde(with = "stampede_traffic::base64_bytes")] Vec<u8>);
 
 /// One root.
 #[derive(Serialize, Deserialize)]

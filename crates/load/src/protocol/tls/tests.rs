@@ -15,7 +15,7 @@ use crate::protocol::AnswerEnd::{self, CutShort};
 use crate::protocol::http1::Http1;
 use crate::protocol::{Answer, Checked, Next, Protocol, Quirk, RequestId};
 use crate::spec::Check;
-use crate::traffic::Request;
+use stampede_traffic::Request;
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS12, &TLS13];
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -8,9 +8,9 @@ use std::time::Duration;
 use stampede_known_server::{Address as Known, Answer, ConnectionAction, KnownServer, Writing};
 use stampede_load::Load;
 use stampede_load::spec::Check;
-use stampede_load::traffic::Request;
 use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion};
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};
 

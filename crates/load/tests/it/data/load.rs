@@ -13,15 +13,15 @@ use stampede_load::check::{Check, Rule};
 use stampede_load::protocol::fastcgi::{self, Script};
 use stampede_load::protocol::tls::{Certificates, Sessions, Setup};
 use stampede_load::spec::{CpuSharing, EngineChoice, Load, Timestamps, Wire};
-use stampede_load::traffic::{
-    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
-    TrafficFile,
-};
 use stampede_model::load::{
     Address, Addresses, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
 use stampede_model::schedule::{MicroRate, Segment, Segments};
 use stampede_model::time::Nanos;
+use stampede_traffic::{
+    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
+    TrafficFile,
+};
 
 use super::{bytes, nanos};
 

@@ -14,10 +14,10 @@ use stampede_load::check::Failed;
 use stampede_load::outcome::Outcome;
 use stampede_load::protocol::tls;
 use stampede_load::spec::{Check, Load, Wire};
-use stampede_load::traffic::{Tags, TrafficFile};
 use stampede_model::failure::{NAMED, Net};
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::time::Nanos;
+use stampede_traffic::{Tags, TrafficFile};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)
@@ -82,7 +82,7 @@ proptest! {
 fn load() -> Load {
     let model = Model::Closed { concurrency: 1, until: Until::For(Nanos::SECOND) };
     let target = Address::Unix("/run/a.sock".into());
-    Load::new(target, model, stampede_load::traffic::LoadTraffic::file(TrafficFile::new("a.txt")))
+    Load::new(target, model, stampede_traffic::LoadTraffic::file(TrafficFile::new("a.txt")))
 }
 
 fn written(load: &Load) -> Value {

@@ -7,11 +7,11 @@ use proptest::sample::select;
 use stampede_load::example::Example;
 use stampede_load::protocol::Aside;
 use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
-use stampede_load::traffic::{Tag, TrafficNotes};
 use stampede_model::counts::{AddressConnections, Connections, Counts, End, Second, TimeSet};
 use stampede_model::entry::{EntryError, ReadFailure, RequestError, Skip};
 use stampede_model::kept::{KeptConnections, StaleConnections};
 use stampede_stats::histogram::Times;
+use stampede_traffic::{Tag, TrafficNotes};
 
 use super::{bytes, nanos, outcome};
 

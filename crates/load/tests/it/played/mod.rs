@@ -12,12 +12,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stampede_load::spec::{Check, Wire};
-use stampede_load::traffic::Request;
 use stampede_load::{Generator as _, InProcess, Listener, Load};
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Address, ConnectionHabit};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::Request;
 pub use ways::{Kind, LOAD_KINDS, LONG, SHORT};
 use ways::{engine, model};
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use stampede_load::LoadError;
 use stampede_load::check::RuleError;
-use stampede_load::traffic::{Format, TrafficError};
 use stampede_plan::autostop::{AutostopError, UnsupportedMask};
+use stampede_traffic::{Format, TrafficError};
 
 use crate::cli::fail::CommandError;
 

@@ -11,7 +11,6 @@ use std::time::SystemTime;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
-use stampede_load::traffic::{Tag, Tags};
 use stampede_mask::mask_known;
 use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
@@ -20,6 +19,7 @@ use stampede_results::store::hlog;
 use stampede_results::summary::model::LoadModel;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
+use stampede_traffic::{Tag, Tags};
 
 use super::phout::Row;
 use super::prometheus;

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::example;
 use stampede_load::report::LoadResult;
-use stampede_load::traffic::Tags;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::fact::{Fact, Generator, Traffic};
 use stampede_model::load::Model;
 use stampede_model::record::Validity;
 use stampede_model::sample::ResourceSample;
+use stampede_traffic::Tags;
 
 use crate::trial::verdict::Judgement;
 

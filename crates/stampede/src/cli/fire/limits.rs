@@ -168,10 +168,10 @@ fn requests(segment: &Segment) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use stampede_load::traffic::Request;
     use stampede_model::load::{Arrivals, Habits, HttpVersion, WhenFull};
     use stampede_model::schedule::Segments;
     use stampede_model::time::Nanos;
+    use stampede_traffic::Request;
 
     use super::*;
     use crate::cli::Failure;

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
-use stampede_load::traffic::Order;
 use stampede_mask::mask_secrets;
 use stampede_model::counts::{AddressConnections, Counts, End, TimeSet};
 use stampede_model::fact::{Fact, Found, Reason};
@@ -22,6 +21,7 @@ use stampede_results::summary::model::{ExpectedOutcome, Figure, LoadModel};
 use stampede_results::summary::of_load;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
+use stampede_traffic::Order;
 
 use super::found::{self, Example};
 use super::watch::LoadSeconds;

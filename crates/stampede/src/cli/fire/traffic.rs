@@ -5,10 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use stampede_load::check::Rule;
 use stampede_load::spec::Check;
-use stampede_load::traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
 use stampede_model::load::Habits;
 use stampede_plan::tank::TankConfig;
 use stampede_plan::target::Target;
+use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
 
 use super::error::FireError;
 use crate::cli::Failure;
