@@ -44,6 +44,14 @@ pub struct Mounts {
     pub v1: Vec<Mount>,
 }
 
+/// Whether a group has a CPU quota. Without one v2 says `max` and v1 says -1.
+fn has_cpu_quota(group: &Path) -> bool {
+    ["cpu.max", "cpu.cfs_quota_us"].iter().any(|file| {
+        let text = std::fs::read_to_string(group.join(file)).unwrap_or_default();
+        text.split_whitespace().next().is_some_and(|quota| quota.parse::<u64>().is_ok())
+    })
+}
+
 /// The v1 controllers that we use: for limits, for accounting, and the freezer.
 const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
 
@@ -62,6 +70,15 @@ impl Mounts {
     fn read_of(used: &[&str]) -> Mounts {
         let proc = Proc::default();
         Mounts::of_controllers(&proc.text("self/mountinfo"), &proc.text("self/cgroup"), used)
+    }
+
+    /// The groups with a CPU quota that contain the process: its own and those around it, as far as
+    /// they are visible. Only of the hierarchies of version 2 and of v1's controller `cpu`.
+    pub fn groups_with_cpu_quota(&self) -> Vec<PathBuf> {
+        let groups = self.v2.iter().chain(&self.v1).flat_map(|mount| {
+            mount.own.ancestors().take_while(|group| group.starts_with(&mount.top))
+        });
+        groups.filter(|group| has_cpu_quota(group)).map(Path::to_owned).collect()
     }
 
     /// Parses the hierarchies of the process whose `/proc/PID/cgroup` is `own`; `mountinfo` is that

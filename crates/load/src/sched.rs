@@ -1,7 +1,10 @@
 //! Scheduler hints for load threads: timer slack, EEVDF slice, nice value and a private descriptor
 //! table.
 
+use std::io;
 use std::num::NonZeroU64;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Makes timers exact and the time slice short, for the calling thread alone, which keeps its nice
 /// value.
@@ -15,6 +18,25 @@ pub(crate) fn reduce_wakeup_delay() {
     if is_ordinary() {
         let _ = set(current_nice());
     }
+}
+
+/// Pins the calling thread.
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+    let mut only = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    only.set(cpu);
+    Ok(sched_setaffinity(None, &only)?)
+}
+
+/// Pins the calling thread, which then runs only where no other thread wants the CPU.
+pub(crate) fn become_idle_on(cpu: usize) -> io::Result<()> {
+    pin(cpu)?;
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` outlives the call, which only reads it; pid 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Asks for the CPU as soon as possible, where we are permitted to (a nice value below 0). On a CPU
@@ -56,7 +78,7 @@ pub(crate) fn unshare_descriptors() {
     };
 }
 
-fn set(nice: i32) -> std::io::Result<()> {
+fn set(nice: i32) -> io::Result<()> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
@@ -67,7 +89,7 @@ fn set(nice: i32) -> std::io::Result<()> {
     // SAFETY: `attributes` is the kernel's `struct sched_attr` of `size` bytes and outlives the
     // call, which only reads it; pid 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// `struct sched_attr` in its first published size of 48 bytes (sched_setattr(2)).

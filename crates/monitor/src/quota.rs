@@ -40,11 +40,8 @@ impl Quota {
         for pid in pids {
             let Some(own) = text.of(&sources.of_process(pid, "cgroup")) else { continue };
             let mounts = Mounts::of_controllers(&mounted, own, &["cpu"]);
-            for mount in mounts.v2.iter().chain(&mounts.v1) {
-                let holds = mount.own.ancestors().take_while(|one| one.starts_with(&mount.top));
-                let limited = holds.filter(|group| has_quota(group, text));
-                files.extend(limited.map(|group| group.join("cpu.stat")));
-            }
+            let limited = mounts.groups_with_cpu_quota();
+            files.extend(limited.iter().map(|group| group.join("cpu.stat")));
         }
         let (budget, others): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
             files.into_iter().partition(|file| is_of_budget(file));
@@ -89,15 +86,6 @@ impl Counters {
         self.before = self.before.max(now);
         since
     }
-}
-
-/// Whether a group has a quota. Without one v2 says `max` and v1 says -1.
-fn has_quota(group: &Path, text: &mut ReadBuffer) -> bool {
-    let files = ["cpu.max", "cpu.cfs_quota_us"];
-    files.iter().any(|file| {
-        let first = text.of(&group.join(file)).and_then(|text| text.split_whitespace().next());
-        first.is_some_and(|quota| quota.parse::<u64>().is_ok())
-    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The clock of a load thread, and how its waits end on time.
 //!
-//! A sleeping thread is woken late: by 5 µs on bare metal, by 50 to 70 µs on a virtual machine.
-//! There its CPU was halted, and the timer interrupt comes through the host. So a sleep is set to
-//! end early, by as much as earlier sleeps ended late. A thread with a CPU of its own spins the
-//! rest of the wait. One that shares its CPUs spins for a moment at most.
+//! A sleeping thread is woken late: by 5 µs on bare metal, by 50 to 70 µs on a virtual machine whose
+//! CPU was halted. So a sleep is set to end early, by as much as earlier sleeps ended late. A thread
+//! with a CPU of its own spins the rest of the wait, and its CPU is kept from halting meanwhile
+//! (`run/awake.rs`). One that shares its CPUs spins for a moment at most.
 //!
 //! Nothing here depends on how soon answers arrive: the kernel says when they did.
 
@@ -170,12 +170,13 @@ struct WakeupDelay {
 }
 
 impl WakeupDelay {
-    /// With a CPU of its own a thread is awake in time after 19 of 20 sleeps, and spins the rest.
-    /// Otherwise it is woken too early as often as too late, and hardly spins.
+    /// With a CPU of its own a thread is awake in time after 199 of 200 sleeps, and spins the rest:
+    /// then p99 is not that of its sleeps. Otherwise it is woken too early as often as too late, and
+    /// hardly spins.
     fn new(wait_mode: WaitMode) -> WakeupDelay {
         let (step_up, step_down) = match wait_mode {
-            WaitMode::Spin => (Nanos(19 * STEP.0), STEP),
-            WaitMode::Sleep => (Nanos(5 * STEP.0), Nanos(5 * STEP.0)),
+            WaitMode::Spin => (Nanos(199 * STEP.0), STEP),
+            WaitMode::Sleep => (Nanos(25 * STEP.0), Nanos(25 * STEP.0)),
         };
         WakeupDelay { bound: DELAY_FIRST, step_up, step_down }
     }
@@ -204,7 +205,7 @@ fn switched_away() -> i64 {
 }
 
 /// The smallest step of what is learned about sleeps.
-const STEP: Nanos = Nanos(100);
+const STEP: Nanos = Nanos(20);
 /// Longest turn that is certainly a spin: a look at the clock or into the kernel takes at most 2
 /// µs.
 const TURN_MAX: Nanos = Nanos(20_000);

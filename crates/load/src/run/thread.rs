@@ -1,11 +1,9 @@
 //! What one load thread does: its share of the load, its engine, and the protocol that it speaks.
 
-use std::io;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_setaffinity};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
@@ -71,20 +69,14 @@ impl Share {
 
 /// Pins the calling thread.
 pub(super) fn pin(cpu: usize) -> Result<(), LoadError> {
-    let mut only = CpuSet::new();
-    if cpu >= CpuSet::MAX_CPU {
-        let source = io::Error::from_raw_os_error(libc::EINVAL);
-        return Err(LoadError::Pin { cpu, source });
-    }
-    only.set(cpu);
-    sched_setaffinity(None, &only).map_err(|errno| LoadError::Pin { cpu, source: errno.into() })?;
+    sched::pin(cpu).map_err(|source| LoadError::Pin { cpu, source })?;
     sched::raise_priority();
     Ok(())
 }
 
 /// How a load thread waits: it spins only on a CPU that was named for it and that the server does
 /// not use.
-fn wait_mode(load: &Load) -> WaitMode {
+pub(super) fn wait_mode(load: &Load) -> WaitMode {
     match load.cpu_sharing {
         CpuSharing::Exclusive if !load.cpus.is_empty() => WaitMode::Spin,
         CpuSharing::Exclusive | CpuSharing::WithServer => WaitMode::Sleep,

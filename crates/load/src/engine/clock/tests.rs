@@ -12,9 +12,9 @@ fn evenly_late() -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn with_its_own_cpu_a_thread_is_in_time_after_nineteen_of_twenty_sleeps() {
+fn with_its_own_cpu_a_thread_is_in_time_after_199_of_200_sleeps() {
     let learned = learned(WaitMode::Spin, evenly_late());
-    assert!((93_000..=97_000).contains(&learned), "{learned}");
+    assert!((97_000..=104_000).contains(&learned), "{learned}");
 }
 
 #[test]
@@ -25,14 +25,14 @@ fn on_a_shared_cpu_a_thread_wakes_too_early_as_often_as_too_late() {
 
 #[test]
 fn one_late_sleep_moves_the_estimate_by_one_step() {
-    assert_eq!(learned(WaitMode::Spin, [10_000_000]), DELAY_FIRST.0 + 1_900);
+    assert_eq!(learned(WaitMode::Spin, [10_000_000]), DELAY_FIRST.0 + 3_980);
     assert_eq!(learned(WaitMode::Sleep, [10_000_000]), DELAY_FIRST.0 + 500);
 }
 
 #[test]
 fn the_estimate_stays_within_its_bounds() {
     for wait_mode in [WaitMode::Spin, WaitMode::Sleep] {
-        assert_eq!(learned(wait_mode, [0; 1_000]), DELAY_MIN.0);
+        assert_eq!(learned(wait_mode, [0; 3_000]), DELAY_MIN.0);
         assert_eq!(learned(wait_mode, [u64::MAX; 1_000]), DELAY_MAX.0);
     }
 }
