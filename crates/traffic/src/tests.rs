@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
+pub mod encoded;
 mod har;
 
 use stampede_model::entry::RequestError;
@@ -18,6 +19,7 @@ use super::feed::{FeedStatus, Origin};
 use super::read::{Entry, TrafficReader};
 use super::supply::{PreparedTraffic, Supply, read_beginning, supply_of};
 use super::*;
+use crate::request::Content;
 
 const HABITS: Habits =
     Habits { version: HttpVersion::Http11, connection: ConnectionHabit::KeepAlive };
@@ -45,7 +47,7 @@ fn reading(
 }
 
 fn text_of(request: &Request) -> Vec<u8> {
-    crate::protocol::http1::text(request, HABITS)
+    encoded::text(request, HABITS)
 }
 
 /// Everything read from a file: each request as text, with its tag, and the notes.
@@ -164,7 +166,6 @@ fn objects_a_line() {
 
 #[test]
 fn a_file_is_sent_to_fastcgi_too() {
-    use crate::protocol::fastcgi::{self, Script};
     let script = Script::new("/srv/index.php");
     let file = TrafficFile { script: Some(script.clone()), ..file(None) };
     let entry = |bytes: &[u8]| {
@@ -174,9 +175,10 @@ fn a_file_is_sent_to_fastcgi_too() {
         (reading.next(&mut request).unwrap(), request)
     };
     let (entry_of_uri, request) = entry(b"/a?b=c tag\n");
-    let headers = [("Host".to_owned(), "target".to_owned())];
-    let same = fastcgi::request(&script, "GET", "/a?b=c", &headers, b"").unwrap();
-    assert_eq!((entry_of_uri, request), (Entry::Request, Request { tag: Tag(1), ..same }));
+    assert_eq!((entry_of_uri, request.tag), (Entry::Request, Tag(1)));
+    let Content::Message(message) = request.content() else { panic!("it has parts") };
+    assert_eq!((message.method, message.path), (&b"GET"[..], &b"/a?b=c"[..]));
+    assert_eq!((message.script, message.header("host")), (Some(&script), Some(&b"target"[..])));
     let (raw, _) = entry(b"18 tag\nGET / HTTP/1.0\r\n\r\n\n");
     assert!(matches!(raw, Entry::Broken(broken) if broken.what == EntryError::WholeRequest {}));
 }
@@ -471,7 +473,7 @@ fn an_endless_line_is_an_error() {
 fn figures_are_reported_by_tag_name() {
     use stampede_model::counts::TimeSet;
 
-    use crate::report::TagFigures;
+    use crate::tag::TagFigures;
     let figures = |ok| Some(Box::new(TagFigures { ok, ..TagFigures::new() }));
     let tags = Tags::new();
     let requests = [tags.tag("buy"), tags.tag("other"), Tag::NONE]
