@@ -259,6 +259,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 }
                 Completion::Received(token, bytes, arrival) => {
                     let came = arrival.at;
+                    self.parts.recorder.arrived(arrival);
                     let count = bytes.len() as u64;
                     self.parts.recorder.received(count);
                     let answers = &mut self.answers;
