@@ -194,7 +194,16 @@ export interface Figures {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
@@ -302,14 +311,22 @@ export interface Estimate {
   trials: number;
 }
 
-/** A figure of response time of which schedule lag makes more than 5 % and more than 20 µs. */
+/**
+ * A figure of which the generator's own delay makes, or may make, more than 5 % and more than
+ * 20 µs: of response time in the open model, of service time in the closed one.
+ */
 export interface LagMark {
   /** The figure: `mean`, a percentile such as `p99.9`, or `max`. */
   figure: "mean" | "p50" | "p75" | "p80" | "p85" | "p90" | "p95" | "p98" | "p99" | "p99.9" | "max";
   /** Its value, in nanoseconds. */
-  response_time_ns: number;
+  time_ns: number;
   /** Its value without the generator's own delay, in nanoseconds. */
   without_lag_ns: number;
+  /**
+   * Whether part of the difference is only possible: how long answers may have been there before
+   * they were seen, where nothing stamps what arrives (Unix sockets).
+   */
+  may?: boolean;
 }
 
 /** The resource use of one role. */
@@ -2962,7 +2979,16 @@ export interface CaseSummary {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
@@ -3292,7 +3318,16 @@ export interface TrialSummary {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
