@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use stampede_plan::model::{AppChoice, Scalar};
-use stampede_stack::{Logs as _, Mode, ProcessStack, Stack as _};
+use stampede_stack::{Mode, ProcessStack, Stack as _};
 
 use crate::bench_support::Bench;
+use crate::paths_support::ask::Client;
 
 /// Reports everything with `?all`, else what php.ini says. Its own name is in each message.
 const SCRIPT: &str = r#"<?php
@@ -40,9 +41,7 @@ fn log_lines(running: &ProcessStack, message: &str, script: &str) -> usize {
 
 /// Asks for a script, and waits until its last message is in a log.
 fn ask(running: &ProcessStack, script: &str, query: &str) {
-    let url = format!("{}/{script}{query}", running.url());
-    let mut answer = ureq::get(url).call().expect("an answer");
-    assert_eq!(answer.body_mut().read_to_string().expect("body"), "ok");
+    assert_eq!(Client::new(&running.url()).text(&format!("/{script}{query}")), "ok");
     let deadline = Instant::now() + Duration::from_secs(10);
     while log_lines(running, "said in", script) == 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));

@@ -54,6 +54,12 @@ impl Client {
         self.answer(method, target, request.host(), &headers, body).facts(request.host())
     }
 
+    /// The body that a GET gives.
+    pub fn text(&self, target: &str) -> String {
+        let answer = self.answer("GET", target, "localhost", &[], None);
+        String::from_utf8_lossy(&answer.body).into_owned()
+    }
+
     fn answer(
         &self,
         method: &str,
