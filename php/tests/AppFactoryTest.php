@@ -93,7 +93,11 @@ final class AppFactoryTest extends TestCase
         $app->terminate();
         $app->reboot();
         self::assertSame(['terminate', 'reboot'], array_slice(Kernel::$calls, 2));
-        self::assertSame('streamed', $app->handle(new Request('GET', '/?stream=1'))->body);
+        $streamed = $app->handle(new Request('GET', '/?stream=1'));
+        self::assertSame('', $streamed->body);
+        $this->expectOutputString('streamed');
+        ($streamed->stream)(static function (): void {
+        });
     }
 
     public function testSymfonysRuntimeResolvesTheFrontController(): void

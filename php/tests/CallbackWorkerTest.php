@@ -8,10 +8,10 @@ use PHPUnit\Framework\TestCase;
 use Stampede\Worker\App;
 use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Http1;
+use Stampede\Worker\IncomingFile;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Stampede\Worker\Site;
-use Stampede\Worker\Uploads;
 
 final class CallbackWorkerTest extends TestCase
 {
@@ -89,7 +89,9 @@ final class CallbackWorkerTest extends TestCase
 
     public function testUploadsAreRemovedAfterTheAnswer(): void
     {
-        $file = Uploads::store('a', '', 'text', sys_get_temp_dir());
+        $incoming = new IncomingFile('a', '', sys_get_temp_dir());
+        $incoming->write('text');
+        $file = $incoming->leaf();
         $worker = $this->worker();
         $worker->answer(new Request('POST', '/', files: ['a' => ['b' => $file]]));
         self::assertFileExists($file['tmp_name']);

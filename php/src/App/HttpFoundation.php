@@ -8,6 +8,7 @@ use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Psr7;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
+use Stampede\Worker\Uploads;
 use Symfony\Component\HttpFoundation\File\UploadedFile;
 use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
@@ -61,13 +62,11 @@ final class HttpFoundation
         }
         $body = $response->getContent();
         // A streamed answer prints its body itself. So does a file.
-        if ($body === false) {
-            ob_start();
+        $stream = $body !== false ? null : static function () use ($response): void {
             $response->sendContent();
-            $body = (string) ob_get_clean();
-        }
+        };
 
-        return new Response($response->getStatusCode(), $headers, $body);
+        return new Response($response->getStatusCode(), $headers, (string) $body, $stream);
     }
 
     /**
@@ -77,7 +76,7 @@ final class HttpFoundation
     private static function files(array $tree): array
     {
         return array_map(static function (mixed $node): mixed {
-            if (!Request::isFile($node)) {
+            if (!Uploads::isFile($node)) {
                 return self::files((array) $node);
             }
             // `true` (test mode): PHP took no upload here, so it would say that this file is none.

@@ -24,7 +24,9 @@ final class Start
         });
         $site = Site::boot($setup);
         $begun = true;
-        $peer = Spiral::createIfAvailable() ?? new Goridge(Relay::open((string) getenv('RR_RELAY')));
+        $directory = "{$setup->dir}/tmp";
+        $peer = Spiral::createIfAvailable($directory)
+            ?? new Goridge(Relay::open((string) getenv('RR_RELAY')), $directory);
         (new Worker($peer, $site))->runAsProcess();
     }
 }

@@ -13,30 +13,34 @@ use Workerman\Protocols\Http\Response as WorkermanResponse;
 /** Translates requests that Workerman has parsed, and answers into the bytes that it sends. */
 final class Messages
 {
-    private const FORMS = '~^(application/x-www-form-urlencoded|multipart/form-data)\b~i';
-
-    public static function request(WorkermanRequest $workermanRequest, string $client): Request
-    {
+    /**
+     * Workerman's own parsing of cookies, forms and files is not asked: it is not PHP's.
+     *
+     * @param string $directory where uploaded files are stored
+     */
+    public static function request(
+        WorkermanRequest $workermanRequest,
+        string $client,
+        int $port,
+        string $directory,
+    ): Request {
         $headers = [];
         foreach ((array) $workermanRequest->header() as $name => $value) {
             $headers[ucwords((string) $name, '-')] = [(string) $value];
         }
-        // Workerman would also take a JSON body for a form.
-        $isForm = preg_match(self::FORMS, (string) $workermanRequest->header('content-type', '')) === 1;
-        $files = $isForm ? (array) $workermanRequest->file() : [];
-
-        return new Request(
+        $request = new Request(
             $workermanRequest->method(),
             $workermanRequest->uri(),
             $headers,
-            $files === [] ? $workermanRequest->rawBody() : '',
-            // Workerman would leave the cookies encoded.
-            Form::cookies((string) $workermanRequest->header('cookie', '')),
-            $isForm ? (array) $workermanRequest->post() : [],
-            $files,
-            'HTTP/' . $workermanRequest->protocolVersion(),
-            $client,
+            protocol: 'HTTP/' . $workermanRequest->protocolVersion(),
+            remoteAddr: $client,
+            remotePort: $port,
         );
+        $bytes = $workermanRequest->rawBuffer();
+        $head = strpos($bytes, "\r\n\r\n");
+        Form::parse($request, $directory, $bytes, $head === false ? strlen($bytes) : $head + 4);
+
+        return $request;
     }
 
     /** Returns the answer as Workerman writes it. */

@@ -38,8 +38,15 @@ final class Server
 
     private function answer(TcpConnection $connection, Request $workermanRequest): void
     {
-        $request = Messages::request($workermanRequest, $connection->getRemoteIp());
+        [$client, $port] = [$connection->getRemoteIp(), $connection->getRemotePort()];
+        $request = Messages::request($workermanRequest, $client, $port, "{$this->setup->dir}/tmp");
         $answer = $this->callbackWorker->answer($request, $connection->getSocket());
+        if ($answer === null) {
+            $connection->close();
+            $this->callbackWorker->cleanUp();
+
+            return;
+        }
         $bytes = Messages::bytes($answer, $request);
         // Workerman keeps a connection open unless it is told to close it.
         if (($answer->headers['Connection'] ?? []) === ['close'] || Messages::wantsClose($request)) {
