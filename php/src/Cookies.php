@@ -19,7 +19,7 @@ final class Cookies
             [$name, $value] = explode('=', $cookie, 2) + ['', ''];
             $name = ltrim($name, " \t\n\r\v\f");
             $pair = urlencode($name) . '=' . urlencode(rawurldecode($value));
-            parse_str($pair, $alone);
+            $alone = Query::parse($pair);
             $key = array_key_first($alone);
             if ($key === null || (isset($known[$key]) && !is_array($alone[$key]))) {
                 continue;
@@ -27,8 +27,6 @@ final class Cookies
             $known[$key] = true;
             $pairs[] = $pair;
         }
-        parse_str(implode('&', $pairs), $cookies);
-
-        return $cookies;
+        return Query::parse(implode('&', $pairs));
     }
 }

@@ -10,7 +10,7 @@ final class FormFields
     /** @return array<mixed> as in `$_POST` */
     public static function ofQuery(string $body, int $most): array
     {
-        parse_str($body, $form);
+        $form = Query::parse($body);
         if (substr_count($body, '&') >= $most) {
             $pairs = array_values(array_filter(explode('&', $body), static fn (string $pair): bool => $pair !== ''));
             // Of a form that is longer PHP takes one field more than `max_input_vars`; of a query not.
@@ -30,9 +30,7 @@ final class FormFields
             static fn (array $field): string => urlencode($field[0]) . '=' . urlencode($field[1]),
             $fields,
         );
-        parse_str(implode('&', $pairs), $form);
-
-        return $form;
+        return Query::parse(implode('&', $pairs));
     }
 
     /**
@@ -46,7 +44,7 @@ final class FormFields
             // PHP puts `[name]` and the like before the first bracket, and then finds no name.
             $pairs[] = str_starts_with(ltrim($name, ' '), '[') ? '' : urlencode($name) . "=$at";
         }
-        parse_str(implode('&', $pairs), $tree);
+        $tree = Query::parse(implode('&', $pairs));
         array_walk_recursive($tree, static function (mixed &$at) use ($files): void {
             $at = $files[(int) $at][1];
         });
@@ -61,7 +59,7 @@ final class FormFields
      */
     private static function add(array &$form, string $pair): void
     {
-        parse_str($pair, $alone);
+        $alone = Query::parse($pair);
         preg_match_all('~\[([^]]*)\]~', urldecode(explode('=', $pair, 2)[0]), $keys);
         $place = &$form;
         for ($depth = 0; is_array($alone); $depth++) {

@@ -53,9 +53,7 @@ final class Request
     /** @return array<mixed> as in `$_GET` */
     public function query(): array
     {
-        parse_str($this->queryString(), $query);
-
-        return $query;
+        return Query::parse($this->queryString());
     }
 
     /** Returns all values of a header in one line; null if there is no such header. */
