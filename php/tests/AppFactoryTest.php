@@ -118,7 +118,11 @@ final class AppFactoryTest extends TestCase
     {
         $front = '<?php return static fn () => new class implements Symfony\Component\HttpKernel\KernelInterface {
             private bool $handleAllThrowables = true;
-            public function handle($request, int $type = 1, bool $catch = true): Symfony\Component\HttpFoundation\Response
+            public function handle(
+                $request,
+                int $type = 1,
+                bool $catch = true,
+            ): Symfony\Component\HttpFoundation\Response
             {
                 throw new Error("wrong");
             }

@@ -135,7 +135,8 @@ final class FrankenPhpTest extends TestCase
     public function testFilesOfAnyDepthAreATree(): void
     {
         $leaf = static fn (string $at): array => [
-            'name' => "n$at", 'full_path' => "n$at", 'type' => "t$at", 'tmp_name' => "/tmp/$at", 'error' => 0, 'size' => 3,
+            'name' => "n$at", 'full_path' => "n$at", 'type' => "t$at", 'tmp_name' => "/tmp/$at",
+            'error' => 0, 'size' => 3,
         ];
         $files = [
             'one' => $leaf('1'),

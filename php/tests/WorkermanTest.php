@@ -79,7 +79,8 @@ final class WorkermanTest extends TestCase
 
     public function testAnAnswerHasTheLettersThatWorkermanKnows(): void
     {
-        $response = static fn (): Response => new Response(200, ['content-type' => ['a/b'], 'content-length' => ['9']], 'x');
+        $headers = ['content-type' => ['a/b'], 'content-length' => ['9']];
+        $response = static fn (): Response => new Response(200, $headers, 'x');
         $head = "HTTP/1.1 200 \r\nContent-Type: a/b\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n";
         self::assertSame("{$head}x", Messages::bytes($response(), new Request()));
         self::assertSame($head, Messages::bytes($response(), new Request('HEAD')));

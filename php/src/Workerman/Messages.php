@@ -24,23 +24,36 @@ final class Messages
         int $port,
         string $directory,
     ): Request {
-        $headers = [];
-        foreach ((array) $workermanRequest->header() as $name => $value) {
-            $headers[ucwords((string) $name, '-')] = [(string) $value];
-        }
+        $bytes = $workermanRequest->rawBuffer();
+        $end = strpos($bytes, "\r\n\r\n");
+        $end = $end === false ? strlen($bytes) : $end;
         $request = new Request(
             $workermanRequest->method(),
             $workermanRequest->uri(),
-            $headers,
+            self::headers(substr($bytes, 0, $end)),
             protocol: 'HTTP/' . $workermanRequest->protocolVersion(),
             remoteAddr: $client,
             remotePort: $port,
         );
-        $bytes = $workermanRequest->rawBuffer();
-        $head = strpos($bytes, "\r\n\r\n");
-        Form::parse($request, $directory, $bytes, $head === false ? strlen($bytes) : $head + 4);
+        Form::parse($request, $directory, $bytes, $end + 4);
 
         return $request;
+    }
+
+    /**
+     * Workerman itself keeps no two headers of one name apart.
+     *
+     * @return array<string, list<string>>
+     */
+    private static function headers(string $head): array
+    {
+        $headers = $spelled = [];
+        foreach (array_slice(explode("\r\n", $head), 1) as $line) {
+            [$name, $value] = explode(':', $line, 2) + ['', ''];
+            $headers[$spelled[strtolower($name)] ??= $name][] = trim($value, " \t");
+        }
+
+        return $headers;
     }
 
     /** Returns the answer as Workerman writes it. */

@@ -28,6 +28,8 @@ final class Server
     {
         // SIGQUIT: with other signals Workerman's master waits a second before it tells its
         // processes.
+        // Workerman's own entry. A web server gives none of that name.
+        unset($_SERVER['SERVER_START_TIME']);
         $site = $boot->run(fn (): Site => Site::boot($this->setup), SIGQUIT);
         $this->callbackWorker = CallbackWorker::create($this->setup, $site, fn () => $this->stopAccepting());
         $this->worker->onMessage = function (TcpConnection $connection, Request $workermanRequest): void {

@@ -36,7 +36,10 @@ final class CgiProcess
         }
         $log = ['file', "$directory/log", 'a'];
         $command = [$program, ...$options, '-b', $this->address];
-        $this->process = proc_open($command, [['file', '/dev/null', 'r'], $log, $log], $pipes, null, ['PHP_FCGI_MAX_REQUESTS' => '0']);
+        $streams = [['file', '/dev/null', 'r'], $log, $log];
+        // It would end after 500 requests.
+        $environment = ['PHP_FCGI_MAX_REQUESTS' => '0'];
+        $this->process = proc_open($command, $streams, $pipes, null, $environment);
     }
 
     public function __destruct()

@@ -9,8 +9,9 @@ final class Generator
 {
     /** What names and values of queries, cookies and forms are made of. */
     private const ODD = [
-        'a', 'b', 'c', 'A', '0', '1', '.', '..', '_', '-', '[', ']', '[]', '[x]', '[0]', '[a.b]', '=', '+', '%20', '%5B',
-        '%5D', '%', '%4', '%00', '%FF', "\xFF", '%2B', '%26', '%3D', ':', ',', '"', "'", '\\', '/', '__Host-', '%5F', '~',
+        'a', 'b', 'c', 'A', '0', '1', '.', '..', '_', '-', '[', ']', '[]', '[x]', '[0]', '[a.b]', '=', '+', '%20',
+        '%5B', '%5D', '%', '%4', '%00', '%FF', "\xFF", '%2B', '%26', '%3D', ':', ',', '"', "'", '\\', '/', '__Host-',
+        '%5F', '~',
     ];
     /** What only bodies and cookies may have. */
     private const BLANKS = [' ', "\t", ' ', 'd e'];
@@ -63,7 +64,8 @@ final class Generator
         $disposition .= '; name=' . $quote . $this->text($names, 4) . $quote;
         if ($this->below(2) === 0) {
             $quote = $this->one(['"', '"', "'", '']);
-            $disposition .= $this->one(['; ', ';', ' ; ', ";\r\n ", ' ']) . 'filename=' . $quote . $this->text($names, 4) . $quote;
+            $disposition .= $this->one(['; ', ';', ' ; ', ";\r\n ", ' ']);
+            $disposition .= 'filename=' . $quote . $this->text($names, 4) . $quote;
             $lines[] = $this->one(['Content-Type: text/plain', 'content-type:a/b; c=d', 'Content-Type:', 'junk']);
         }
         array_splice($lines, $this->below(count($lines) + 1), 0, [$disposition]);
@@ -79,7 +81,9 @@ final class Generator
     {
         $text = '';
         for ($pairs = $this->below(6); $pairs > 0; $pairs--) {
-            $text .= $this->text($from, 4) . ($this->below(4) === 0 ? '' : '=' . $this->text($from, 3)) . $this->one($separators);
+            $text .= $this->text($from, 4);
+            $text .= $this->below(4) === 0 ? '' : '=' . $this->text($from, 3);
+            $text .= $this->one($separators);
         }
 
         return $text;
