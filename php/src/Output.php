@@ -49,9 +49,11 @@ final class Output
 
     /**
      * Runs `$work`. What it prints goes to `$sink` in pieces, as soon as it would leave PHP under
-     * PHP-FPM: when it is long, or when the app flushes it.
+     * PHP-FPM: when it is long, or when the app flushes it. What it gives to its argument goes there
+     * at once, after what was printed before.
      *
      * @param \Closure(string): void $sink
+     * @param callable(\Closure(string): void): void $work
      */
     public function pass(\Closure $sink, callable $work): void
     {
@@ -59,7 +61,12 @@ final class Output
         $this->sink = $sink;
         ob_start([$this, 'append'], self::PIECE);
         try {
-            $work();
+            $work(static function (string $piece) use ($sink, $level): void {
+                if (ob_get_level() === $level + 1) {
+                    ob_flush();
+                }
+                $sink($piece);
+            });
         } finally {
             $this->drain($level);
             $this->sink = null;

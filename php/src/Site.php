@@ -104,7 +104,8 @@ final class Site
         $body = $response->body;
         $body === '' || $send($body);
         try {
-            $this->output->pass($send, static fn () => $response->stream && ($response->stream)($send));
+            $this->output->pass($send, $response->stream ?? static function (): void {
+            });
         } catch (\Throwable $error) {
             $this->logError('while the answer was streamed', $error);
         }
