@@ -48,11 +48,11 @@ final class ServerVariables
             'DOCUMENT_URI' => $script . $pathInfo,
             'SCRIPT_NAME' => $script,
             'SCRIPT_FILENAME' => $docroot . $script,
-            'PATH_INFO' => $pathInfo,
             'PHP_SELF' => $script . $pathInfo,
             'REQUEST_TIME' => time(),
             'REQUEST_TIME_FLOAT' => microtime(true),
         ];
+        $server += $pathInfo === '' ? [] : ['PATH_INFO' => $pathInfo];
         $server += $isSecure ? ['HTTPS' => 'on'] : [];
         $server += Credentials::variables($request->header('Authorization') ?? '');
 

@@ -80,10 +80,12 @@ final class RawRequest
             $parameters['HTTP_' . strtoupper(strtr((string) $name, '-', '_'))] = implode($glue, $values);
         }
         $host = preg_replace('~\.?(:\d+)?$~', '', strtolower($parameters['HTTP_HOST']));
+        $hasPort = preg_match('~:(\d+)$~', $parameters['HTTP_HOST'], $port);
         unset($parameters['HTTP_PROXY']);
+        $parameters += $pathInfo === '' ? [] : ['PATH_INFO' => $pathInfo];
 
         return $parameters + [
-            'SCRIPT_FILENAME' => $docroot . $script, 'SCRIPT_NAME' => $script, 'PATH_INFO' => $pathInfo,
+            'SCRIPT_FILENAME' => $docroot . $script, 'SCRIPT_NAME' => $script,
             'DOCUMENT_ROOT' => $docroot, 'DOCUMENT_URI' => $script . $pathInfo, 'REQUEST_URI' => $target,
             'QUERY_STRING' => $query, 'REQUEST_METHOD' => $method, 'REQUEST_SCHEME' => 'http',
             'CONTENT_TYPE' => $parameters['HTTP_CONTENT_TYPE'] ?? '',
@@ -91,7 +93,8 @@ final class RawRequest
                 ?? ($this->body === '' ? '' : (string) strlen($this->body)),
             'SERVER_PROTOCOL' => $protocol, 'SERVER_SOFTWARE' => 'nginx', 'GATEWAY_INTERFACE' => 'CGI/1.1',
             'REMOTE_ADDR' => '127.0.0.1', 'REMOTE_PORT' => '4711', 'SERVER_ADDR' => '127.0.0.1',
-            'SERVER_PORT' => '80', 'SERVER_NAME' => (string) $host, 'REDIRECT_STATUS' => '200',
+            'SERVER_PORT' => $hasPort === 1 ? $port[1] : '80', 'SERVER_NAME' => (string) $host,
+            'REDIRECT_STATUS' => '200',
         ];
     }
 
