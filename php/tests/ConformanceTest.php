@@ -51,7 +51,8 @@ final class ConformanceTest extends TestCase
     /** @return iterable<string, array{int, RawRequest}> the place among the answers, and the request */
     public static function requests(): iterable
     {
-        $requests = RawRequest::corpus()[1];
+        // Where the app ends PHP, the tests of processes look on, and those of real runtimes.
+        $requests = array_filter(RawRequest::corpus()[1], static fn (RawRequest $raw): bool => !$raw->ends);
         $generator = new Generator(self::SEED);
         for ($left = self::GENERATED; $left > 0; $left--) {
             $raw = $generator->request();

@@ -13,12 +13,14 @@ final class RawRequest
     /**
      * @param list<string> $head the request line and the headers
      * @param ?list<string> $chunks pieces of a chunked body; null: `body` has it
+     * @param bool $ends whether the app ends PHP in this request
      */
     public function __construct(
         public string $name,
         public array $head,
         public string $body = '',
         public ?array $chunks = null,
+        public bool $ends = false,
     ) {
         $this->body = $chunks === null ? $body : implode('', $chunks);
         $known = strtolower(implode("\n", $head));
@@ -42,7 +44,8 @@ final class RawRequest
         foreach ($corpus['requests'] as $entry) {
             $chunks = isset($entry['chunks']) ? array_map([self::class, 'bytes'], $entry['chunks']) : null;
             $head = array_map(static fn (string $line): string => self::bytes([$line]), $entry['head']);
-            $requests[$entry['name']] = new self($entry['name'], $head, self::bytes($entry['body'] ?? []), $chunks);
+            $body = self::bytes($entry['body'] ?? []);
+            $requests[$entry['name']] = new self($entry['name'], $head, $body, $chunks, $entry['ends'] ?? false);
         }
 
         return [$corpus['php_ini'], $requests];

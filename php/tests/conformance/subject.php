@@ -17,7 +17,7 @@ require __DIR__ . '/RawRequest.php';
 require __DIR__ . '/Generator.php';
 
 [, $seed, $count] = $argv;
-$requests = RawRequest::corpus()[1];
+$requests = array_filter(RawRequest::corpus()[1], static fn (RawRequest $raw): bool => !$raw->ends);
 $generator = new Generator((int) $seed);
 for ($left = (int) $count; $left > 0; $left--) {
     $requests[] = $generator->request();

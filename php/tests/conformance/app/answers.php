@@ -31,5 +31,13 @@ return static fn (string $kind): array => match ($kind) {
 
         return ['status' => 200, 'headers' => [], 'body' => 'returned'];
     })(),
+    'exit' => (static function (): array {
+        http_response_code(403);
+        echo 'so far';
+        exit;
+    })(),
+    'exit-text' => exit('the text'),
+    'fatal' => [ini_set('memory_limit', (string) (memory_get_usage() + (4 << 20))), str_repeat('x', 64 << 20)],
+    'exception' => throw new RuntimeException('why'),
     default => ['status' => 400, 'headers' => [], 'body' => "there is no answer `$kind`"],
 };
