@@ -14,7 +14,9 @@ final class FormFields
         if (substr_count($body, '&') >= $most) {
             $pairs = array_values(array_filter(explode('&', $body), static fn (string $pair): bool => $pair !== ''));
             // Of a form that is longer PHP takes one field more than `max_input_vars`; of a query not.
-            isset($pairs[$most]) && self::add($form, $pairs[$most]);
+            if (isset($pairs[$most])) {
+                self::add($form, $pairs[$most]);
+            }
         }
 
         return $form;

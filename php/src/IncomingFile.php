@@ -30,7 +30,9 @@ final class IncomingFile
         }
         $this->path = (string) @tempnam($directory, 'upload');
         $this->stream = $this->path === '' ? null : (@fopen($this->path, 'wb') ?: null);
-        $this->stream !== null || $this->fail(UPLOAD_ERR_NO_TMP_DIR);
+        if ($this->stream === null) {
+            $this->fail(UPLOAD_ERR_NO_TMP_DIR);
+        }
     }
 
     public function write(string $bytes): void
@@ -54,7 +56,9 @@ final class IncomingFile
     /** The body ended before the file did. */
     public function cut(): void
     {
-        $this->error === UPLOAD_ERR_OK && $this->fail(UPLOAD_ERR_PARTIAL);
+        if ($this->error === UPLOAD_ERR_OK) {
+            $this->fail(UPLOAD_ERR_PARTIAL);
+        }
     }
 
     /**

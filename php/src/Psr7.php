@@ -61,7 +61,9 @@ final class Psr7
         [$body, $stream] = [$response->getBody(), null];
         if (($body->getSize() ?? PHP_INT_MAX) > self::WHOLE) {
             $stream = static function (\Closure $send) use ($body): void {
-                $body->isSeekable() && $body->rewind();
+                if ($body->isSeekable()) {
+                    $body->rewind();
+                }
                 while (!$body->eof()) {
                     $send($body->read(self::PIECE));
                 }

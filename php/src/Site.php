@@ -71,7 +71,9 @@ final class Site
         } catch (\Throwable $error) {
             $this->exited = in_array(get_class($error), $this->exits, true);
             $response = $this->exited ? self::answerExit($error) : new Response(500);
-            $this->exited || $this->logError("{$request->method} {$request->target}", $error);
+            if (!$this->exited) {
+                $this->logError("{$request->method} {$request->target}", $error);
+            }
         }
         $response->body = $this->output->takePrinted() . $response->body;
         if ($script !== null) {
@@ -102,7 +104,9 @@ final class Site
     public function stream(Response $response, \Closure $send): void
     {
         $body = $response->body;
-        $body === '' || $send($body);
+        if ($body !== '') {
+            $send($body);
+        }
         try {
             $this->output->pass($send, $response->stream ?? static function (): void {
             });
@@ -114,8 +118,11 @@ final class Site
     /** Prints what of an answer is streamed, where printed text goes to the client. */
     public function print(Response $response): void
     {
+        if ($response->stream === null) {
+            return;
+        }
         try {
-            $response->stream && ($response->stream)(static function (string $piece): void {
+            ($response->stream)(static function (string $piece): void {
                 echo $piece;
             });
         } catch (\Throwable $error) {

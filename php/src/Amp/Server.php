@@ -114,7 +114,9 @@ final class Server
         $this->worker->disableKeepAlive();
         $this->ending = true;
         $this->clients->closeExcept($this->inFlight);
-        count($this->clients) === 0 && $this->handleIdle();
+        if (count($this->clients) === 0) {
+            $this->handleIdle();
+        }
         EventLoop::delay(self::SHUTDOWN_SECONDS, static fn () => EventLoop::getDriver()->stop());
     }
 

@@ -71,7 +71,9 @@ final class Loop
         self::send($response);
         $this->answering = false;
         // An app that flushes its output at once may have ended this buffer together with its own.
-        ob_get_level() > $level && ob_end_flush();
+        if (ob_get_level() > $level) {
+            ob_end_flush();
+        }
         // What is printed now goes to the client by itself.
         $this->site->print($response);
     }

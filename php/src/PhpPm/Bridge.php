@@ -23,7 +23,9 @@ final class Bridge implements BridgeInterface
     public function bootstrap($appBootstrap, $appenv, $debug): void
     {
         // php-cgi does not define this constant.
-        defined('STDERR') || define('STDERR', fopen('php://stderr', 'w'));
+        if (!defined('STDERR')) {
+            define('STDERR', fopen('php://stderr', 'w'));
+        }
         // PHP-PM turns warnings into exceptions. No other runtime does so.
         set_error_handler(null);
         $boot = new FirstBoot(Start::$setup->dir);

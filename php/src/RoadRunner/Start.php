@@ -20,7 +20,9 @@ final class Start
     {
         $begun = false;
         register_shutdown_function(static function () use (&$begun): void {
-            $begun || usleep(self::READ);
+            if (!$begun) {
+                usleep(self::READ);
+            }
         });
         $site = Site::boot($setup);
         $begun = true;

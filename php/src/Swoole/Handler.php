@@ -98,7 +98,9 @@ final class Handler
      */
     private function countTransition(): void
     {
-        $this->setup->isOn('coroutines') || $this->watchdog->countTransition($this->worker);
+        if (!$this->setup->isOn('coroutines')) {
+            $this->watchdog->countTransition($this->worker);
+        }
     }
 
     /** Sets the name of this process in the kernel. Workers are counted by it. */
