@@ -27,7 +27,8 @@ final class ServerVariables
         $host = $request->header('Host') ?? 'localhost';
         $name = strtolower(rtrim((string) parse_url("//$host", PHP_URL_HOST), '.'));
         $port = parse_url("//$host", PHP_URL_PORT) ?: ($isSecure ? 443 : 80);
-        $length = $request->header('Content-Length') ?? ($request->bodyBytes() > 0 ? $request->bodyBytes() : '');
+        $hasBody = $request->bodyBytes() > 0 || $request->header('Transfer-Encoding') !== null;
+        $length = $request->header('Content-Length') ?? ($hasBody ? $request->bodyBytes() : '');
         $server = [
             'GATEWAY_INTERFACE' => 'CGI/1.1',
             'REDIRECT_STATUS' => '200',
@@ -45,7 +46,7 @@ final class ServerVariables
             'CONTENT_TYPE' => $request->header('Content-Type') ?? '',
             'CONTENT_LENGTH' => (string) $length,
             'DOCUMENT_ROOT' => $docroot,
-            'DOCUMENT_URI' => $script . $pathInfo,
+            'DOCUMENT_URI' => $script,
             'SCRIPT_NAME' => $script,
             'SCRIPT_FILENAME' => $docroot . $script,
             'PHP_SELF' => $script . $pathInfo,

@@ -89,11 +89,11 @@ final class RawRequest
 
         return $parameters + [
             'SCRIPT_FILENAME' => $docroot . $script, 'SCRIPT_NAME' => $script,
-            'DOCUMENT_ROOT' => $docroot, 'DOCUMENT_URI' => $script . $pathInfo, 'REQUEST_URI' => $target,
+            'DOCUMENT_ROOT' => $docroot, 'DOCUMENT_URI' => $script, 'REQUEST_URI' => $target,
             'QUERY_STRING' => $query, 'REQUEST_METHOD' => $method, 'REQUEST_SCHEME' => 'http',
             'CONTENT_TYPE' => $parameters['HTTP_CONTENT_TYPE'] ?? '',
             'CONTENT_LENGTH' => $parameters['HTTP_CONTENT_LENGTH']
-                ?? ($this->body === '' ? '' : (string) strlen($this->body)),
+                ?? ($this->body === '' && $this->chunks === null ? '' : (string) strlen($this->body)),
             'SERVER_PROTOCOL' => $protocol, 'SERVER_SOFTWARE' => 'nginx', 'GATEWAY_INTERFACE' => 'CGI/1.1',
             'REMOTE_ADDR' => '127.0.0.1', 'REMOTE_PORT' => '4711', 'SERVER_ADDR' => '127.0.0.1',
             'SERVER_PORT' => $hasPort === 1 ? $port[1] : '80', 'SERVER_NAME' => (string) $host,
