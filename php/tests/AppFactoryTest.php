@@ -93,6 +93,9 @@ final class AppFactoryTest extends TestCase
         $app->terminate();
         $app->reboot();
         self::assertSame(['terminate', 'reboot'], array_slice(Kernel::$calls, 2));
+        $put = new Request('PUT', '/s', ['Content-Type' => ['application/x-www-form-urlencoded']], 'f[]=3');
+        self::assertStringStartsWith('[[],{"f":["3"]},', $app->handle($put)->body, 'as from globals');
+        $app->terminate();
         $streamed = $app->handle(new Request('GET', '/?stream=1'));
         self::assertSame('', $streamed->body);
         $this->expectOutputString('streamed');

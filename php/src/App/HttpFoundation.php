@@ -6,6 +6,7 @@ namespace Stampede\Worker\App;
 
 use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Psr7;
+use Stampede\Worker\Query;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Stampede\Worker\Uploads;
@@ -42,13 +43,26 @@ final class HttpFoundation
 
         return new SymfonyRequest(
             $request->query(),
-            $request->form,
+            self::form($request),
             [],
             $request->cookies,
             self::files($request->files),
             $_SERVER,
             $request->body,
         );
+    }
+
+    /**
+     * PHP takes a form from POST only. Symfony's `createFromGlobals` takes one from these methods too.
+     *
+     * @return array<mixed>
+     */
+    private static function form(Request $request): array
+    {
+        $takes = in_array($request->method, ['PUT', 'DELETE', 'PATCH'], true)
+            && str_starts_with($request->header('Content-Type') ?? '', 'application/x-www-form-urlencoded');
+
+        return $takes ? Query::parse($request->body) : $request->form;
     }
 
     public function response(SymfonyResponse $response): Response
