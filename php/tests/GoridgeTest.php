@@ -102,6 +102,16 @@ final class GoridgeTest extends TestCase
         self::assertSame(strlen($body), $request->bodyBytes());
     }
 
+    public function testARoadRunnerThatParsesFormsItselfIsNamed(): void
+    {
+        [$peer, $line] = $this->peer();
+        $context = Proto::encodeText(3, 'POST') . Proto::encodeText(4, 'http://h/') . Proto::encodeNumber(8, 1);
+        fwrite($line, (new Frame(Frame::PROTO, $context . '{"a":"1"}', [strlen($context)]))->bytes());
+        $this->expectException(Problem::class);
+        $this->expectExceptionMessage('needs `http.raw_body: true`');
+        $peer->next();
+    }
+
     public function testAStreamedAnswerGoesInFramesOfWhichTheLastEndsIt(): void
     {
         [$peer, $line] = $this->peer();

@@ -54,6 +54,10 @@ final class Message
         string $bytes,
         int $bodyFrom = 0,
     ): Request {
+        if ($fields['parsed'] ?? false) {
+            throw new Problem('RoadRunner has parsed a form itself: its configuration needs '
+                . '`http.raw_body: true`, which the version must know');
+        }
         $uri = (string) $fields['uri'];
         $host = parse_url($uri, PHP_URL_HOST);
         $port = parse_url($uri, PHP_URL_PORT);
@@ -89,6 +93,7 @@ final class Message
             'method' => $one(3),
             'uri' => $one(4),
             'headers' => Proto::decodeMap($decoded[5] ?? []),
+            'parsed' => $one(8) === '1',
         ];
     }
 
