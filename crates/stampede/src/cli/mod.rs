@@ -35,6 +35,7 @@ mod up;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use stampede_mask::Masked;
 
 pub use args::Cli;
 use args::Command;
@@ -63,10 +64,9 @@ fn not_understood(error: &clap::Error) -> ExitCode {
     if *stampede_mask::mask_known(&text) == *text {
         error.exit();
     }
-    let masked = stampede_mask::mask_secrets(&text);
     match error.use_stderr() {
-        true => eprint!("{masked}"),
-        false => print!("{masked}"),
+        true => shell::print_error(&Masked::text(&text)),
+        false => drop(shell::print(stampede_mask::mask_secrets(&text).as_bytes())),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
