@@ -18,7 +18,7 @@ use super::stack::ProcessStack;
 use crate::client::ClientError;
 use crate::error::RuntimeError;
 use crate::page::{PageResult, request_page};
-use crate::provider::{Logs as _, Stack as _};
+use crate::provider::Stack as _;
 use crate::spec::Readiness;
 
 /// The pause between two attempts; a refused connection costs some microseconds.

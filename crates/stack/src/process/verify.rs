@@ -21,7 +21,7 @@ use crate::fastcgi;
 use crate::page::{Accepts, Site};
 use crate::pages::{AnswerContext, Pages};
 use crate::problem::{Unverified, VerifyRequest};
-use crate::provider::{Logs as _, Stack as _};
+use crate::provider::Stack as _;
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
