@@ -263,7 +263,7 @@ fn load_result(supply: &mut Supply, most: usize) -> Vec<Vec<String>> {
         let before = count;
         for (feed, result) in supply.feeds.iter_mut().zip(&mut all) {
             if feed.poll() == FeedStatus::Ready && count < most {
-                let request = String::from_utf8_lossy(&text_of(feed.next())).into_owned();
+                let request = String::from_utf8_lossy(&text_of(feed.take())).into_owned();
                 result.push(request.split(' ').nth(1).unwrap_or_default().to_owned());
                 count += 1;
             }
