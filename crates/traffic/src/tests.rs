@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 pub mod encoded;
 mod har;
+mod request_files;
 
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
@@ -185,12 +186,12 @@ fn a_file_is_sent_to_fastcgi_too() {
 
 #[test]
 fn every_mistake_says_where_it_is_and_what_to_do() {
-    let cases: [&[u8]; 25] = [
+    let cases: [&[u8]; 33] = [
         b"",
         b"\n \n",
         b"\x1f\x8b\x08\x00",
         b"<html>\n<body>\n",
-        b"/a\n/b c d\n",
+        b"[X: 1]\n/a\n/b c d\n",
         b"/a\nb.php\n",
         b"/a\n[no header]\n",
         b"[Host: only]\n",
@@ -206,11 +207,19 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
         b"1.1.1.1 - - [x] \"POST / HTTP/1.1\" 200 0\n1.1.1.1 - - [x] \"-\" 200 0\n",
         b"{\"path\": \"/\"}\n{\"path\": \"/\", \"pat\": 1}\n",
         b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\"}}]}}",
+        b"{\"log\": {\"entries\": [\n{\"request\": 5,}]}}",
         b"{\"log\": {\"entries\": [\n{\"request\":\n{\"method\": \"G T\", \"url\": \"http://a/\"}}]}}",
         b"{\"log\": {}}",
         b"{\"log\":\n{\"pages\": [1, 2], \"x\": 5}}",
         b"{\"log\": {\"entries\": 5}}",
-        b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"http://a/\"}}\n",
+        b"GET http://a/\nno header\n",
+        b"curl http://a/ -d 'open\n",
+        b"openapi: 3.0.0\npaths: [\n",
+        b"<urlset><url",
+        b"{\"info\": {\"name\": \"a\"}, \"item\": 5}",
+        b"{\"openapi\": \"3.0.0\", \"info\": {}}",
+        b"{\"path\": \"/\", \"body_base64\": \"*\"}",
+        b"{\"raw\": \"GET / HTTP/1.1\"}",
     ];
     let errors = cases.iter().map(|traffic| match read(traffic) {
         Ok((texts, notes)) => panic!("{texts:?} {notes:?}"),
@@ -503,7 +512,23 @@ fn any_format() -> impl Strategy<Value = Option<Format>> {
 
 /// Pieces that formats consist of, in any order.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
-    let known: [&[u8]; 22] = [
+    let known: [&[u8]; 38] = [
+        b"GET http://a/\n",
+        b"@no-such-file\n",
+        b"### title\n",
+        b"@a = {{a}}{{b}}\n",
+        b"GET {{a}}/x HTTP/1.1\n",
+        b"curl -X POST 'http://a/' -d \"b\" \\\n",
+        b"$'\\u00",
+        b"HOST=a\n",
+        b"$(HOST)/ POST b\n",
+        b"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n",
+        b"{\"info\": {\"name\": \"a\"}, \"item\": [{\"request\": \"http://a/\"}]}",
+        b"<urlset><url><loc>http://a/&amp;</loc></url></urlset>",
+        b"{\"method\": \"GET\", \"url\": \"http://a/\", \"header\": {}}\n",
+        b"{\"raw\": \"GET / HTTP/1.0\\r\\n\\r\\n\"}\n",
+        b"# comment\n",
+        b"null",
         b"\n",
         b"\r\n",
         b" ",
