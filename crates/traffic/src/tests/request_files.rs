@@ -85,6 +85,10 @@ fn targets_of_vegeta() {
     );
     let json = br#"{"method":"POST","url":"http://a.test/b","header":{"X-A":["1"]},"body":"aGk="}"#;
     assert_eq!(lines(json), ["[] POST /b HTTP/1.1|Content-Length: 2|X-A: 1|Host: a.test||hi"]);
+    let named = file(Some(Format::Vegeta));
+    let error = read_all(b"GET http://a/\nno header\n", &named, HABITS).unwrap_err();
+    let TrafficError::Broken { line: 2, what, .. } = error else { panic!("{error}") };
+    assert_eq!(what, EntryError::NoHeader { line: "no header".to_owned() });
 }
 
 #[test]
