@@ -44,7 +44,7 @@ impl Curl {
                 name == "curl" || name == "curl.exe"
             };
             let start = usize::from(words.first().is_some_and(|word| word == "$"));
-            if !words.get(start).iter().any(|word| is_curl(word)) {
+            if !words.get(start).iter().any(is_curl) {
                 return Ok(ParsedEntry::Skipped(Skip::NotHttp {}));
             }
             match options::requests(line, &words[start + 1..], &self.files) {

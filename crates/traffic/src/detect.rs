@@ -19,9 +19,12 @@ pub(super) enum Unknown {
     Begins(String),
 }
 
+/// Whether a file with this beginning has a format.
+type Recognises = fn(&Begin<'_>) -> bool;
+
 /// The recognisers in their order. `siege` and `urls` are lists of URLs with something more, and
 /// `vegeta` is a particular way to write what editors read. The others have no beginning in common.
-const RECOGNISERS: [(Format, fn(&Begin<'_>) -> bool); 15] = [
+const RECOGNISERS: [(Format, Recognises); 15] = [
     (Format::Har, is_har),
     (Format::Postman, is_postman),
     (Format::OpenApi, is_openapi),
@@ -148,8 +151,9 @@ fn is_vegeta_json(begin: &Begin<'_>) -> bool {
         let is_one = shape.names().next().is_some()
             && shape.names().all(|name| MEMBERS.contains(&name))
             && shape.text("url").is_some_and(is_http);
+        let is_last = begin.lines.last() == Some(&line);
         // The last line may be cut off.
-        if !is_one && !(line == *begin.lines.last().unwrap_or(&line) && !shapes.is_empty()) {
+        if !is_one && (!is_last || shapes.is_empty()) {
             return false;
         }
         shapes.push(shape);
