@@ -8,7 +8,7 @@ use stampede_model::entry::{EntryError, Skip};
 use super::body_file::BodyFiles;
 use super::input::{Broken, Draft, Input, ParseError, ParsedEntry};
 use super::recorded::Recorded;
-use super::variables::{NoValue, Variables};
+use super::variables::Variables;
 use super::{editor, openapi, postman, sitemap};
 
 /// What a document is.
@@ -51,12 +51,6 @@ impl From<Result<Recorded, Skip>> for DocumentEntry {
             Ok(recorded) => DocumentEntry::Request(Box::new(recorded)),
             Err(skip) => DocumentEntry::Skipped(skip),
         }
-    }
-}
-
-impl From<NoValue> for Skip {
-    fn from(NoValue(name): NoValue) -> Skip {
-        Skip::Variable { name }
     }
 }
 

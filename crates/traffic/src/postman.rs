@@ -79,7 +79,7 @@ impl Collection<'_> {
     }
 
     fn fill(&self, text: &str) -> Result<String, Skip> {
-        Ok(self.variables.filled(text)?)
+        self.variables.filled(text)
     }
 
     fn recorded(

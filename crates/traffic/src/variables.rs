@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use stampede_model::entry::Skip;
 
 use super::{TrafficError, TrafficFile};
 
@@ -12,10 +13,6 @@ use super::{TrafficError, TrafficFile};
 pub(super) struct Variables {
     known: BTreeMap<String, String>,
 }
-
-/// A name without a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NoValue(pub(super) String);
 
 impl Variables {
     /// The variables of the file's environment; none where there is no such file.
@@ -36,24 +33,25 @@ impl Variables {
         self.known.entry(name.trim().to_owned()).or_insert_with(|| value.to_owned());
     }
 
-    /// The text with all variables replaced by their values.
-    pub(super) fn filled(&self, text: &str) -> Result<String, NoValue> {
+    /// The text with all variables replaced by their values; an error names one that has none.
+    pub(super) fn filled(&self, text: &str) -> Result<String, Skip> {
         self.fill(text, 0)
     }
 
     /// The URL with all variables replaced. The target stands for a host with a variable that has no
     /// value; its name is returned too.
-    pub(super) fn url(&self, text: &str) -> Result<(String, String), NoValue> {
+    pub(super) fn url(&self, text: &str) -> Result<(String, String), Skip> {
         let start = text.find("://").map_or(0, |place| place + 3);
         let end = text[start..].find(['/', '?']).map_or(text.len(), |place| start + place);
         let (host, path) = text.split_at(end);
         match self.filled(host) {
             Ok(host) => Ok((host + &self.filled(path)?, String::new())),
-            Err(NoValue(name)) => Ok((self.filled(path)?, name)),
+            Err(Skip::Variable { name }) => Ok((self.filled(path)?, name)),
+            Err(other) => Err(other),
         }
     }
 
-    fn fill(&self, text: &str, depth: usize) -> Result<String, NoValue> {
+    fn fill(&self, text: &str, depth: usize) -> Result<String, Skip> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -62,7 +60,8 @@ impl Variables {
             let name = name.trim();
             let known =
                 self.known.get(name).filter(|_| depth < DEPTH_MAX && out.len() < FILLED_MAX);
-            let value = known.ok_or_else(|| NoValue(name.chars().take(NAME_CHARS).collect()))?;
+            let short = || name.chars().take(NAME_CHARS).collect();
+            let value = known.ok_or_else(|| Skip::Variable { name: short() })?;
             out.push_str(&self.fill(value, depth + 1)?);
             rest = after;
         }
@@ -118,6 +117,10 @@ const NAME_CHARS: usize = 40;
 mod tests {
     use super::*;
 
+    fn no_value(name: &str) -> Skip {
+        Skip::Variable { name: name.to_owned() }
+    }
+
     fn variables(list: &[(&str, &str)]) -> Variables {
         let mut all = Variables::default();
         list.iter().for_each(|(name, value)| all.add(name, value));
@@ -129,8 +132,8 @@ mod tests {
         let all = variables(&[("a", "1"), ("b", "x{{a}}"), ("circle", "{{circle}}"), ("a", "2")]);
         let filled = |text: &str| all.filled(text);
         assert_eq!(filled("{{b}}/{{ a }}{{").as_deref(), Ok("x1/1{{"));
-        assert_eq!(filled("{{none}}"), Err(NoValue("none".to_owned())));
-        assert_eq!(filled("{{circle}}"), Err(NoValue("circle".to_owned())));
+        assert_eq!(filled("{{none}}"), Err(no_value("none")));
+        assert_eq!(filled("{{circle}}"), Err(no_value("circle")));
         let wide = variables(&[
             ("w", &"{{v}}".repeat(1_000)),
             ("v", &"{{u}}".repeat(1_000)),
@@ -148,7 +151,7 @@ mod tests {
         assert_eq!(url("{{base}}/x/{{id}}"), of("/x/7", "base"));
         assert_eq!(url("{{base}}:{{port}}/x?y"), of("/x?y", "base"));
         assert_eq!(url("{{base}}"), of("", "base"));
-        assert_eq!(url("{{base}}/x/{{no}}"), Err(NoValue("no".to_owned())));
-        assert_eq!(url("http://a/{{no}}"), Err(NoValue("no".to_owned())));
+        assert_eq!(url("{{base}}/x/{{no}}"), Err(no_value("no")));
+        assert_eq!(url("http://a/{{no}}"), Err(no_value("no")));
     }
 }
