@@ -246,25 +246,25 @@ fn is_name(word: &[u8]) -> bool {
 }
 
 /// A list whose lines are whole URLs, with blanks in them. In Yandex Tank's list a tag follows the
-/// blank: there are lines with headers, or every line has a tag, and tags are fewer than lines.
+/// blank: there are lines with headers, or the lines with a tag share their tags.
 fn is_urls(begin: &Begin<'_>) -> bool {
     if !is_list(begin) || begin.written().any(|line| line[0] == b'[') {
         return false;
     }
-    let mut tags: Vec<Option<&[u8]>> = Vec::new();
+    let mut tags: Vec<&[u8]> = Vec::new();
     let mut has_blank = false;
     for line in begin.entries() {
         let mut parts = words(line);
         let first = parts.next().unwrap_or_default();
         let (tag, more) = (parts.next(), parts.next());
         has_blank |= more.is_some() || (tag.is_some() && first.contains(&b'?'));
-        tags.push(tag);
+        tags.extend(tag);
     }
-    let lines = tags.len();
-    let all_have_one = tags.iter().all(Option::is_some);
+    let with_tag = tags.len();
     tags.sort_unstable();
     tags.dedup();
-    has_blank && !(all_have_one && tags.len() * 2 <= lines)
+    let are_shared = with_tag > 0 && tags.len() * 2 <= with_tag;
+    has_blank && !are_shared
 }
 
 fn is_uri(begin: &Begin<'_>) -> bool {

@@ -397,7 +397,7 @@ return static function (array $server): array {
     sandbox.write("shop/handler.php", handler);
     let login = format!("ann:{}", secret("check-login"));
     let env = format!("APP_PASSWORD={}", secret("check-env"));
-    let args = ["check", "--app", "shop", "--runtime", worker, "--growth", "0", "--seed", "7"];
+    let args = ["check", "--app", "./shop", "--runtime", worker, "--growth", "0", "--seed", "7"];
     let more = ["--users", "2", "--login", &login, "--login", "bob:other-login", "--env", &env];
     let output = search.run(&sandbox, &[&args[..], &more, &["--out", "out"]].concat());
     assert!(sandbox.path().join("out/check.json").is_file(), "{}", stderr(&output));
