@@ -395,6 +395,11 @@ return static function (array $server): array {
     return ['status' => 200, 'headers' => ['Content-Type' => 'text/html'], 'body' => $body];
 };"#;
     sandbox.write("shop/handler.php", handler);
+    let index = "<?php $answer = (require __DIR__ . '/../handler.php')($_SERVER);
+        http_response_code($answer['status']);
+        header('Content-Type: text/html');
+        echo $answer['body'];";
+    sandbox.write("shop/public/index.php", index);
     let login = format!("ann:{}", secret("check-login"));
     let env = format!("APP_PASSWORD={}", secret("check-env"));
     let args = ["check", "--app", "./shop", "--runtime", worker, "--growth", "0", "--seed", "7"];
