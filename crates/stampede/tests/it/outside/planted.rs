@@ -419,7 +419,7 @@ fn an_ordinary_password_changes_nothing_but_its_own_place() {
         return;
     }
     const TEXT: &str =
-        "the root of all: user root, /srv/root/www, root@localhost; group=root, uproot";
+        "the root of all: user root, /srv/root-www, root@localhost; group=root, uproot";
     let compared = |env: &str| {
         let sandbox = Sandbox::new();
         let code = format!("<?php error_log('warning: {TEXT}'); echo '<title>{TEXT}</title>';");
