@@ -2,8 +2,9 @@
 //! lines.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use stampede_mask::mask_secrets;
@@ -53,7 +54,7 @@ fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Overview, TrafficComma
         source,
     };
     let mut writer = out
-        .map(|path| File::create_new(path).map(BufWriter::new))
+        .map(|path| new_private_file(path).map(BufWriter::new))
         .transpose()
         .map_err(unwritable)?;
     let mut counts = Counts::default();
@@ -72,6 +73,12 @@ fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Overview, TrafficComma
         let _ = std::fs::remove_file(path);
     }
     Ok(counts.overview(notes?))
+}
+
+/// A file that only its owner reads: requests are written as they would be sent, with the cookies
+/// and tokens that a recording has.
+fn new_private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// The overview for people.
