@@ -82,7 +82,7 @@ impl PassRunner for App {
                 let text = self.end(&mut memory, step, shared);
                 let outcome = match dies && all.len() > 1 && !deadly(step) {
                     true => Err(reset()),
-                    false => Ok(Answer { status: 200, headers: Vec::new(), body: text }),
+                    false => Ok(Answer::of_text(200, Vec::new(), text)),
                 };
                 results.push(StepResult::of(*number, outcome, Vec::new()));
                 let after = (!deadly(step)).then(State::default);

@@ -133,7 +133,7 @@ mod tests {
     use crate::sample;
 
     fn actual(status: u16, body: &str) -> StepResult {
-        let answer = Answer { status, headers: Vec::new(), body: body.to_owned() };
+        let answer = Answer::of_text(status, Vec::new(), body);
         StepResult::of(1, Ok(answer), Vec::new())
     }
 

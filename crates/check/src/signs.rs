@@ -79,7 +79,7 @@ mod tests {
     fn actual(status: u16, headers: &[(&str, &str)], body: String) -> StepResult {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let headers = headers.iter().map(own).collect();
-        StepResult::of(1, Ok(Answer { status, headers, body }), Vec::new())
+        StepResult::of(1, Ok(Answer::of_text(status, headers, body)), Vec::new())
     }
 
     fn signs(one: &StepResult, other: &StepResult) -> Signs {

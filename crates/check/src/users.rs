@@ -271,10 +271,8 @@ mod tests {
             header(&User::new(1, 7, &[]).personalized(&CheckRequest::default()), "Accept-Language"),
             "de"
         );
-        let answer = |cookie: &str| Answer {
-            status: 200,
-            headers: vec![("set-cookie".to_owned(), cookie.to_owned())],
-            body: String::new(),
+        let answer = |cookie: &str| {
+            Answer::of_text(200, vec![("set-cookie".to_owned(), cookie.to_owned())], "")
         };
         user.keep_cookies(&answer("login=xyz12345678; path=/; HttpOnly"));
         assert!(header(&user.personalized(&request), "Cookie").starts_with("login=xyz12345678; "));

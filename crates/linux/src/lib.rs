@@ -2,6 +2,7 @@
 //! when received bytes arrived, and names that nobody can guess.
 
 pub mod arrival;
+pub mod beneath;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_list;

@@ -6,6 +6,7 @@ use stampede_model::time::Nanos;
 use crate::check::Check;
 use crate::outcome::Outcome;
 use stampede_traffic::answer::Excerpt;
+use stampede_traffic::line::RequestLine;
 use stampede_traffic::tag::Tag;
 
 /// One failed answer. Head and body are bytes of a server. Code that prints them must remove
@@ -17,6 +18,9 @@ pub struct Example {
     /// When it ended, since the start of the load.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
+    /// Method and path of its request, cut where they are long.
+    #[serde(default)]
+    pub request: String,
     /// The tag of its request; `LoadTraffic` has the names.
     pub tag: Tag,
     /// done − started.
@@ -33,6 +37,43 @@ pub struct Example {
     pub body: Vec<u8>,
     /// What was found instead of a correct answer, in words, without control characters.
     pub found: String,
+}
+
+/// Correct answers whose bodies are far shorter or longer than before the load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusualLengths {
+    /// How many there were.
+    pub answers: u64,
+    /// The first of them.
+    pub first: Option<UnusualLength>,
+}
+
+/// A correct answer with a body of another length.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnusualLength {
+    /// When it ended, since the start of the load.
+    #[serde(rename = "at_ns")]
+    pub at: Nanos,
+    /// Method and path of its request, cut where they are long.
+    pub request: String,
+    /// Bytes of its body.
+    pub body_bytes: u64,
+}
+
+impl UnusualLengths {
+    /// Counts an answer. Allocates, but only for the first one.
+    #[cold]
+    pub(crate) fn count(&mut self, line: &RequestLine, at: Nanos, body_bytes: u64) {
+        self.answers += 1;
+        self.first.get_or_insert_with(|| UnusualLength { at, request: line.text(), body_bytes });
+    }
+
+    /// Adds what another thread counted.
+    pub(crate) fn add(&mut self, more: &UnusualLengths) {
+        self.answers += more.answers;
+        let firsts = [self.first.take(), more.first.clone()].into_iter().flatten();
+        self.first = firsts.min_by_key(|first| first.at);
+    }
 }
 
 /// The first failures of a load thread.
@@ -55,7 +96,7 @@ impl Examples {
         &mut self,
         outcome: Outcome,
         check: &Check,
-        tag: Tag,
+        (request, tag): (&RequestLine, Tag),
         at: Nanos,
         service_time: Nanos,
         excerpt: Excerpt,
@@ -65,7 +106,8 @@ impl Examples {
         if found.is_empty() {
             found = outcome.words(check, service_time);
         }
-        let example = Example { kind, at, tag, service_time, status, head, body, found };
+        let request = request.text();
+        let example = Example { kind, at, request, tag, service_time, status, head, body, found };
         self.all.push((outcome, example));
     }
 

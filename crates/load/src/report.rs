@@ -8,7 +8,7 @@ use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 
-use crate::example::Example;
+use crate::example::{Example, UnusualLengths};
 use crate::outcome::Outcome;
 use stampede_traffic::TrafficNotes;
 use stampede_traffic::answer::Aside;
@@ -128,6 +128,9 @@ pub struct LoadResult {
     /// `empty-first`, `bare-lf`, `identity`, `repeated-length`, `status-line`. They were read as
     /// browsers read them.
     pub odd: BTreeMap<String, u64>,
+    /// Correct answers with bodies of another length than their requests say.
+    #[serde(default)]
+    pub unusual: UnusualLengths,
     /// What the server sent besides answers.
     pub aside: Aside,
 }

@@ -18,7 +18,7 @@ use stampede_model::time::Nanos;
 use crate::check::RULES_MAX;
 use crate::collector::Collected;
 use crate::driver::ThreadReport;
-use crate::example::merged;
+use crate::example::{UnusualLengths, merged};
 use crate::open_files;
 use crate::report::{Listener, LoadResult};
 use crate::spec::Load;
@@ -188,6 +188,8 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
     let stopped = reports.iter().any(|report| report.end == End::Stopped);
     let mut aside = Aside::default();
     reports.iter().for_each(|report| aside.add(report.aside));
+    let mut unusual = UnusualLengths::default();
+    reports.iter().for_each(|report| unusual.add(&report.unusual));
     LoadResult {
         counts: collected.counts,
         times: collected.times,
@@ -200,6 +202,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
         in_flight_max: reports.iter().map(|report| report.in_flight_max).sum(),
         connections: reports.iter().map(|report| &report.connections).sum(),
         aside,
+        unusual,
         busy_share_max: largest(|report| report.busy_share),
         examples: merged(reports.iter().flat_map(|report| &report.examples)),
         stretched: largest(|report| report.stretched).max(1.0),

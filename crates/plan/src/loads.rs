@@ -16,7 +16,8 @@ use super::runtimes::{NamedRuntime, selection};
 use super::tree::{Node, Value, shortened};
 use super::urls;
 use super::value::{
-    ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, value_of, whole, whole_u32,
+    ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, texts, value_of, whole,
+    whole_u32,
 };
 
 /// Values of `arrivals`: how the gaps between requests are distributed.
@@ -151,7 +152,7 @@ fn one_load(
     };
     let name = name.unwrap_or(words);
     let (only, except) = chosen(node, &fields, runtimes, &name)?;
-    let requests = requests(&fields)?;
+    let (requests, changing) = (requests(&fields)?, changing(&fields)?);
     Ok(LoadChoice {
         name,
         model,
@@ -159,6 +160,7 @@ fn one_load(
         client: habits.client,
         timeout,
         requests,
+        changing,
         only,
         except,
         expect,
@@ -184,6 +186,7 @@ pub(super) fn search_load(
         name: SEARCH.to_owned(),
         arrivals: arrivals_of(&fields, common)?,
         requests: requests(&fields)?,
+        changing: changing(&fields)?,
         client: habits.client,
         timeout,
         max_in_flight: habits.max_in_flight,
@@ -422,6 +425,19 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     }
     requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
 }
+
+/// Paths whose answers may have any length.
+fn changing(fields: &Fields<'_>) -> Result<Vec<String>, PlanError> {
+    let Some(node) = fields.get("changing") else { return Ok(Vec::new()) };
+    let paths = texts(node, CHANGING)?;
+    let is_path = |path: &&Node| path.text().is_some_and(|path| path.starts_with('/'));
+    match paths.iter().find(|path| !is_path(path)) {
+        Some(other) => Err(not_a(other, "a path", CHANGING)),
+        None => Ok(paths.iter().filter_map(|path| path.text().map(str::to_owned)).collect()),
+    }
+}
+
+const CHANGING: &str = "paths whose pages differ much in length, such as `[/feed, /search*]`";
 
 /// Names of the runtimes that a load is for (`only`) and not for (`except`).
 fn chosen(

@@ -250,12 +250,26 @@ pub struct LoadChoice {
     pub timeout: Nanos,
     /// The requests, sent in turn. Empty: the requests that each app declares.
     pub requests: Vec<RequestSpec>,
+    /// Paths whose answers may have any length, see [`LoadChoice::is_changing`].
+    pub changing: Vec<String>,
     /// Names of the runtimes that the load is for. Empty: all of them.
     pub only: Vec<String>,
     /// Names of the runtimes that the load is not for.
     pub except: Vec<String>,
     /// Expectations of this load, in addition to the plan's.
     pub expect: Vec<Expectation>,
+}
+
+impl LoadChoice {
+    /// Whether the answers of this path and query may have any length: the plan names the path,
+    /// with or without its query, or its beginning, as `/search*`.
+    pub fn is_changing(&self, path: &str) -> bool {
+        let without_query = path.split('?').next().unwrap_or_default();
+        self.changing.iter().any(|named| match named.strip_suffix('*') {
+            Some(begin) => path.starts_with(begin),
+            None => [path, without_query].contains(&named.as_str()),
+        })
+    }
 }
 
 /// Connection habits of a client: its name, with the plan's changes applied.

@@ -100,6 +100,8 @@ pub struct SearchLoad {
     pub timeout: Nanos,
     /// The requests, sent in turn. Empty: the requests that the app declares.
     pub requests: Vec<RequestSpec>,
+    /// Paths whose answers may have any length.
+    pub changing: Vec<String>,
     /// Arrivals of open trials.
     pub arrivals: Arrivals,
     /// Most requests in flight in open trials.
@@ -120,6 +122,7 @@ impl SearchLoad {
             client: load.client.clone(),
             timeout: load.timeout,
             requests: load.requests.clone(),
+            changing: load.changing.clone(),
             arrivals,
             max_in_flight,
             when_full,
@@ -141,6 +144,7 @@ impl SearchLoad {
             client: self.client.clone(),
             timeout: self.timeout,
             requests: self.requests.clone(),
+            changing: self.changing.clone(),
             only: Vec::new(),
             except: Vec::new(),
             expect: Vec::new(),

@@ -21,6 +21,9 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// The body as UTF-8; invalid bytes are replaced.
     pub body: String,
+    /// Bytes of the body, as it was received.
+    #[serde(default)]
+    pub body_bytes: u64,
 }
 
 /// The parts of an answer that change from answer to answer.
@@ -104,6 +107,12 @@ fn mask(json: &mut Value, pointer: &str) {
 }
 
 impl Answer {
+    /// An answer whose body is text.
+    pub fn of_text(status: u16, headers: Vec<(String, String)>, body: impl Into<String>) -> Answer {
+        let body = body.into();
+        Answer { status, headers, body_bytes: body.len() as u64, body }
+    }
+
     /// The first value of a header; `name` is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);

@@ -188,7 +188,12 @@ impl From<WholeAnswer> for Answer {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let headers = answer.headers.iter();
         let headers = headers.map(|(name, value)| (text(name).to_ascii_lowercase(), text(value)));
-        Answer { status: answer.status, headers: headers.collect(), body: text(&answer.body) }
+        Answer {
+            status: answer.status,
+            headers: headers.collect(),
+            body: text(&answer.body),
+            body_bytes: answer.body.len() as u64,
+        }
     }
 }
 

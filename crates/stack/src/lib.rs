@@ -69,7 +69,7 @@ pub use pages::{AnswerContext, Pages};
 pub use placement::Placement;
 pub use problem::ProgramSource;
 pub use process::materialise::{PreparedStack, StackSetup};
-pub use process::php_errors::PhpErrors;
+pub use process::php_log::{PhpLog, PhpMessages};
 pub use process::port::is_ours as holds_port;
 pub use process::stack::{Failure, ProcessStack, StackHandle, Supervisor};
 pub use process::user::User;

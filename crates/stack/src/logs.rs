@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use stampede_linux::beneath;
 use stampede_mask::mask_foreign;
 
 /// The most lines shown in total; more would hide the message.
@@ -24,11 +25,15 @@ const WORDS_LINES: usize = 6;
 const WORDS_MAX: usize = 200;
 /// The files in `logs` of a working directory, sorted by name.
 pub fn files(dir: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir.join("logs")) else { return Vec::new() };
-    let mut files: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-    files.sort();
-    files
+    beneath::files(dir, &dir.join("logs"), ENTRIES_MAX).unwrap_or_default()
+}
+
+/// Opens a log of a stack with this working directory. The user of the stack may have exchanged
+/// any part of its path below that for a link, which is not followed.
+pub fn open(dir: &Path, log: &Path) -> io::Result<fs::File> {
+    // The docroot of an app may be elsewhere.
+    let base = if log.starts_with(dir) { dir } else { log.parent().unwrap_or(dir) };
+    beneath::open_file(base, log)
 }
 
 /// The directories in which an app of a framework writes its own logs. They are empty in a new
@@ -37,22 +42,19 @@ const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
 
 /// The log files of the app itself, sorted by name.
 pub fn of_app(dir: &Path) -> Vec<PathBuf> {
-    let directories =
-        OWN_LOGS.into_iter().filter_map(|own| fs::read_dir(dir.join("app").join(own)).ok());
-    let paths = directories.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
-    let is_log = |path: &PathBuf| {
-        // Links are skipped, since the app may have made them and they may lead anywhere.
-        path.extension().is_some_and(|end| end == "log") && path.is_file() && !path.is_symlink()
-    };
-    let mut files: Vec<PathBuf> = paths.filter(is_log).collect();
+    let directories = OWN_LOGS.into_iter().map(|own| dir.join("app").join(own));
+    let files = directories
+        .flat_map(|directory| beneath::files(dir, &directory, ENTRIES_MAX).unwrap_or_default());
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|end| end == "log");
+    let mut files: Vec<PathBuf> = files.filter(is_log).collect();
     files.sort();
     files
 }
 
 /// The last lines of all logs, each as `  name: line`, with secrets masked.
 pub fn last_lines(dir: &Path) -> String {
-    let texts = files(dir).into_iter().map(|file| (tail(&file, 0), file));
-    let own = of_app(dir).into_iter().map(|file| (entries(&tail(&file, 0)), file));
+    let texts = files(dir).into_iter().map(|file| (tail(dir, &file, 0), file));
+    let own = of_app(dir).into_iter().map(|file| (entries(&tail(dir, &file, 0)), file));
     let texts: Vec<(String, PathBuf)> =
         texts.chain(own).filter(|(text, _)| !text.trim().is_empty()).collect();
     // Each log gets the same share of the lines. A web server that repeats a message must not hide
@@ -99,17 +101,15 @@ const ENTRIES_MAX: usize = 2_000;
 
 /// Logs into which PHP may write its errors, and which belong to no process.
 fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
-    let directories = ELSEWHERE.into_iter().map(|directory| dir.join(directory));
-    let directories = directories.chain(std::iter::once(docroot.to_path_buf()));
-    // Links are skipped, since the app may have made them and they may lead anywhere.
-    let directories = directories.filter(|directory| !directory.is_symlink());
-    let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
-    let paths =
-        entries.flat_map(|entries| entries.flatten().take(ENTRIES_MAX).map(|one| one.path()));
+    let base = if docroot.starts_with(dir) { dir } else { docroot };
+    let directories = ELSEWHERE.into_iter().map(|directory| (dir, dir.join(directory)));
+    let directories = directories.chain(std::iter::once((base, docroot.to_path_buf())));
+    let paths = directories.flat_map(|(base, directory)| {
+        beneath::files(base, &directory, ENTRIES_MAX).unwrap_or_default()
+    });
     let is_log = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_named = name.ends_with(".log") || name.contains("error_log");
-        is_named && path.is_file() && !path.is_symlink()
+        name.ends_with(".log") || name.contains("error_log")
     };
     let mut found: Vec<PathBuf> = paths.filter(is_log).chain(of_app(dir)).collect();
     found.sort();
@@ -128,19 +128,32 @@ impl LogMarks {
     /// Calls `take` with each line that was written since then, up to a maximum per log. The lines
     /// are not masked: what is kept of them must be.
     pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
-        self.lines_of(files(dir), |_, line| take(line));
+        self.lines_of(dir, files(dir), |_, line| take(line));
     }
 
-    /// The same with the file of each line, and also for logs that the app itself writes.
-    pub fn all_lines_since(&self, dir: &Path, docroot: &Path, take: impl FnMut(&Path, &str)) {
+    /// The same with the file of each line, and also for logs that the app itself writes. Returns
+    /// for each log how many times longer it is than what was read of it: 1, or more.
+    pub fn all_lines_since(
+        &self,
+        dir: &Path,
+        docroot: &Path,
+        take: impl FnMut(&Path, &str),
+    ) -> BTreeMap<PathBuf, f64> {
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
-        self.lines_of(all, take);
+        self.lines_of(dir, all, take)
     }
 
-    fn lines_of(&self, files: Vec<PathBuf>, mut take: impl FnMut(&Path, &str)) {
+    fn lines_of(
+        &self,
+        dir: &Path,
+        files: Vec<PathBuf>,
+        mut take: impl FnMut(&Path, &str),
+    ) -> BTreeMap<PathBuf, f64> {
+        let mut lengths = BTreeMap::new();
         for file in files.into_iter().filter(|file| is_process_log(file)) {
             let from = self.0.get(&file).copied().unwrap_or(0);
-            let Ok(mut log) = fs::File::open(&file) else { continue };
+            let Ok(mut log) = open(dir, &file) else { continue };
+            let length = log.metadata().map_or(0, |file| file.len());
             if log.seek(SeekFrom::Start(from)).is_err() {
                 continue;
             }
@@ -150,14 +163,17 @@ impl LogMarks {
                 take(&file, String::from_utf8_lossy(&line).trim_end());
                 line.clear();
             }
+            let written = length.saturating_sub(from);
+            lengths.insert(file, (written as f64 / SINCE_BYTES as f64).max(1.0));
         }
+        lengths
     }
 
     /// The last lines that were written since then, as many of each log, with secrets masked.
     pub fn last_lines_since(&self, dir: &Path) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
         let texts = files(dir).into_iter().filter(|file| is_process_log(file));
-        let texts: Vec<String> = texts.map(|file| tail(&file, from(&file))).collect();
+        let texts: Vec<String> = texts.map(|file| tail(dir, &file, from(&file))).collect();
         let spoke: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
         let each = (WORDS_LINES / spoke.len().max(1)).max(1);
         let mut lines = Vec::new();
@@ -179,9 +195,9 @@ fn is_process_log(file: &Path) -> bool {
 }
 
 /// The end of a file, but nothing before the offset `from`.
-fn tail(file: &Path, from: u64) -> String {
+fn tail(dir: &Path, file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
-    let read = fs::File::open(file).and_then(|mut file| {
+    let read = open(dir, file).and_then(|mut file| {
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES).max(from)))?;
         file.take(TAIL_BYTES).read_to_end(&mut bytes)
@@ -229,5 +245,28 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", directory.join("other.log")).expect("link");
         let lines = last_lines(place.path());
         assert_eq!(lines, "  laravel: [2026-11-22 10:00:00] prod.ERROR: no table `orders`");
+    }
+
+    /// The app's user can exchange its own directories for links.
+    #[test]
+    fn a_link_in_place_of_a_log_directory_leads_nowhere() {
+        let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let dir = place.path();
+        fs::write(other.path().join("auth.log"), "secret\n").unwrap();
+        fs::create_dir_all(dir.join("app/storage")).unwrap();
+        for link in ["logs", "app/var", "app/storage/logs", "app/logs", "tmp"] {
+            let target =
+                if link == "app/var" { other.path().join("v") } else { other.path().into() };
+            fs::create_dir_all(other.path().join("v/log")).unwrap();
+            fs::write(other.path().join("v/log/auth.log"), "secret\n").unwrap();
+            std::os::unix::fs::symlink(target, dir.join(link)).unwrap();
+        }
+        assert_eq!(last_lines(dir), "");
+        assert_eq!((files(dir).len(), of_app(dir).len()), (0, 0));
+        assert_eq!(elsewhere(dir, &dir.join("app/public")), [] as [PathBuf; 0]);
+        assert!(open(dir, &dir.join("logs/auth.log")).is_err());
+        let mut lines = 0;
+        LogMarks::default().all_lines_since(dir, &dir.join("tmp"), |_, _| lines += 1);
+        assert_eq!(lines, 0);
     }
 }

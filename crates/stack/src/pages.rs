@@ -106,7 +106,8 @@ impl<'a> Pages<'a> {
                 status: answer.status,
                 location,
                 title: gist(&body),
-                bytes: answer.body.len() as u64,
+                bytes: answer.body_bytes,
+                bytes_again: Vec::new(),
                 // True until the second answer is the same. Titles rarely change, so they are
                 // compared until a change is seen.
                 changes: true,
@@ -130,6 +131,12 @@ impl<'a> Pages<'a> {
             let body = context.body(&again);
             asked.record.changes = again.status != asked.record.status || hash(&body) != asked.body;
             asked.record.title_changes = gist(&body) != asked.record.title;
+            if asked.record.changes {
+                // A third length shows more of how much it changes.
+                let third = site.request_path(path, headers, WITHIN);
+                let all = std::iter::once(&again).chain(&third);
+                asked.record.bytes_again = all.map(|answer| answer.body_bytes).collect();
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 //! ```
 //! Processes of this machine and servers that already run are two providers.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +31,7 @@ use super::page::{PageRequest, PageResult, Site};
 use super::placement::Placement;
 use super::process::ProcessProvider;
 use super::spec::{Caches, Readiness, StackSpec};
-use crate::process::php_errors::PhpErrors;
+use crate::process::php_log::PhpLog;
 use crate::resolve::RuntimeTraits;
 
 /// A runtime that shall serve an app, and how it starts.
@@ -219,9 +221,9 @@ pub trait Logs {
         Vec::new()
     }
 
-    /// Fatal errors of PHP since `marks`; `None`: there are none.
-    fn php_errors(&self, _marks: &LogMarks) -> Option<PhpErrors> {
-        None
+    /// What PHP logged since `marks`.
+    fn php_log(&self, _marks: &LogMarks) -> PhpLog {
+        PhpLog::default()
     }
 
     /// How many worker threads have begun so far.
@@ -232,6 +234,15 @@ pub trait Logs {
     /// The log files, including the app's own; they are gone after the stop.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
+    }
+
+    /// Opens one of [`Logs::files`] for reading. No link on the way is followed, since the user of
+    /// the stack may have put it there.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn open(&self, file: &Path) -> io::Result<File> {
+        File::open(file)
     }
 }
 

@@ -113,6 +113,45 @@ impl AnswerShape {
     }
 }
 
+/// How long the body of an answer usually is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyLengths {
+    /// Bytes of the shortest one.
+    pub least: u64,
+    /// Bytes of the longest one.
+    pub most: u64,
+}
+
+impl BodyLengths {
+    /// Half to twice the range of bodies that were seen, and at least 256 bytes around it; any
+    /// length where none was seen.
+    pub fn around(seen: &[u64]) -> BodyLengths {
+        match (seen.iter().min(), seen.iter().max()) {
+            (Some(least), Some(most)) => BodyLengths {
+                least: (least / 2).min(least.saturating_sub(SLACK_BYTES)),
+                most: most.saturating_mul(2).max(most.saturating_add(SLACK_BYTES)),
+            },
+            _ => BodyLengths::default(),
+        }
+    }
+
+    /// Whether a body of this length is usual.
+    #[inline]
+    pub fn has(self, bytes: u64) -> bool {
+        (self.least..=self.most).contains(&bytes)
+    }
+}
+
+/// Bytes by which a short body may vary: a counter, a name, a message.
+const SLACK_BYTES: u64 = 256;
+
+/// Any length.
+impl Default for BodyLengths {
+    fn default() -> BodyLengths {
+        BodyLengths { least: 0, most: u64::MAX }
+    }
+}
+
 /// Which part of a [`Check`](crate::check::Check) an answer broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -184,3 +223,19 @@ pub const QUIRK_KINDS: usize = 8;
 pub const EXCERPT_HEAD_BYTES: usize = 4 << 10;
 /// Most bytes of a body that an example shows: the beginning of an error page.
 pub const EXCERPT_BODY_BYTES: usize = 2 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_usual_from_half_to_twice_what_was_seen() {
+        let page = BodyLengths::around(&[10_000, 12_000, 11_000]);
+        assert_eq!(page, BodyLengths { least: 5_000, most: 24_000 });
+        assert!(page.has(5_000) && page.has(24_000) && !page.has(4_999) && !page.has(24_001));
+        let counter = BodyLengths::around(&[1]);
+        assert!(counter.has(0) && counter.has(257) && !counter.has(258));
+        assert!(BodyLengths::around(&[]).has(u64::MAX));
+        assert!(BodyLengths::around(&[u64::MAX]).has(u64::MAX));
+    }
+}

@@ -18,6 +18,7 @@ mod har;
 mod input;
 mod json;
 mod json_lines;
+pub mod line;
 mod loose;
 mod openapi;
 pub mod overview;

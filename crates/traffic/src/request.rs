@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 
-use crate::answer::AnswerShape;
+use crate::answer::{AnswerShape, BodyLengths};
 use crate::fields::{ConnectionHeader, elements};
 use crate::script::Script;
 use crate::tag::Tag;
@@ -33,6 +33,8 @@ pub struct Request {
     pub closes: bool,
     /// Its tag in the load's table of tags.
     pub tag: Tag,
+    /// How long the body of its answer usually is. Others are counted, and are no failures.
+    pub lengths: BodyLengths,
 }
 
 /// What the bytes of a request are.

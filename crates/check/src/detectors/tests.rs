@@ -27,7 +27,7 @@ fn step(user: u32, target: &str) -> Step {
 
 fn actual(number: u64, status: u16, body: &str) -> StepResult {
     let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
-    let outcome = Ok(Answer { status, headers, body: body.to_owned() });
+    let outcome = Ok(Answer::of_text(status, headers, body));
     StepResult::of(number, outcome, Vec::new())
 }
 

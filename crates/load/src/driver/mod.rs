@@ -19,7 +19,7 @@ use stampede_model::time::Nanos;
 
 use crate::check::Check;
 use crate::engine::{Completion, Engine, Op, Token};
-use crate::example::{Example, Examples};
+use crate::example::{Example, Examples, UnusualLengths};
 use crate::outcome::Outcome;
 use crate::protocol::{Answer, AnswerEnd, Aside, Next, Protocol, RequestId};
 use crate::recorder::{EndTiming, Recorder, SentRequest};
@@ -29,6 +29,7 @@ use requests::{
     ConnectionUse, InFlightRequest, Progress, RequestEnding, RequestsInFlight, request_record,
 };
 use stampede_traffic::feed::{Feed, FeedStatus};
+use stampede_traffic::line::RequestLine;
 
 pub(crate) use pace::{Closed, Open, OpenParts, Pace, ScheduleShare};
 
@@ -67,6 +68,7 @@ pub(crate) struct ThreadReport {
     pub(crate) not_due: u64,
     pub(crate) end: End,
     pub(crate) examples: Vec<Example>,
+    pub(crate) unusual: UnusualLengths,
 }
 
 /// The state of a running load thread.
@@ -206,8 +208,13 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     fn start(&mut self, sent_request: SentRequest) {
         let request = self.parts.feed.take();
         let token = self.pool.acquire(&self.parts.protocol);
-        let id =
-            self.requests.add(InFlightRequest { times: sent_request, token, tag: request.tag });
+        let id = self.requests.add(InFlightRequest {
+            times: sent_request,
+            token,
+            tag: request.tag,
+            lengths: request.lengths,
+            line: RequestLine::of(request),
+        });
         let connection = self.pool.at(token);
         let engine = &mut self.parts.engine;
         let fresh = connection.state == ConnectionState::Closed;
@@ -396,6 +403,10 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 true => Outcome::Net(Net::Timeout),
                 false => Outcome::of(&self.parts.check, answer.end, service_time),
             };
+            let InFlightRequest { lengths, line, .. } = self.requests.at(answer.id);
+            if outcome == Outcome::Ok && !lengths.has(answer.body_bytes) {
+                self.observed.unusual.count(line, done, answer.body_bytes);
+            }
             let first_byte = (answer.bytes > 0).then_some(answer.first_byte);
             self.end_request(answer.id, RequestEnding { outcome, first_byte, status }, done);
             self.pool.at(token).answers += u64::from(status.is_some());
@@ -497,7 +508,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         let known_end = self.parts.pace.schedule_end();
         let token = self.requests.at(id).token;
         let since = self.pool.at(token).waiting_since(&self.requests);
-        let InFlightRequest { times: sent_request, tag, .. } = self.requests.remove(id);
+        let InFlightRequest { times: sent_request, tag, line, .. } = self.requests.remove(id);
         let connection = self.pool.at(token);
         let outcome = connection.outcome(ending.outcome, ending.first_byte);
         ending.outcome = outcome;
@@ -509,7 +520,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             };
             let (excerpt, check) = (connection.protocol.excerpt(id, failed), &self.parts.check);
             let service_time = done.since(sent_request.started);
-            self.examples.add(outcome, check, tag, done, service_time, excerpt);
+            self.examples.add(outcome, check, (&line, tag), done, service_time, excerpt);
         }
         connection.remove(id, done);
         let connect_result = match connection.state {
@@ -568,6 +579,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
             not_due: self.observed.not_due,
             end: self.observed.end,
             examples: std::mem::take(&mut self.examples).into_list(),
+            unusual: std::mem::take(&mut self.observed.unusual),
         }
     }
 }

@@ -7,6 +7,7 @@ use stampede_model::time::Nanos;
 
 use super::requests::RequestsInFlight;
 use crate::engine::Token;
+use crate::example::UnusualLengths;
 use crate::index_list::IndexList;
 use crate::outcome::Outcome;
 use crate::protocol::{Aside, Protocol, RequestId};
@@ -178,6 +179,7 @@ pub(crate) struct Observed {
     pub(crate) from_warm_up: u64,
     pub(crate) kept: KeptConnections,
     pub(crate) aside: Aside,
+    pub(crate) unusual: UnusualLengths,
     /// Latest end of an answer of at least one byte, on any connection; `None`: none ended yet.
     /// With kernel timestamps, ends are not seen in their order.
     pub(crate) answered_last: Option<Nanos>,
@@ -188,8 +190,15 @@ pub(crate) struct Observed {
 impl Observed {
     /// Nothing yet, but the connections of a warm-up.
     pub(crate) fn new(from_warm_up: u64) -> Observed {
-        let (kept, aside) = (KeptConnections::default(), Aside::default());
-        let (answered_last, end) = (None, End::Complete);
-        Observed { opened: 0, from_warm_up, kept, aside, answered_last, not_due: 0, end }
+        Observed {
+            opened: 0,
+            from_warm_up,
+            kept: KeptConnections::default(),
+            aside: Aside::default(),
+            unusual: UnusualLengths::default(),
+            answered_last: None,
+            not_due: 0,
+            end: End::Complete,
+        }
     }
 }

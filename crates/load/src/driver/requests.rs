@@ -8,6 +8,8 @@ use crate::outcome::Outcome;
 use crate::protocol::RequestId;
 use crate::recorder::SentRequest;
 use crate::report::RequestRecord;
+use stampede_traffic::answer::BodyLengths;
+use stampede_traffic::line::RequestLine;
 use stampede_traffic::tag::Tag;
 
 /// One request in flight.
@@ -16,6 +18,8 @@ pub(crate) struct InFlightRequest {
     pub(crate) times: SentRequest,
     pub(crate) token: Token,
     pub(crate) tag: Tag,
+    pub(crate) lengths: BodyLengths,
+    pub(crate) line: RequestLine,
 }
 
 /// How far a request has come; kept only where requests are recorded.

@@ -21,6 +21,7 @@ use stampede_model::counts::{End, Second};
 use stampede_model::load::{ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_traffic::answer::BodyLengths;
 use stampede_traffic::{AnswerShape, Request};
 
 /// Adds the seconds up: what is reported during a load must be what is reported at its end.
@@ -400,7 +401,30 @@ fn of_each_kind_of_failure_the_first_is_kept() {
     });
     insta::assert_snapshot!(lines.collect::<String>());
     assert!(result.examples.iter().all(|example| example.at <= result.lasted));
+    assert!(result.examples.iter().all(|example| example.request == "GET /"));
     assert!(result.examples[2].service_time >= Nanos::from_millis(1_000));
+}
+
+/// Correct answers of another length are counted, and stay correct.
+#[test]
+fn answers_of_an_unusual_length_are_counted() {
+    let reply = |body: &str| Reply { answer: Answer::new(200, body), ..Reply::default() };
+    let long = "x".repeat(900);
+    let behaviour = Behaviour {
+        exceptions: vec![(5, reply("short")), (4, reply(long.as_str()))],
+        ..Behaviour::answering(Answer::new(200, "x".repeat(400)))
+    };
+    let server = KnownServer::start(behaviour).unwrap();
+    let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
+    load.model = Model::Closed { concurrency: 1, until: Until::Requests(REQUESTS) };
+    let request = Request::build("GET", "/page?a=1", &[], b"", load.habits, None).unwrap();
+    load.traffic = [Request { lengths: BodyLengths { least: 200, most: 800 }, ..request }].into();
+    let result = load_result(&load, "lengths");
+    counted_as(&result, &[("ok", REQUESTS)], "lengths");
+    assert_eq!(result.unusual.answers, 8, "4 of {REQUESTS} are long, 4 are short");
+    let first = result.unusual.first.expect("an example");
+    assert_eq!((first.request.as_str(), first.body_bytes), ("GET /page?a=1", 900));
+    assert!(first.at <= result.lasted);
 }
 
 /// Rules are counted separately, and a load with more rules than can be counted is refused.

@@ -58,6 +58,16 @@ pub enum Server {
         /// The first line.
         first: String,
     },
+    /// PHP logged warnings, notices or deprecations under the load.
+    #[serde(rename = "php_messages")]
+    PhpMessages {
+        /// Number of messages.
+        messages: u64,
+        /// Number of messages for each request.
+        per_request: f64,
+        /// The first message.
+        first: String,
+    },
     /// The runtime is gone.
     #[serde(rename = "runtime_gone")]
     Gone {
@@ -257,12 +267,22 @@ impl fmt::Display for Server {
                 )
             }
             Server::PhpErrors { lines, first } => {
-                let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");
+                let lines = words::quantity(*lines, "line");
                 write!(
                     f,
                     "PHP ended with fatal errors under the load ({lines} in the log): `{first}`"
                 )
             }
+            Server::PhpMessages { messages, per_request, first } => match *per_request >= 0.01 {
+                true => write!(
+                    f,
+                    "PHP logged {} messages per request, which takes time: `{first}`",
+                    words::significant(*per_request)
+                ),
+                false => {
+                    write!(f, "PHP logged {}: `{first}`", words::quantity(*messages, "message"))
+                }
+            },
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {

@@ -16,6 +16,30 @@ use crate::words;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code")]
 pub enum Traffic {
+    /// Requests failed in one way.
+    #[serde(rename = "requests_failed")]
+    Failed {
+        /// The kind of failure, as in `counts`.
+        kind: String,
+        /// Number of requests.
+        requests: u64,
+        /// Method and path of the first of them, cut where they are long.
+        first: String,
+        /// What the first of them got instead of a correct answer.
+        found: String,
+    },
+    /// Correct answers had a body of another length than before the load.
+    #[serde(rename = "unusual_lengths")]
+    UnusualLengths {
+        /// Number of such answers.
+        answers: u64,
+        /// Number of all correct answers.
+        correct: u64,
+        /// Method and path of the first of them, cut where they are long.
+        first: String,
+        /// Bytes of its body.
+        body_bytes: u64,
+    },
     /// The load was stopped before its end.
     #[serde(rename = "stopped")]
     Stopped {
@@ -259,6 +283,19 @@ impl fmt::Display for Traffic {
             | Traffic::ConnectionsClosed { .. }
             | Traffic::ConnectionsNotKept {}
             | Traffic::SlowConnects { .. } => self.of_connections(f),
+            Traffic::Failed { kind, requests, first, found } => write!(
+                f,
+                "{} failed as `{kind}`, the first was `{first}`: {found}",
+                words::quantity(*requests, "request")
+            ),
+            Traffic::UnusualLengths { answers, correct, first, body_bytes } => write!(
+                f,
+                "{} of the correct answers are less than half or more than twice as long as before \
+                 the load, the first is that of `{first}` with {}; where pages differ that much by \
+                 themselves, list their paths under `changing` in the plan's load",
+                words::percent(*answers as f64 / (*correct).max(1) as f64 * 100.0),
+                words::quantity(*body_bytes, "byte")
+            ),
             Traffic::OddHeaders { kind, answers } => odd_headers(f, kind, *answers),
             Traffic::BytesAfterAnswers { answers, requests } => {
                 bytes_after_answers(f, *answers, *requests)

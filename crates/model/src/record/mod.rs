@@ -368,6 +368,9 @@ pub struct PageRecord {
     pub title: String,
     /// Length of the body.
     pub bytes: u64,
+    /// Lengths of the body when the page was requested again, where it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bytes_again: Vec<u64>,
     /// Whether the page differed when it was requested again, or may differ.
     #[serde(default)]
     pub changes: bool,

@@ -346,6 +346,7 @@ static OF_LOAD: Group = Group {
         Key::new("timeout", &LENGTH, "As in the plan, for this load.").otherwise("the plan's"),
         Key::new("only", &TEXTS, "The load is only for these runtimes of the plan.").otherwise("all"),
         Key::new("except", &TEXTS, "The load is not for these runtimes of the plan.").otherwise("none"),
+        Key::new("changing", &TEXTS, "Paths whose answers differ so much in length that none is unusual; `/search*` is every path that begins so.").otherwise("none"),
         Key::new("expect", &EXPECTATIONS, "What must hold under this load."),
     ],
 };

@@ -1,6 +1,6 @@
 //! Writes the directory of a run, and the directory of the running trial.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -133,10 +133,10 @@ impl TrialDirectory {
         self.remember(written);
     }
 
-    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. A missing file
-    /// is skipped, and `finish` returns a failure.
-    pub fn save_log(&mut self, from: &Path) {
-        let kept = log::keep(from, &self.path.join("logs"));
+    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. `from` is
+    /// its path, of which the name is kept. `finish` returns a failure.
+    pub fn save_log(&mut self, from: &Path, log: File) {
+        let kept = log::keep(from, log, &self.path.join("logs"));
         self.remember(kept);
     }
 

@@ -1,7 +1,7 @@
 //! Keeps the end of a runtime's log files with the trial, with secrets masked.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use stampede_mask::{Masked, mask_foreign};
@@ -9,17 +9,14 @@ use stampede_mask::{Masked, mask_foreign};
 use super::name::file_name;
 use super::{StoreError, write};
 
-/// Copies the last 1 MiB of `from` into the directory `into`, from the beginning of a line. A
-/// missing file is no error, because the process may never have written it.
+/// Copies the last 1 MiB of `log` into the directory `into`, from the beginning of a line. `from` is
+/// the log's path.
 ///
 /// # Errors
 /// [`StoreError::Read`] and [`StoreError::Write`].
-pub fn keep(from: &Path, into: &Path) -> Result<(), StoreError> {
-    let tail = match tail(from, BYTES_MAX) {
-        Ok(tail) => tail,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(StoreError::Read { path: from.to_owned(), source }),
-    };
+pub fn keep(from: &Path, log: File, into: &Path) -> Result<(), StoreError> {
+    let tail = tail(log, BYTES_MAX)
+        .map_err(|source| StoreError::Read { path: from.to_owned(), source })?;
     let text = Masked::foreign(&String::from_utf8_lossy(&tail));
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let name = file_name(&name);
@@ -32,8 +29,7 @@ pub fn keep(from: &Path, into: &Path) -> Result<(), StoreError> {
 
 /// Returns the last `limit` bytes. If that cuts a line, the rest of the line is left out too. It
 /// could contain a secret without the name by which secrets are found.
-fn tail(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+fn tail(mut file: File, limit: u64) -> std::io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let skipped = length.saturating_sub(limit);
     file.seek(SeekFrom::Start(skipped))?;
@@ -58,7 +54,7 @@ pub fn error_lines(directory: &Path) -> Vec<(String, String)> {
     files.sort();
     let lines = files.iter().flat_map(|file| {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = tail(file, READ_MAX).unwrap_or_default();
+        let text = File::open(file).and_then(|file| tail(file, READ_MAX)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
         let telling: Vec<String> =
             text.lines().filter(|line| reports_error(line)).map(shown).collect();
@@ -106,8 +102,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let log = directory.path().join("error.log");
         fs::write(&log, "password=abc\nsecond\nthird\n").expect("written");
-        let text =
-            |limit| String::from_utf8(tail(&log, limit).expect("it is there")).expect("it is text");
+        let text = |limit| {
+            let log = File::open(&log).expect("it is there");
+            String::from_utf8(tail(log, limit).expect("it reads")).expect("it is text")
+        };
         assert_eq!(text(1000), "password=abc\nsecond\nthird\n");
         assert_eq!(text(15), "[13 bytes before this left out]\nsecond\nthird\n");
         assert_eq!(text(3), "[26 bytes before this left out]\n");
@@ -128,15 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn two_logs_of_the_same_name_are_both_kept_and_a_missing_log_is_no_error() {
+    fn two_logs_of_the_same_name_are_both_kept() {
         let directory = tempfile::tempdir().expect("a directory");
         for (role, text) in [("a", "one\n"), ("b", "token=hunter2\n")] {
             fs::create_dir(directory.path().join(role)).expect("a directory");
             let log = directory.path().join(role).join("error.log");
             fs::write(&log, text).expect("written");
-            keep(&log, directory.path()).expect("kept");
+            let file = File::open(&log).expect("it is there");
+            keep(&log, file, directory.path()).expect("kept");
         }
-        keep(&directory.path().join("absent.log"), directory.path()).expect("passed over");
         let read = |name| fs::read_to_string(directory.path().join(name)).expect("kept");
         assert_eq!(read("error.log"), "one\n");
         assert_eq!(read("2-error.log"), "token=***\n");

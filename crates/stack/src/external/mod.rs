@@ -312,7 +312,7 @@ mod tests {
 
     fn answer(headers: &[(&str, &str)], body: &str) -> Answer {
         let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Answer { status: 200, headers: headers.collect(), body: body.to_owned() }
+        Answer::of_text(200, headers.collect(), body)
     }
 
     #[test]

@@ -9,7 +9,7 @@
 pub(crate) mod cold;
 pub(crate) mod listen_address;
 pub(crate) mod materialise;
-pub(crate) mod php_errors;
+pub(crate) mod php_log;
 pub(crate) mod port;
 pub(crate) mod preparation;
 mod reach;

@@ -1,5 +1,7 @@
 //! Represents a started stack of processes. For when it is ready, see `ready`.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ use stampede_plan::model::RequestSpec;
 
 use super::listen_address::{DelayedStart, ListenAddress};
 use super::materialise::{PreparedStack, StackSetup};
-use super::php_errors::PhpErrors;
+use super::php_log::PhpLog;
 use super::port::{self, HOST};
 use super::verify;
 use crate::answer::Answer;
@@ -415,8 +417,8 @@ impl Logs for ProcessStack {
         self.log_evidence(marks)
     }
 
-    fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
-        self.fatal_errors(marks)
+    fn php_log(&self, marks: &LogMarks) -> PhpLog {
+        ProcessStack::php_log(self, marks)
     }
 
     fn threads_begun(&self) -> u64 {
@@ -425,6 +427,10 @@ impl Logs for ProcessStack {
 
     fn files(&self) -> Vec<PathBuf> {
         logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
+    }
+
+    fn open(&self, file: &Path) -> io::Result<File> {
+        logs::open(self.dir(), file)
     }
 }
 

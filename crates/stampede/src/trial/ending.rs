@@ -14,7 +14,12 @@ pub(super) fn end(
     directory: &mut TrialDirectory,
 ) -> Result<Vec<Exit>, RuntimeError> {
     let logs = stack.logs();
-    logs.files().iter().for_each(|log| directory.save_log(log));
+    for log in logs.files() {
+        // It may never have been written.
+        if let Ok(file) = logs.open(&log) {
+            directory.save_log(&log, file);
+        }
+    }
     stack.stop()
 }
 

@@ -1,5 +1,6 @@
 //! Measures one case once: on a freshly started runtime, or on an external one.
 
+mod answers;
 mod begin;
 pub mod budget;
 pub mod cases;
@@ -38,8 +39,8 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
-    App, Caches, LogMarks, PageRequest, PageResult, PhpErrors, Placement, Provider, Readiness,
-    Stack, StackLoss, StackRequest,
+    App, Caches, LogMarks, PageRequest, PageResult, Placement, Provider, Readiness, Stack,
+    StackLoss, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
 
@@ -248,7 +249,7 @@ fn verify_before_load(
         }
         return Err(error.into());
     }
-    if let Some(errors) = measured.logs().php_errors(&logs) {
+    if let Some(errors) = measured.logs().php_log(&logs).fatal {
         return Err(NotMeasured::PhpError { first: errors.first });
     }
     *record = Some(observed.clone());
@@ -301,7 +302,7 @@ fn load_and_record(
     record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(noted.threads);
     let died = ended_processes(&measured.exited(), noted.ended);
     record.runtime.said = measured.logs().evidence(&logs);
-    let php_errors = measured.logs().php_errors(&logs);
+    let php_log = measured.logs().php_log(&logs);
 
     phases.enter(Phase::Verify, None);
     let mut changed = after_load(record, measured, before);
@@ -311,9 +312,9 @@ fn load_and_record(
         }));
     changed.extend(notes.into_iter().map(|note| (Validity::Valid, note.into())));
     let did = load_record(&result, &load, subject.load);
-    let php_errors =
-        php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
-    changed.extend(php_errors.map(|errors| (Validity::Invalid, errors.into())));
+    changed.extend(answers::php_log(php_log, &result.counts));
+    changed.extend(answers::failures(&result));
+    changed.extend(answers::lengths(&result));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(
         subject,

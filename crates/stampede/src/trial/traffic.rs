@@ -1,6 +1,6 @@
 //! Turns a load of the plan into a load that can be sent to a running runtime.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use stampede_load::spec::{Check, CpuSharing, Load, Rule};
 use stampede_model::load::{Arrivals, ConnectionHabit, Habits, Model, Until};
@@ -9,6 +9,7 @@ use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Client, KeepAlive, RequestSpec};
 use stampede_stack::{App, Endpoint};
+use stampede_traffic::answer::BodyLengths;
 use stampede_traffic::{AnswerShape, Request, TrafficError};
 
 use super::{Subject, TrialContext, paths};
@@ -26,27 +27,24 @@ pub(super) fn load(
 ) -> Result<Load, TrafficError> {
     let choice = subject.load;
     let habits = habits(&choice.client);
-    let with_body: HashSet<_> = paths::requests_to_verify(requests)
-        .into_iter()
-        .zip(pages)
-        .filter(|(_, page)| page.bytes > 0)
-        .map(|(request, _)| (&request.path, &request.headers))
-        .collect();
+    let verified = paths::requests_to_verify(requests).into_iter();
+    let verified = verified.map(|request| (&request.path, &request.headers));
+    let pages: HashMap<_, &PageRecord> = verified.zip(pages).collect();
+    let knows_body = subject.app.contains().is_some_and(|text| !text.is_empty());
     let built = |spec: &RequestSpec| {
         let mut request = request(spec, endpoint, habits)?;
-        // Only an answer that had a body before the load must have one under load.
-        if request.answer == AnswerShape::ByHeaders
-            && !(paths::reads(spec) && with_body.contains(&(&spec.path, &spec.headers)))
-        {
-            request.answer = AnswerShape::BodyUnasked;
+        let page = pages.get(&(&spec.path, &spec.headers)).filter(|_| paths::reads(spec));
+        if request.answer == AnswerShape::ByHeaders {
+            request.lengths = page.map_or_else(BodyLengths::default, |page| lengths(subject, page));
+            // Only an answer that had a body before the load must have one under load.
+            let has_body = page.is_some_and(|page| page.bytes > 0);
+            if !has_body && !knows_body {
+                request.answer = AnswerShape::BodyUnasked;
+            }
         }
         Ok(request)
     };
-    let contains = subject.app.contains().unwrap_or_default();
-    let traffic: Result<Vec<Request>, TrafficError> = match contains {
-        "" => requests.iter().map(built).collect(),
-        _ => requests.iter().map(|spec| request(spec, endpoint, habits)).collect(),
-    };
+    let traffic: Result<Vec<Request>, TrafficError> = requests.iter().map(built).collect();
     let warm_up = ctx.begin.warm_up();
     Ok(Load {
         warm_up: (warm_up > Nanos(0)).then(|| self::warm_up(&choice.model, warm_up)),
@@ -57,6 +55,16 @@ pub(super) fn load(
         cpu_sharing: cpu_sharing(subject, ctx),
         ..Load::new(endpoint.addresses.clone(), choice.model.clone(), traffic?)
     })
+}
+
+/// How long the body of a page usually is, by the answers before the load.
+fn lengths(subject: &Subject<'_>, page: &PageRecord) -> BodyLengths {
+    let is_right = page.status == subject.app.manifest.expect.status;
+    if !is_right || subject.load.is_changing(&page.path) {
+        return BodyLengths::default();
+    }
+    let seen: Vec<u64> = std::iter::once(page.bytes).chain(page.bytes_again.clone()).collect();
+    BodyLengths::around(&seen)
 }
 
 /// Whether the load shares its CPUs with the stack. An external runtime may be on any CPU.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use stampede::trial::comparison::{Comparison, Seams};
 use stampede_keeper::KeeperOptions;
+use stampede_load::example::UnusualLengths;
 use stampede_load::protocol::Aside;
 use stampede_load::{Generator, InProcess, Listener, Load, LoadError, LoadResult};
 use stampede_model::counts::{Connections, Counts, End, TimeSet};
@@ -126,7 +127,7 @@ impl Site for StubStack {
         _headers: &[(String, String)],
         _within: Duration,
     ) -> Result<Answer, ClientError> {
-        Ok(Answer { status: 200, headers: Vec::new(), body: "fine".to_owned() })
+        Ok(Answer::of_text(200, Vec::new(), "fine"))
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -181,6 +182,7 @@ impl Generator for StubGenerator {
             records_lost: 0,
             traffic: TrafficNotes::default(),
             odd: BTreeMap::new(),
+            unusual: UnusualLengths::default(),
             aside: Aside::default(),
         })
     }

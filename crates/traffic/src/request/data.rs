@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::RequestError;
 
 use super::{Content, Header, Message, Request, RequestParts};
-use crate::answer::AnswerShape;
+use crate::answer::{AnswerShape, BodyLengths};
 use crate::script::Script;
 use crate::tag::Tag;
 
@@ -17,6 +17,8 @@ pub(super) struct RequestData {
     answer: AnswerShape,
     closes: bool,
     tag: Tag,
+    #[serde(default)]
+    lengths: BodyLengths,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,8 +45,8 @@ impl From<Request> for RequestData {
             Content::Encoded(bytes) => ContentData::Encoded(bytes.to_vec()),
             Content::Message(message) => ContentData::Parts(PartsData::from(message)),
         };
-        let Request { answer, closes, tag, .. } = request;
-        RequestData { content, answer, closes, tag }
+        let Request { answer, closes, tag, lengths, .. } = request;
+        RequestData { content, answer, closes, tag, lengths }
     }
 }
 
@@ -74,8 +76,8 @@ impl TryFrom<RequestData> for Request {
     type Error = RequestError;
 
     fn try_from(data: RequestData) -> Result<Request, RequestError> {
-        let RequestData { content, answer, closes, tag } = data;
-        let mut request = Request { answer, closes, tag, ..Request::default() };
+        let RequestData { content, answer, closes, tag, lengths } = data;
+        let mut request = Request { answer, closes, tag, lengths, ..Request::default() };
         match content {
             ContentData::Encoded(bytes) => request.bytes = bytes,
             ContentData::Parts(parts) => {

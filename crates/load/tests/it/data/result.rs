@@ -4,7 +4,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use stampede_load::example::Example;
+use stampede_load::example::{Example, UnusualLength, UnusualLengths};
 use stampede_load::protocol::Aside;
 use stampede_load::report::{LoadResult, RequestRecord, TagFigures};
 use stampede_model::counts::{AddressConnections, Connections, Counts, End, Second, TimeSet};
@@ -60,7 +60,8 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
         btree_map("[a-z-]{1,6}", any::<u64>(), 0..3),
     );
     let engine = select(vec!["epoll".to_owned(), "io_uring".to_owned()]);
-    let ended = (end(), connections(), engine, notes());
+    let first = option::of((nanos(), ".{0,8}", any::<u64>()));
+    let ended = (end(), connections(), engine, notes(), first);
     (counts(), times, lengths, numbers, shares, by_name, ended).prop_map(
         |(counts, times, lengths, numbers, shares, by_name, ended)| {
             let (times, service_time_all, connect_time) = times;
@@ -68,7 +69,7 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
             let (ok_inside, in_flight_integral, in_flight_max, not_due, records_lost) = numbers;
             let (busy_share_max, stretched) = shares;
             let (examples, tags, odd) = by_name;
-            let (end, connections, engine, traffic) = ended;
+            let (end, connections, engine, traffic, first) = ended;
             LoadResult {
                 counts,
                 times,
@@ -90,6 +91,14 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
                 records_lost,
                 traffic,
                 odd,
+                unusual: UnusualLengths {
+                    answers: not_due,
+                    first: first.map(|(at, request, body_bytes)| UnusualLength {
+                        at,
+                        request,
+                        body_bytes,
+                    }),
+                },
                 aside: Aside { surplus_answers: not_due, stderr_bytes: records_lost },
             }
         },
@@ -161,9 +170,10 @@ fn tag_figures() -> impl Strategy<Value = TagFigures> {
 
 fn example() -> impl Strategy<Value = Example> {
     let place = ("[a-z:]{1,8}", nanos(), any::<u16>(), nanos(), option::of(any::<u16>()));
-    (place, bytes(), bytes(), ".{0,8}").prop_map(|(place, head, body, found)| {
+    let texts = (".{0,8}", ".{0,8}");
+    (place, bytes(), bytes(), texts).prop_map(|(place, head, body, (request, found))| {
         let (kind, at, tag, service_time, status) = place;
-        Example { kind, at, tag: Tag(tag), service_time, status, head, body, found }
+        Example { kind, at, request, tag: Tag(tag), service_time, status, head, body, found }
     })
 }
 

@@ -22,6 +22,8 @@ pub struct Example {
     pub kind: String,
     /// Time of its end in seconds, since the load began.
     pub at_s: f64,
+    /// Method and path of the request, cut where they are long.
+    pub request: String,
     /// Tag of the request; empty if it has none.
     pub tag: String,
     /// Service time: done − started.
@@ -41,6 +43,7 @@ pub fn examples(result: &LoadResult, tags: &Tags) -> Vec<Example> {
     let shown = |example: &example::Example| Example {
         kind: example.kind.clone(),
         at_s: example.at.as_secs_f64(),
+        request: mask_secrets(&example.request),
         tag: tags.name(example.tag).to_string(),
         service_time_ns: example.service_time.0,
         status: example.status,

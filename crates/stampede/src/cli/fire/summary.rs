@@ -11,7 +11,6 @@ use stampede_results::report::Style;
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
-use super::found::Example;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
 
 /// Returns the summary. It begins with the verdict, followed by the load, its results and its
@@ -191,13 +190,12 @@ fn errors(report: &Report) -> String {
         let line = format!("    {kind:<width$}  {:>9}  {meaning}", words::count(*count));
         text.push_str(line.trim_end());
         text.push('\n');
-        let new = |example: &&Example| example.kind == *kind && example.found != meaning;
-        if let Some(example) = report.examples.iter().find(new) {
+        if let Some(example) = report.examples.iter().find(|example| example.kind == *kind) {
             let at = words::time(example.at_s * 1e9);
-            text.push_str(&format!(
-                "    {:<width$}             first after {at}: {}\n",
-                "", example.found
-            ));
+            let (request, found) = (&example.request, &example.found);
+            let what = if *found == meaning { String::new() } else { format!(": {found}") };
+            let first = format!("first after {at}: {request}{what}");
+            text.push_str(&format!("    {:<width$}             {first}\n", ""));
         }
     }
     if report.examples.iter().any(|example| !example.head.is_empty()) {

@@ -439,7 +439,7 @@ fn a_file_is_sent_once_and_checked() {
     assert_eq!(tags.collect::<Vec<_>>(), [("buy", 2, 0), ("sell", 0, 1)]);
     let [example] = report.examples.as_slice() else { panic!("{:?}", report.examples) };
     assert_eq!((&*example.kind, &*example.tag, example.status), ("http:503", "sell", Some(503)));
-    assert_eq!(example.body, "busy");
+    assert_eq!((&*example.body, &*example.request), ("busy", "GET /b"));
     let checked =
         load_result(&server, &["--concurrency", "1", "--requests", "4", "--check", "size > 1000"]);
     assert_eq!(checked.errors["check:size > 1000"], 2, "{:?}", checked.errors);

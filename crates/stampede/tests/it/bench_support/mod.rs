@@ -21,6 +21,8 @@ pub struct Bench {
     pub app: App,
     /// The CPUs and memory of the stacks: the default placement.
     pub placement: Placement,
+    /// Entries of php.ini that the stacks get.
+    pub php_ini: BTreeMap<String, String>,
     directory: TempDir,
 }
 
@@ -30,7 +32,8 @@ impl Bench {
         let catalogue = Catalogue::load(SearchPaths::from_env());
         let app = catalogue.app(app).expect("app");
         let placement = Placement::default();
-        Bench { catalogue, app, placement, directory: tempfile::tempdir().expect("directory") }
+        let directory = tempfile::tempdir().expect("directory");
+        Bench { catalogue, app, placement, php_ini: BTreeMap::new(), directory }
     }
 
     /// Makes a bench with the app `hello`, which comes with stampede.
@@ -60,7 +63,7 @@ impl Bench {
             name: name.into(),
             source: RuntimeSource::Catalogue(name.into()),
             settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
-            php_ini: BTreeMap::new(),
+            php_ini: self.php_ini.clone(),
             env: BTreeMap::new(),
         };
         let options = KeeperOptions {

@@ -1,6 +1,6 @@
 //! Tests pages that end in a PHP error or have no body, but have status 200.
 
-use super::quick::{CompareOutput, compare};
+use super::quick::{CompareOutput, compare, run_plan};
 use crate::common::{Sandbox, skipped, trials};
 use crate::words::code_or;
 
@@ -157,4 +157,67 @@ fn a_body_that_goes_missing_is_seen_beside_an_empty_page() {
     assert!(failed["check:size > 0"].as_u64() > Some(0), "{failed}: {printed}");
     let ok = trials(&sandbox)[0]["load"]["counts"]["ok"].as_u64();
     assert!(ok > failed["check:size > 0"].as_u64(), "/ping is fine: {printed}");
+}
+
+/// Messages that do not end a script cost time, so they are said.
+#[test]
+fn messages_that_php_logs_for_each_request_are_counted() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = "<?php echo 'ok'; echo $first; echo $second;";
+    let (_, printed, verdict) = compared("php-builtin", code, &[]);
+    let notes = verdict["notes"].as_array().expect("notes");
+    let said = notes.iter().find(|note| note["code"] == "php_messages").expect(&printed);
+    let per_request = said["per_request"].as_f64().expect("a number");
+    assert!((1.9..=2.1).contains(&per_request), "{per_request}: {printed}");
+    assert!(said["first"].to_string().contains("Undefined variable $first"), "{said}");
+    assert!(printed.contains(code_or("php_messages", "per request")), "{printed}");
+}
+
+/// An overloaded app may say so in a short page with status 200.
+#[test]
+fn pages_of_another_length_than_before_the_load_make_a_trial_suspect() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let code = format!(
+        "<?php {COUNT} echo $count < 40 || $count % 2 ? str_repeat('<p>product</p>', 100) : 'busy';"
+    );
+    let (_, printed, verdict) = compared("php-builtin", &code, &[]);
+    assert_eq!(verdict["judged"], "suspect", "{printed}");
+    let reasons = verdict["reasons"].as_array().expect("reasons");
+    let said = reasons.iter().find(|reason| reason["code"] == "unusual_lengths").expect(&printed);
+    assert_eq!((&said["first"], &said["body_bytes"]), (&"GET /".into(), &4.into()), "{said}");
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", &code);
+    let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  - \
+                {concurrency: 1, for: 2s, path: '/?a=1', changing: /}\n";
+    let CompareOutput { printed, .. } = run_plan(&sandbox, plan);
+    assert_eq!(trials(&sandbox)[0]["verdict"]["judged"], "valid", "{printed}");
+}
+
+/// A table that says that requests failed says which.
+#[test]
+fn the_first_failed_request_of_a_kind_is_named() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let code = format!(
+        "<?php {COUNT} if ($count > 40 && str_starts_with($_SERVER['REQUEST_URI'], '/pay')) {{
+           http_response_code(503); }} echo 'page';"
+    );
+    sandbox.write("shop/public/index.php", &code);
+    sandbox.write("urls.txt", "/\n/about\n/pay?token=hunter2hunter2&step=2\n");
+    let CompareOutput { printed, .. } =
+        compare(&sandbox, "php-builtin", &["--traffic", "urls.txt"]);
+    let verdict = &trials(&sandbox)[0]["verdict"];
+    let notes = verdict["notes"].as_array().expect("notes");
+    let said = notes.iter().find(|note| note["code"] == "requests_failed").expect(&printed);
+    let first = said["first"].as_str().expect("a request");
+    assert!(first.starts_with("GET /pay?token=") && first.ends_with("&step=2"), "{said}");
+    assert!(!printed.contains("hunter2"), "{printed}");
+    assert_eq!(said["kind"], "http:503", "{said}");
+    assert!(printed.contains(code_or("requests_failed", "GET /pay")), "{printed}");
 }

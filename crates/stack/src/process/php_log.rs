@@ -1,0 +1,148 @@
+//! Finds what PHP logged in a stack's logs: fatal errors and other messages. A page that ends in a
+//! fatal error may still have status 200, since its headers were sent before.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use stampede_mask::mask_foreign;
+
+use super::stack::ProcessStack;
+use crate::logs::LogMarks;
+
+/// What PHP logged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhpLog {
+    /// Errors that ended a script; `None`: there are none.
+    pub fatal: Option<PhpMessages>,
+    /// Warnings, notices and deprecations; `None`: there are none.
+    pub others: Option<PhpMessages>,
+}
+
+/// Messages of PHP in the logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhpMessages {
+    /// The number of messages, in the log that has most of them. The logs are not added up, since a
+    /// web server may repeat what PHP logged. Of a log of which only the beginning is read: the
+    /// number that the whole has, if it goes on like that.
+    pub count: u64,
+    /// The first message, from `PHP` on, with secrets masked.
+    pub first: String,
+}
+
+/// Messages while they are counted.
+#[derive(Debug, Default)]
+struct Counted {
+    by_file: BTreeMap<PathBuf, u64>,
+    first: Option<String>,
+}
+
+/// The text at which the stack trace begins; Apache writes line feeds as `\n`.
+const STACK: [&str; 2] = ["\\nStack trace:", "Stack trace:"];
+/// The beginnings of what PHP logs for an error that ends a script.
+const FATAL: [&str; 5] = [
+    "PHP Fatal error:",
+    "PHP Parse error:",
+    "PHP Compile error:",
+    "PHP Core error:",
+    "PHP Recoverable fatal error:",
+];
+/// The beginnings of its other messages.
+const OTHERS: [&str; 6] = [
+    "PHP Warning:",
+    "PHP Notice:",
+    "PHP Deprecated:",
+    "PHP Compile warning:",
+    "PHP Core warning:",
+    "PHP Strict Standards:",
+];
+/// The most characters of the first line: the message and its place, without a stack trace.
+const LINE_MAX: usize = 300;
+
+impl ProcessStack {
+    /// What PHP logged since `marks`.
+    pub(super) fn php_log(&self, marks: &LogMarks) -> PhpLog {
+        let (mut fatal, mut others) = (Counted::default(), Counted::default());
+        let read = marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {
+            // Nearly all lines of a large log are of something else.
+            if line.contains("PHP ") {
+                let shown = |line: &str| self.short_message(&mask_foreign(line));
+                fatal.add(file.to_path_buf(), line, &FATAL, shown);
+                others.add(file.to_path_buf(), line, &OTHERS, shown);
+            }
+        });
+        let whole = |file: &PathBuf| read.get(file).copied().unwrap_or(1.0);
+        PhpLog { fatal: fatal.messages(whole), others: others.messages(whole) }
+    }
+
+    /// The message and its place without the stack trace, with paths relative to the app's
+    /// directory.
+    fn short_message(&self, line: &str) -> String {
+        let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
+        let app = format!("{}/app/", self.dir().display());
+        let words: Vec<&str> = line[..end].split_whitespace().collect();
+        words.join(" ").replace(&app, "").chars().take(LINE_MAX).collect()
+    }
+}
+
+impl Counted {
+    /// Counts the messages in a line: a web server may write several of PHP's into one.
+    fn add(
+        &mut self,
+        file: PathBuf,
+        line: &str,
+        begins: &[&str],
+        shown: impl FnOnce(&str) -> String,
+    ) {
+        let Some(at) = begins.iter().filter_map(|begin| line.find(begin)).min() else { return };
+        let count: usize = begins.iter().map(|begin| line.matches(begin).count()).sum();
+        *self.by_file.entry(file).or_default() += count as u64;
+        self.first.get_or_insert_with(|| shown(&line[at..]));
+    }
+
+    /// `whole`: how many times longer a log is than what was read of it.
+    fn messages(self, whole: impl Fn(&PathBuf) -> f64) -> Option<PhpMessages> {
+        let counts = self.by_file.iter().map(|(file, count)| (*count as f64 * whole(file)) as u64);
+        Some(PhpMessages { count: counts.max()?, first: self.first? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(lines: &[(&str, &str)], begins: &[&str]) -> Option<PhpMessages> {
+        let mut counted = Counted::default();
+        for (file, line) in lines {
+            counted.add(PathBuf::from(file), line, begins, str::to_owned);
+        }
+        counted.messages(|_| 1.0)
+    }
+
+    #[test]
+    fn messages_are_counted_in_the_log_that_has_most() {
+        let lines = [
+            ("php", "[26-Nov-2026 10:00:00 UTC] PHP Warning:  Undefined variable $a in a.php:1"),
+            ("php", "[26-Nov-2026 10:00:00 UTC] PHP Deprecated:  strlen(): in a.php:2"),
+            ("php", "#0 {main}"),
+            (
+                "nginx",
+                "stderr: \"PHP message: PHP Warning: a; PHP message: PHP Notice: b; PHP message: PHP Warning: c\"",
+            ),
+            ("php", "PHP Fatal error:  Uncaught Error in a.php:3"),
+        ];
+        let others = counted(&lines, &OTHERS).unwrap();
+        assert_eq!(others.count, 3);
+        assert_eq!(others.first, "PHP Warning:  Undefined variable $a in a.php:1");
+        assert_eq!(counted(&lines, &FATAL).unwrap().count, 1);
+        assert_eq!(counted(&lines[2..3], &OTHERS), None);
+    }
+
+    #[test]
+    fn of_a_log_that_is_read_in_part_the_rest_is_estimated() {
+        let mut counted = Counted::default();
+        for _ in 0..10 {
+            counted.add(PathBuf::from("php"), "PHP Notice:  x", &OTHERS, str::to_owned);
+        }
+        assert_eq!(counted.messages(|_| 2.5).unwrap().count, 25);
+    }
+}
