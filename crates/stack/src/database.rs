@@ -170,7 +170,8 @@ impl RuntimeDirectory {
         let Some(database) = &self.database else { return Ok(None) };
         database.make(app, context)?;
         let (program, args) = context.command(&database.queries)?;
-        Ok(Some(QueryCounter { program, args }))
+        let user = context.build.user.cloned();
+        Ok(Some(QueryCounter { program, args, user }))
     }
 
     /// Fills the app's running database with the user's SQL, if there is any.
@@ -312,11 +313,14 @@ fn exit_code<S: Serializer>(status: &ExitStatus, serializer: S) -> Result<S::Ok,
     status.code().serialize(serializer)
 }
 
-/// Counts the queries of a database, by running a program.
+/// Counts the queries of a database, by running a program as the user of the database: a server in
+/// its place could make a client of root read files.
 #[derive(Clone, Debug)]
 pub struct QueryCounter {
     program: PathBuf,
     args: Vec<String>,
+    /// `None`: stampede's own user.
+    user: Option<User>,
 }
 
 impl QueryCounter {
@@ -326,6 +330,11 @@ impl QueryCounter {
     /// The program cannot be run, does not end in time, or prints no number.
     pub fn queries(&self) -> Result<u64, CountError> {
         let command = TimedCommand::new(&self.program, ASKED_WITHIN).args(&self.args).env_clear();
+        let command = match &self.user {
+            // It may not enter the directory that stampede was started in.
+            Some(user) => command.dir(Path::new("/")).user(user.uid, user.gid),
+            None => command,
+        };
         let (status, output) = match command.run() {
             Ok(output) => (ExitStatus::default(), output),
             Err(RunError::Failed { status, output, .. }) => (status, output),

@@ -62,13 +62,23 @@ fn innermost_template(error: &minijinja::Error) -> Option<&str> {
 }
 
 /// A value of php.ini. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
-/// literally. php.ini expands only `${NAME}` within double quotes.
-fn ini(value: &str) -> String {
+/// literally. Within double quotes `${NAME}` is a variable, and within single quotes nothing is
+/// special, not even a backslash.
+fn ini(value: &str) -> Result<String, minijinja::Error> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
-    if value.bytes().all(plain) {
-        return value.into();
+    let refused = |what| {
+        let why = format!("php.ini cannot have the value `{}`: {what}", value.escape_debug());
+        Err(minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, why))
+    };
+    match () {
+        () if value.bytes().all(plain) => Ok(value.into()),
+        () if value.contains(char::is_control) => refused("it has a control character"),
+        () if !value.contains("${") => {
+            Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
+        }
+        () if value.contains('\'') => refused("it has both `${` and `'`"),
+        () => Ok(format!("'{value}'")),
     }
-    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// A PHP literal for this value; texts and paths are in single quotes.
@@ -140,9 +150,14 @@ mod tests {
 
     #[test]
     fn ini_values_are_quoted() {
-        assert_eq!(ini("256M"), "256M");
-        assert_eq!(ini("a;b"), "\"a;b\"");
-        assert_eq!(ini("say \"x\""), "\"say \\\"x\\\"\"");
-        assert_eq!(ini(""), "");
+        let ini = |value: &str| super::ini(value).ok();
+        let is = |value: &str, text: &str| assert_eq!(ini(value).as_deref(), Some(text), "{value}");
+        is("256M", "256M");
+        is("a;b", "\"a;b\"");
+        is("say \"x\"", "\"say \\\"x\\\"\"");
+        is("", "");
+        is("a$b", "\"a$b\"");
+        is("${HOME}\\x \"y\"", "'${HOME}\\x \"y\"'");
+        assert_eq!([ini("a\nb=c"), ini("it's ${HOME}"), ini("\0")], [None, None, None]);
     }
 }
