@@ -29,6 +29,7 @@ use super::page::{PageRequest, PageResult, Site};
 use super::placement::Placement;
 use super::process::ProcessProvider;
 use super::spec::{Caches, Readiness, StackSpec};
+use crate::process::denied::DeniedFiles;
 use crate::process::php_errors::PhpErrors;
 use crate::resolve::RuntimeTraits;
 
@@ -221,6 +222,11 @@ pub trait Logs {
 
     /// Fatal errors of PHP since `marks`; `None`: there are none.
     fn php_errors(&self, _marks: &LogMarks) -> Option<PhpErrors> {
+        None
+    }
+
+    /// Files that could not be used since `marks`, for lack of permission; `None`: there are none.
+    fn denied_files(&self, _marks: &LogMarks) -> Option<DeniedFiles> {
         None
     }
 

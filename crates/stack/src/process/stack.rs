@@ -15,6 +15,7 @@ use stampede_model::time::Nanos;
 use stampede_monitor::WorkerPattern;
 use stampede_plan::model::RequestSpec;
 
+use super::denied::DeniedFiles;
 use super::listen_address::{DelayedStart, ListenAddress};
 use super::materialise::{PreparedStack, StackSetup};
 use super::php_errors::PhpErrors;
@@ -417,6 +418,10 @@ impl Logs for ProcessStack {
 
     fn php_errors(&self, marks: &LogMarks) -> Option<PhpErrors> {
         self.fatal_errors(marks)
+    }
+
+    fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
+        ProcessStack::denied_files(self, marks)
     }
 
     fn threads_begun(&self) -> u64 {

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use stampede_model::fact;
-use stampede_plan::model::AppChoice;
+use stampede_plan::app_settings::AppSettings;
+use stampede_plan::model::{AppChoice, AppPlace};
 use stampede_plan::{self, Overrides};
 use stampede_stack::{App, Catalogue, SearchPaths};
 
@@ -26,6 +27,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let overrides = Overrides {
         app: Some(args.app.clone().unwrap_or_else(|| ".".to_owned())),
         kind: args.kind.clone(),
+        app_flags: args.about_app.flags(),
         ..Overrides::default()
     };
     let selection = stampede_plan::apps_of(None, &overrides)?;
@@ -96,17 +98,53 @@ fn write(out: &Path, text: &str) -> Result<(), InitError> {
 
 /// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.
 fn named(app: &AppChoice, out: &Path) -> String {
-    let (directory, kind) = match app {
-        AppChoice::Named(name) => return name.clone(),
-        AppChoice::Directory(directory) => (directory, None),
-        AppChoice::DirectoryAs { directory, kind } => (directory, Some(kind)),
+    let AppChoice { place, settings } = app;
+    let (key, path) = match place {
+        AppPlace::Named(name) => ("name", scalar(name)),
+        AppPlace::Directory(directory) => ("path", scalar(&from(out, directory))),
     };
-    let path = scalar(&from(out, directory));
-    match kind {
-        None => path,
-        Some(kind) => format!("{{path: {path}, kind: {}}}", kind.name()),
+    let said = said(settings);
+    match said.is_empty() {
+        true => path,
+        false => format!("{{{key}: {path}, {}}}", said.join(", ")),
     }
 }
+
+/// Returns the keys of an app that are not empty, as the plan writes them.
+fn said(settings: &AppSettings) -> Vec<String> {
+    use serde_json::Value;
+    let all = serde_json::to_value(settings).unwrap_or_default();
+    let key = |key: &&str| {
+        let value = &all[*key];
+        let text = match value {
+            Value::Null => return None,
+            Value::Array(items) if items.is_empty() => return None,
+            Value::Object(map) if map.is_empty() => return None,
+            Value::String(text) => scalar(text),
+            // JSON is also YAML.
+            other => other.to_string(),
+        };
+        Some(format!("{key}: {text}"))
+    };
+    APP_KEYS.iter().filter_map(key).collect()
+}
+
+/// The keys of an app that flags fill, in the order of the reference.
+const APP_KEYS: [&str; 13] = [
+    "kind",
+    "docroot",
+    "index",
+    "writable",
+    "ready",
+    "host",
+    "https",
+    "headers",
+    "cookies",
+    "basic_auth",
+    "env",
+    "exclude",
+    "extensions",
+];
 
 /// Returns the path from the directory of `file` to `directory` if one contains the other, else the
 /// full path.

@@ -38,8 +38,8 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
-    App, Caches, LogMarks, PageRequest, PageResult, PhpErrors, Placement, Provider, Readiness,
-    Stack, StackLoss, StackRequest,
+    App, Caches, DeniedFiles, LogMarks, PageRequest, PageResult, PhpErrors, Placement, Provider,
+    Readiness, Stack, StackLoss, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
 
@@ -164,7 +164,8 @@ fn is_cold_start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> bool {
 
 /// The page that shows whether the app works, for this subject.
 fn page(subject: &Subject<'_>) -> PageRequest {
-    PageRequest::of(subject.app, &subject.load.requests)
+    let timeout = Duration::from_nanos(subject.load.timeout.0);
+    PageRequest::of(subject.app, &subject.load.requests).with_timeout(subject.app, timeout)
 }
 
 /// Starts the stack of a trial, or finds it where it already runs.
@@ -314,6 +315,10 @@ fn load_and_record(
     let php_errors =
         php_errors.map(|PhpErrors { lines, first }| Server::PhpErrors { lines, first });
     changed.extend(php_errors.map(|errors| (Validity::Invalid, errors.into())));
+    let denied = measured.logs().denied_files(&logs);
+    let denied =
+        denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
+    changed.extend(denied.map(|note| (Validity::Valid, note.into())));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(
         subject,
