@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use stampede_model::app_kind::AppKind;
 use stampede_model::time::Nanos;
 
@@ -103,28 +104,51 @@ impl AppSettings {
         }
     }
 
+    /// The keys that are said, and their values. A time is in nanoseconds.
+    pub fn said(&self) -> Vec<(&'static str, Value)> {
+        let all = [
+            ("title", json!(self.title)),
+            ("kind", json!(self.kind.map(AppKind::name))),
+            ("docroot", json!(self.docroot)),
+            ("index", json!(self.index)),
+            ("writable", json!(self.writable)),
+            ("ready", json!(self.ready)),
+            ("ready_within", json!(self.ready_within)),
+            ("host", json!(self.host)),
+            ("https", json!(self.https)),
+            ("headers", json!(self.headers)),
+            ("cookies", json!(self.cookies)),
+            ("basic_auth", json!(self.basic_auth)),
+            ("env", json!(self.env)),
+            ("exclude", json!(self.exclude)),
+            ("extensions", json!(self.extensions)),
+        ];
+        all.into_iter().filter(|(_, value)| !is_nothing(value)).collect()
+    }
+
     /// The same settings, all said by `source`.
     #[must_use]
     pub fn said_by(mut self, source: SettingSource) -> AppSettings {
-        let given = [
-            ("title", self.title.is_some()),
-            ("kind", self.kind.is_some()),
-            ("docroot", self.docroot.is_some()),
-            ("index", self.index.is_some()),
-            ("writable", !self.writable.is_empty()),
-            ("ready", self.ready.is_some() || self.ready_within.is_some()),
-            ("host", self.host.is_some()),
-            ("https", self.https.is_some()),
-            ("headers", !self.headers.is_empty()),
-            ("cookies", !self.cookies.is_empty()),
-            ("basic_auth", self.basic_auth.is_some()),
-            ("env", !self.env.is_empty()),
-            ("exclude", !self.exclude.is_empty()),
-            ("extensions", !self.extensions.is_empty()),
-        ];
-        let given = given.into_iter().filter(|(_, is_given)| *is_given);
-        self.sources = given.map(|(key, _)| (key.to_owned(), source)).collect();
+        // The path and its time are one key of a plan.
+        let key = |key| if key == "ready_within" { "ready" } else { key };
+        self.sources =
+            self.said().into_iter().map(|(name, _)| (key(name).to_owned(), source)).collect();
         self
+    }
+
+    /// Registers the values that log somebody in, so that they are masked in everything that is
+    /// written.
+    pub fn learn_secrets(&self) {
+        for value in self.cookies.values() {
+            stampede_mask::named("Cookie", value);
+        }
+        for (name, value) in &self.headers {
+            stampede_mask::named(name, value);
+        }
+        if let Some(login) = &self.basic_auth {
+            let (_, password) = login.split_once(':').unwrap_or(("", login));
+            stampede_mask::named("password", password);
+        }
     }
 
     /// The last source that said something about `key`; nothing is said otherwise: detected.
@@ -135,6 +159,15 @@ impl AppSettings {
     /// Whether no source said anything.
     pub fn is_empty(&self) -> bool {
         *self == AppSettings::default()
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        _ => false,
     }
 }
 
@@ -236,6 +269,27 @@ mod tests {
         assert_eq!(all.source("docroot"), SettingSource::Flag);
         assert_eq!(all.source("index"), SettingSource::AppFile);
         assert_eq!(all.source("host"), SettingSource::Detected);
+    }
+
+    #[test]
+    fn only_what_is_said_is_listed() {
+        assert!(AppSettings::default().said().is_empty());
+        let settings = AppSettings {
+            kind: Some(AppKind::Laravel),
+            https: Some(false),
+            ready_within: Some(Nanos(1)),
+            exclude: vec!["uploads".to_owned()],
+            ..AppSettings::default()
+        };
+        let said = [
+            ("kind", json!("laravel")),
+            ("ready_within", json!(1)),
+            ("https", json!(false)),
+            ("exclude", json!(["uploads"])),
+        ];
+        assert_eq!(settings.said(), said);
+        let sources = settings.said_by(SettingSource::Plan).sources;
+        assert_eq!(sources.into_keys().collect::<Vec<_>>(), ["exclude", "https", "kind", "ready"]);
     }
 
     #[test]

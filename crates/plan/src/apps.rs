@@ -124,7 +124,7 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
         extensions: names("extensions")?,
         sources: Default::default(),
     };
-    learn_secrets(&read);
+    read.learn_secrets();
     let sources = entries(node, "a map")?.iter().filter_map(|(key, value)| {
         let is_flag = value.place.source.name == COMMAND_LINE;
         let source = if is_flag { SettingSource::Flag } else { SettingSource::Plan };
@@ -132,20 +132,6 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
     });
     let sources = sources.filter(|(key, _)| key != "path" && key != "name").collect();
     Ok(AppSettings { sources, ..read })
-}
-
-/// Masks the values that log somebody in.
-fn learn_secrets(settings: &AppSettings) {
-    for value in settings.cookies.values() {
-        stampede_mask::named("Cookie", value);
-    }
-    for (name, value) in &settings.headers {
-        stampede_mask::named(name, value);
-    }
-    if let Some(login) = &settings.basic_auth {
-        let (_, password) = login.split_once(':').unwrap_or(("", login));
-        stampede_mask::named("password", password);
-    }
 }
 
 fn kind(node: &Node) -> Result<Option<AppKind>, PlanError> {

@@ -47,6 +47,7 @@ pub fn learn_secrets(app: &App) {
 /// The same, with the environment `env`.
 pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) {
     secrets(app, env).iter().for_each(|(name, value)| stampede_mask::named(name, value));
+    app.manifest.settings.learn_secrets();
 }
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {

@@ -1,5 +1,6 @@
 //! Says what the user can do about an error of a runtime or an app.
 
+use super::entries::LOOKED_FOR;
 use super::error::RuntimeError;
 
 impl RuntimeError {
@@ -144,8 +145,15 @@ impl RuntimeError {
     }
 }
 
-/// How to choose one of these front controllers.
+/// How to choose one of these front controllers of a directory without an app, or what to give if there
+/// are none.
 pub fn entries_hint(entries: &[String]) -> String {
+    if entries.is_empty() {
+        return format!(
+            "the directory of a project: with {LOOKED_FOR}; or name the public directory with `--docroot DIR` and \
+             the front controller with `--index FILE`"
+        );
+    }
     let flags = entries.iter().take(ENTRIES_MAX).map(|entry| {
         let (docroot, index) = entry.rsplit_once('/').unwrap_or((".", entry));
         match index {

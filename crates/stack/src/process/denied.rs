@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stampede_mask::mask_foreign;
 
 use super::stack::ProcessStack;
-use crate::logs::{self, LogMarks};
+use crate::logs::LogMarks;
 
 /// Log lines that report a file which may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl ProcessStack {
             }
             *by_file.entry(file.to_path_buf()).or_default() += 1;
             let path = denied_path(line).map(|path| shown(path, self.dir()));
-            let path = path.map(|path| mask_foreign(&logs::mask(&path, &self.stack.secrets)));
+            let path = path.map(|path| mask_foreign(&path));
             if let Some(path) = path.filter(|path| paths.len() < PATHS_MAX && !paths.contains(path))
             {
                 paths.push(path);

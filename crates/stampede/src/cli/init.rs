@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use serde_json::Value;
 use stampede_model::fact;
-use stampede_plan::app_settings::AppSettings;
 use stampede_plan::model::{AppChoice, AppPlace};
 use stampede_plan::{self, Overrides};
 use stampede_stack::{App, Catalogue, SearchPaths};
@@ -103,48 +103,15 @@ fn named(app: &AppChoice, out: &Path) -> String {
         AppPlace::Named(name) => ("name", scalar(name)),
         AppPlace::Directory(directory) => ("path", scalar(&from(out, directory))),
     };
-    let said = said(settings);
+    let value = |value: Value| value.as_str().map_or_else(|| value.to_string(), scalar);
+    // JSON is also YAML. The time of `ready` has no flag.
+    let said = settings.said().into_iter().filter(|(key, _)| *key != "ready_within");
+    let said: Vec<String> = said.map(|(key, said)| format!("{key}: {}", value(said))).collect();
     match said.is_empty() {
         true => path,
         false => format!("{{{key}: {path}, {}}}", said.join(", ")),
     }
 }
-
-/// Returns the keys of an app that are not empty, as the plan writes them.
-fn said(settings: &AppSettings) -> Vec<String> {
-    use serde_json::Value;
-    let all = serde_json::to_value(settings).unwrap_or_default();
-    let key = |key: &&str| {
-        let value = &all[*key];
-        let text = match value {
-            Value::Null => return None,
-            Value::Array(items) if items.is_empty() => return None,
-            Value::Object(map) if map.is_empty() => return None,
-            Value::String(text) => scalar(text),
-            // JSON is also YAML.
-            other => other.to_string(),
-        };
-        Some(format!("{key}: {text}"))
-    };
-    APP_KEYS.iter().filter_map(key).collect()
-}
-
-/// The keys of an app that flags fill, in the order of the reference.
-const APP_KEYS: [&str; 13] = [
-    "kind",
-    "docroot",
-    "index",
-    "writable",
-    "ready",
-    "host",
-    "https",
-    "headers",
-    "cookies",
-    "basic_auth",
-    "env",
-    "exclude",
-    "extensions",
-];
 
 /// Returns the path from the directory of `file` to `directory` if one contains the other, else the
 /// full path.
@@ -170,7 +137,7 @@ fn scalar(text: &str) -> String {
     match text.chars().all(plain) {
         true => text.to_owned(),
         // A JSON string is also a YAML string.
-        false => serde_json::Value::from(text).to_string(),
+        false => Value::from(text).to_string(),
     }
 }
 

@@ -11,7 +11,7 @@ use stampede_plan::parts::{AppSelection, StackPlan, Written};
 use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_stack::external::External;
 use stampede_stack::{
-    App, Catalogue, LOOKED_FOR, ProgramSource, Provider, RuntimeError, RuntimeTraits, entries_hint,
+    App, Catalogue, ProgramSource, Provider, RuntimeError, RuntimeTraits, entries_hint,
     learn_secrets, nearest,
 };
 
@@ -150,14 +150,7 @@ fn no_app_refusal(
     let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
         false => (Absence::Directory { directory }, "the directory of a project".to_owned()),
-        true if !entries.is_empty() => (Absence::App { directory }, entries_hint(entries)),
-        true => (
-            Absence::App { directory },
-            format!(
-                "the directory of a project: with {LOOKED_FOR}; or name the public directory with `--docroot DIR` and \
-                 the front controller with `--index FILE`"
-            ),
-        ),
+        true => (Absence::App { directory }, entries_hint(entries)),
     };
     refuse(written, subject, why, &expected)
 }
@@ -369,7 +362,7 @@ fn place_in_plan(
         },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
-            let kind_flag = match stack.apps.choices.iter().any(|app| app.directory().is_some()) {
+            let kind_flag = match stack.apps.choices.iter().any(|app| app.path().is_some()) {
                 true => "; `--kind`, or `app: {path: …, kind: …}`, sets the kind of your own app",
                 false => "",
             };
