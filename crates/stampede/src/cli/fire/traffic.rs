@@ -32,7 +32,11 @@ pub fn of(
     add_headers(args, &mut headers)?;
     let format = flags.traffic_format.as_deref().map(format).transpose()?;
     let script = target.script().cloned();
-    let file = TrafficFile { format, headers, script, ..TrafficFile::new(path) };
+    let environment = flags.traffic_environment.clone();
+    if let Some(environment) = &environment {
+        stampede_mask::requests_file(environment);
+    }
+    let file = TrafficFile { format, headers, environment, script, ..TrafficFile::new(path) };
     Ok(LoadTraffic {
         order: match flags.traffic_order {
             TrafficOrder::InOrder => Order::InTurn,
