@@ -1,5 +1,7 @@
 //! Says what the user can do about an error of a runtime or an app.
 
+use stampede_model::fact::app::entry_choices;
+
 use super::entries::LOOKED_FOR;
 use super::error::RuntimeError;
 
@@ -154,19 +156,9 @@ pub fn entries_hint(entries: &[String]) -> String {
              the front controller with `--index FILE`"
         );
     }
-    let flags = entries.iter().take(ENTRIES_MAX).map(|entry| {
-        let (docroot, index) = entry.rsplit_once('/').unwrap_or((".", entry));
-        match index {
-            "index.php" => format!("`--docroot {docroot}`"),
-            _ => format!("`--docroot {docroot} --index {index}`"),
-        }
-    });
-    let flags: Vec<String> = flags.collect();
-    format!("front controllers are elsewhere in it; choose one: {}", flags.join(", "))
+    let choices = entry_choices(entries);
+    format!("front controllers are elsewhere in it; choose one: {choices}")
 }
-
-/// The most front controllers in one hint.
-const ENTRIES_MAX: usize = 5;
 
 fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
     match nearest {

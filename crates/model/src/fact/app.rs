@@ -65,14 +65,26 @@ impl fmt::Display for DetectedNote {
             ),
             DetectedNote::OtherEntries { files } => write!(
                 f,
-                "it has other front controllers, too: {}; choose one with `--docroot` and `--index`",
-                some_backticked(files)
+                "it has other front controllers, too: to use another one, give {}",
+                entry_choices(files)
             ),
             DetectedNote::Unreadable { paths } => {
                 write!(f, "not copied, because it cannot be read: {}", some_backticked(paths))
             }
         }
     }
+}
+
+/// The flags that choose each of these front controllers, which are relative to the app's directory.
+pub fn entry_choices(files: &[String]) -> String {
+    let flags = files.iter().map(|file| {
+        let (docroot, index) = file.rsplit_once('/').unwrap_or((".", file));
+        match index {
+            "index.php" => format!("--docroot {docroot}"),
+            _ => format!("--docroot {docroot} --index {index}"),
+        }
+    });
+    some_backticked(&flags.collect::<Vec<_>>())
 }
 
 /// The first of `names`, and the number of the others.
