@@ -72,13 +72,14 @@ pub(super) fn detect(
     let has_index = |docroot: &&str| path.join(docroot).join(index).is_file();
     let docroot = given.docroot.as_deref().or_else(|| docroots().find(has_index));
     let entries = Entries::of(path);
-    let docroot = match (docroot, yaml) {
-        (Some(docroot), _) => docroot.to_owned(),
-        (None, AppYaml::There) => ".".to_owned(),
-        (None, AppYaml::Missing) => {
+    let docroot = match (docroot, yaml, &given.index) {
+        (Some(docroot), _, _) => docroot.to_owned(),
+        // A front controller that was given and is nowhere is refused below, by its name.
+        (None, AppYaml::There, _) | (None, _, Some(_)) => ".".to_owned(),
+        (None, AppYaml::Missing, None) => {
             return Err(RuntimeError::NoApp {
                 directory: path.to_path_buf(),
-                entries: entries.files,
+                entries: entries.candidates(path),
             });
         }
     };

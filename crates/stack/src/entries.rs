@@ -44,7 +44,7 @@ pub fn looks_like_app(path: &Path) -> bool {
 /// What a look through a project found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Entries {
-    /// Front controllers, relative to the project: the nearest first.
+    /// Files with the usual name of a front controller, relative to the project: the nearest first.
     pub files: Vec<String>,
     /// Files and directories that cannot be read, relative to the project.
     pub unreadable: Vec<String>,
@@ -68,6 +68,18 @@ impl Entries {
             level = next;
         }
         found
+    }
+
+    /// What may be the front controller of a project `path` without a usual one: those that were
+    /// found, then the PHP files of the directory itself.
+    pub fn candidates(self, path: &Path) -> Vec<String> {
+        let own = fs::read_dir(path).into_iter().flatten().flatten();
+        let own = own.filter(|entry| entry.path().is_file());
+        let own = own.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut own: Vec<String> =
+            own.filter(|name| name.ends_with(".php") && !self.files.contains(name)).collect();
+        own.sort();
+        [self.files, own].concat()
     }
 
     fn look(&mut self, path: &Path, below: &str, next: &mut Vec<String>) {
@@ -130,6 +142,18 @@ mod tests {
     }
 
     #[test]
+    fn without_a_usual_front_controller_the_directorys_own_php_files_are_candidates() {
+        for (files, expected) in [
+            (&["shop.php", "a.php", "read.me", "src/b.php"][..], &["a.php", "shop.php"][..]),
+            (&["upload/index.php", "lang.php"], &["upload/index.php", "lang.php"]),
+            (&["read.me"], &[]),
+        ] {
+            let place = project(files);
+            assert_eq!(Entries::of(place.path()).candidates(place.path()), expected, "{files:?}");
+        }
+    }
+
+    #[test]
     fn each_name_that_people_use_is_a_public_directory() {
         for docroot in docroots() {
             let place = project(&[&format!("{docroot}/index.php")]);
@@ -146,7 +170,7 @@ mod tests {
         }
         let place = project(&["index.php", "secret/key", "closed.php"]);
         for path in ["secret", "closed.php"] {
-            let closed = fs::Permissions::from_mode(0);
+            let closed = fs::Permissions::from_mode(0o000);
             fs::set_permissions(place.path().join(path), closed).expect("mode");
         }
         assert_eq!(Entries::of(place.path()).unreadable, ["closed.php", "secret"]);

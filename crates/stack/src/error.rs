@@ -42,7 +42,7 @@ pub enum RuntimeError {
     NoApp {
         /// The path as given.
         directory: PathBuf,
-        /// Front controllers that were found elsewhere in it, relative to it.
+        /// PHP files of it that may be its front controller, relative to it.
         entries: Vec<String>,
     },
     /// The public directory that was said for an app does not exist.
@@ -157,9 +157,9 @@ pub enum RuntimeError {
         /// The app's name.
         app: String,
         /// The package that requires it, or `composer.json`.
-        package: String,
+        package: Box<str>,
         /// Composer's constraint.
-        constraint: String,
+        constraint: Box<str>,
         /// The version that the runtime has.
         version: String,
     },

@@ -16,15 +16,15 @@ impl RuntimeError {
             E::UnknownSetting { nearest, known, .. } => {
                 Some(did_you_mean(nearest.as_deref(), known))
             }
-            E::NoApp { .. } | E::Composer { .. } | E::NoVendor { .. } | E::NoEntry { .. } => {
-                self.app_hint()
-            }
-            E::NoDocroot { .. } | E::NoIndex { .. } | E::PhpVersion { .. } => self.app_hint(),
-            E::NotEntered { .. }
-            | E::NoFramework { .. }
+            E::NoApp { .. } | E::NoDocroot { .. } | E::NoIndex { .. } => self.app_hint(),
+            E::NoEntry { .. } | E::NotEntered { .. } => self.app_hint(),
+            E::Composer { .. }
+            | E::NoVendor { .. }
             | E::LacksPackages { .. }
+            | E::NoFramework { .. }
+            | E::PhpVersion { .. }
             | E::NoPhp { .. }
-            | E::NoComposer { .. } => self.app_hint(),
+            | E::NoComposer { .. } => self.package_hint(),
             E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
             E::WrongKind { runs, .. } => Some(format!(
                 "it runs {}; set the kind of your own app with `--kind`",
@@ -78,11 +78,6 @@ impl RuntimeError {
                  controller with `--index FILE`"
                     .into(),
             ),
-            E::PhpVersion { .. } => Some(
-                "install a PHP that fits and name it in the plan, such as `runtimes: [{nginx-fpm: {php-fpm: \
-                 /opt/php/sbin/php-fpm}}]`; or let Composer install packages for this one"
-                    .into(),
-            ),
             E::NoDocroot { .. } => Some(
                 "name the directory of the public files with `--docroot DIR`, relative to the app's directory"
                     .into(),
@@ -92,13 +87,6 @@ impl RuntimeError {
                  `--index FILE`"
                     .into(),
             ),
-            E::Composer { path, .. } => Some(format!(
-                "fix it; `composer validate` in `{}` checks it",
-                path.parent().unwrap_or(path).display()
-            )),
-            E::NoVendor { directory, .. } => {
-                Some(format!("in `{}`: composer install --no-dev", directory.display()))
-            }
             E::NoEntry { file: "handler.php", .. } => Some(
                 "add a `handler.php` that returns what answers a request, or use `--kind script` for any front \
                  controller"
@@ -119,6 +107,26 @@ impl RuntimeError {
                     "add `{file}`, or use a runtime that boots the app for each request (such as nginx-fpm): it does \
                      not need this file{adapter}"
                 ))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the user can do where the machine, or Composer, has not what the app needs.
+    fn package_hint(&self) -> Option<String> {
+        use RuntimeError as E;
+        match self {
+            E::PhpVersion { .. } => Some(
+                "install a PHP that fits and name it in the plan, such as `runtimes: [{nginx-fpm: {php-fpm: \
+                 /opt/php/sbin/php-fpm}}]`; or let Composer install packages for this one"
+                    .into(),
+            ),
+            E::Composer { path, .. } => Some(format!(
+                "fix it; `composer validate` in `{}` checks it",
+                path.parent().unwrap_or(path).display()
+            )),
+            E::NoVendor { directory, .. } => {
+                Some(format!("in `{}`: composer install --no-dev", directory.display()))
             }
             E::LacksPackages { directory, command, .. } => {
                 Some(format!("in `{}`: {command}", directory.display()))
@@ -157,7 +165,7 @@ pub fn entries_hint(entries: &[String]) -> String {
         );
     }
     let choices = entry_choices(entries);
-    format!("front controllers are elsewhere in it; choose one: {choices}")
+    format!("choose one of its PHP files as the front controller: {choices}")
 }
 
 fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {

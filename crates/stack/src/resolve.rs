@@ -197,8 +197,8 @@ fn check_php(
         Some((package, constraint)) => Err(RuntimeError::PhpVersion {
             runtime: name.to_owned(),
             app: app.name.clone(),
-            package: package.clone(),
-            constraint: constraint.clone(),
+            package: package.as_str().into(),
+            constraint: constraint.as_str().into(),
             version: version.to_owned(),
         }),
     }

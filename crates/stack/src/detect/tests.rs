@@ -224,6 +224,9 @@ fn a_public_directory_and_a_front_controller_can_be_given() {
     insta::assert_snapshot!(error(AppSettings::default()), @"app `shop` has no directory `nowhere` (docroot from `app.yaml`)");
     insta::assert_snapshot!(error(flag(given("upload", None))), @"app `shop` has no `index.php` in `upload` (docroot from a flag)");
     insta::assert_snapshot!(error(flag(given("upload", Some("x.php")))), @"app `shop` has no `x.php` in `upload` (index from a flag)");
+    let index = AppSettings { index: Some("shp.php".to_owned()), ..AppSettings::default() };
+    let refused = said(&[("shop.php", "<?php")], flag(index)).expect_err("not there").to_string();
+    insta::assert_snapshot!(refused, @"app `shop` has no `shp.php` in `.` (index from a flag)");
 }
 
 #[test]
