@@ -1106,6 +1106,8 @@ export interface Detected {
    * part.
    */
   may_be_part: boolean;
+  /** What the user should know besides. */
+  notes?: DetectedNote[];
 }
 
 /** How an app was recognised. */
@@ -1140,6 +1142,29 @@ export type RecognisedBy =
   /** There is no `composer.json`, and nothing else was recognised. */
   | {
     code: "nothing";
+  };
+
+/** Something about a directory that may make its app work otherwise than its user expects. */
+export type DetectedNote =
+  /** Composer has not installed what composer.json requires, and the app may work without it. */
+  | {
+    code: "not_installed";
+    /** The file that Composer would have written. */
+    autoload: string;
+    /** The required packages. */
+    packages: string[];
+  }
+  /** There are several public directories or front controllers. */
+  | {
+    code: "other_entries";
+    /** The others, relative to the app's directory. */
+    files: string[];
+  }
+  /** Paths that cannot be read are left out of the copy. */
+  | {
+    code: "unreadable";
+    /** The paths, relative to the app's directory. */
+    paths: string[];
   };
 
 /** The two versions of an app that are compared. */
@@ -1517,6 +1542,16 @@ export type Reason =
     lines: number;
     /** The first line. */
     first: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The app, or the web server, was not allowed to use a file. */
+  | {
+    code: "permission_denied";
+    /** Number of lines in the log. */
+    lines: number;
+    /** The first paths, those of the app relative to its directory. Empty: no line has one. */
+    paths: string[];
     /** The same as a sentence in English. */
     text: string;
   }
@@ -1900,6 +1935,8 @@ export type Reason =
 export interface PageRecord {
   /** Path and query, with secrets masked. */
   path: string;
+  /** Host name that the request had; absent: `localhost`. */
+  host?: string | null;
   /** HTTP status; 0: no answer came. */
   status: number;
   /** Target of a redirect, as the header has it, with secrets masked. */

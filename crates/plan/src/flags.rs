@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::apps::is_directory;
+use super::app_flags::{self, AppFlags};
 use super::defaults;
 use super::error::{Help, Mistake, Place, PlanError, Source};
-use super::tree::{Node, Style, Value, shortened};
+use super::tree::{Node, Style, Value};
 
 /// Flags as typed. `None` or empty: not given. They are kept as texts, so that messages can point
 /// into them.
@@ -17,6 +17,8 @@ pub struct Overrides {
     pub app: Option<String>,
     /// `--kind symfony`: the kind of every app. All apps must be directories.
     pub kind: Option<String>,
+    /// What flags say about every app.
+    pub app_flags: AppFlags,
     /// `--runtimes A,B`. Runtimes that the plan has too keep their settings.
     pub runtimes: Option<String>,
     /// `--only A,B`: keeps only these of the plan's runtimes.
@@ -85,6 +87,9 @@ pub struct Overrides {
     pub time_scale: Option<String>,
 }
 
+/// The name of the source that flags are in.
+pub(super) const COMMAND_LINE: &str = "command line";
+
 /// Whether the default loads include one with a fixed rate, which is a share of one app's peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithSteady(pub bool);
@@ -141,7 +146,7 @@ impl Flags {
             spans.push((name, offset, value));
         }
         let base = PathBuf::new();
-        let source = Arc::new(Source { name: "command line".to_owned(), text, base });
+        let source = Arc::new(Source { name: COMMAND_LINE.to_owned(), text, base });
         let given = spans.into_iter().map(|(name, offset, value)| {
             let place = Place { source: Arc::clone(&source), offset, length: value.len() };
             let value = Value::Text(value, Style::Plain);
@@ -184,6 +189,11 @@ impl Flags {
         self.given.iter().find(|given| given.name == name).map(|given| &given.value)
     }
 
+    /// The values of a flag that may be given several times.
+    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &Node> {
+        self.given.iter().filter(move |given| given.name == name).map(|given| &given.value)
+    }
+
     /// Applies the flags to `plan`, which is a map.
     pub(super) fn apply_to(&self, plan: &mut Node) -> Result<(), PlanError> {
         if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
@@ -217,9 +227,7 @@ impl Flags {
             remove(plan, "app");
             set(plan, "apps", split(value));
         }
-        if let Some(kind) = self.get("kind") {
-            each_app(plan, |app| apply_kind(app, kind))?;
-        }
+        app_flags::apply(self, plan)?;
         if let Some(value) = self.get("runtimes") {
             let names = split(value);
             let chosen = keep_settings(names, plan.get("runtimes"));
@@ -231,12 +239,7 @@ impl Flags {
     }
 
     fn apply_expectations(&self, plan: &mut Node) {
-        let all: Vec<Node> = self
-            .given
-            .iter()
-            .filter(|given| given.name == "expect")
-            .map(|given| given.value.clone())
-            .collect();
+        let all: Vec<Node> = self.all("expect").cloned().collect();
         if let Some(first) = all.first() {
             let place = first.place.clone();
             set(plan, "expect", Node { place, value: Value::List(all) });
@@ -352,12 +355,13 @@ impl Overrides {
             ("against-prepare", &self.against_prepare),
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-        single.chain(self.expect.iter().map(|text| ("expect", text.as_str()))).collect()
+        let expect = self.expect.iter().map(|text| ("expect", text.as_str()));
+        single.chain(self.app_flags.pairs()).chain(expect).collect()
     }
 }
 
 /// Calls `change` with each app of the plan.
-fn each_app(
+pub(super) fn each_app(
     plan: &mut Node,
     mut change: impl FnMut(&mut Node) -> Result<(), PlanError>,
 ) -> Result<(), PlanError> {
@@ -367,24 +371,6 @@ fn each_app(
         (Some("app"), _) => change(value),
         _ => Ok(()),
     })
-}
-
-/// Sets the kind of an app. A directory becomes a map. An app of the catalogue is an error, because
-/// its own `app.yaml` declares its kind.
-fn apply_kind(app: &mut Node, kind: &Node) -> Result<(), PlanError> {
-    if let Some(text) = app.text() {
-        if !is_directory(text) {
-            return Err(kind.place.wrong(
-                Mistake::KindIsKnown(shortened(text)),
-                Help::Do(format!("use `--kind` with the directory of a project: `--app ./{text}`")),
-            ));
-        }
-        let directory = app.clone();
-        app.value = Value::Map(Vec::new());
-        set(app, "path", directory);
-    }
-    set(app, "kind", kind.clone());
-    Ok(())
 }
 
 /// Applies `--for` or `--requests` alone to each load of the plan that has a concurrency or a rate.

@@ -7,6 +7,8 @@
 //! nearest known name.
 
 pub mod addresses;
+mod app_flags;
+pub mod app_settings;
 mod apps;
 pub mod autostop;
 mod budget;
@@ -38,6 +40,7 @@ mod unknown_keys;
 pub mod urls;
 mod value;
 
+pub use app_flags::AppFlags;
 pub use defaults::{AT_A_TIME, LENGTH, MissingParts, missing_parts};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;

@@ -2,12 +2,11 @@
 //! catalogue knows whether a runtime, an app or a setting exists. Each part of a plan holds the text
 //! and the flags that it was made of, so a place can be found again.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{Help, Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
-use super::model::AppChoice;
+use super::model::{AppChoice, AppPlace};
 use super::parts::Written;
 use super::renamed;
 use super::runtimes::APPEND;
@@ -38,8 +37,10 @@ pub enum Subject<'a> {
 pub fn unknown(written: &Written, subject: Subject<'_>, known: &[&str]) -> PlanError {
     let FlaggedPlace { place, flag } = place_of(written, subject, Side::Key);
     let (kind, written) = match subject {
-        Subject::App(_, AppChoice::Named(name)) => ("app", name.as_str()),
-        Subject::App(_, app) => ("app", app.directory().and_then(Path::to_str).unwrap_or("")),
+        Subject::App(_, app) => match &app.place {
+            AppPlace::Named(name) => ("app", name.as_str()),
+            AppPlace::Directory(directory) => ("app", directory.to_str().unwrap_or("")),
+        },
         Subject::Runtime(name) => ("runtime", base_name(name)),
         Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {
             Some(file) => ("file", file),
@@ -144,7 +145,8 @@ fn find(root: &Node, subject: Subject<'_>, side: Side) -> Option<Place> {
         Subject::App(number, _) => {
             let listed = root.get("apps").into_iter().flat_map(list);
             let node = root.get("app").into_iter().chain(listed).nth(number)?;
-            Some(node.get("path").unwrap_or(node).place.clone())
+            let written = node.get("path").or_else(|| node.get("name")).unwrap_or(node);
+            Some(written.place.clone())
         }
         Subject::Runtime(name) => {
             let (key, body) = runtime(root, name)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use stampede_model::app_kind::AppKind;
 use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::Notice;
@@ -12,6 +11,7 @@ use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::record::{AgainstRecord, PeakRecord};
 use stampede_model::time::Nanos;
 
+use super::app_settings::AppSettings;
 use super::lookup::Lookup;
 use super::parts::StackPlan;
 
@@ -114,31 +114,42 @@ impl Plan {
     }
 }
 
-/// An app, by its name in the catalogue or by its directory.
+/// An app, and what plan and flags say about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppChoice {
+    /// Where the app is.
+    pub place: AppPlace,
+    /// What plan and flags say about it.
+    #[serde(default, skip_serializing_if = "AppSettings::is_empty")]
+    pub settings: AppSettings,
+}
+
+/// Where an app is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AppChoice {
+pub enum AppPlace {
     /// An app of the catalogue, by name.
     Named(String),
-    /// A directory with an `app.yaml`, or a project whose kind is detected.
+    /// A directory: with an `app.yaml`, or a project that is detected.
     Directory(PathBuf),
-    /// A directory as above, with a kind that the user gave.
-    DirectoryAs {
-        /// The directory.
-        directory: PathBuf,
-        /// The kind that it is served as, whatever detection would find.
-        kind: AppKind,
-    },
 }
 
 impl AppChoice {
+    /// The app of the catalogue with this name.
+    pub fn named(name: String) -> AppChoice {
+        AppChoice { place: AppPlace::Named(name), settings: AppSettings::default() }
+    }
+
+    /// The app in this directory.
+    pub fn directory(directory: PathBuf) -> AppChoice {
+        AppChoice { place: AppPlace::Directory(directory), settings: AppSettings::default() }
+    }
+
     /// The app's directory. `None`: the app is one of the catalogue.
-    pub fn directory(&self) -> Option<&Path> {
-        match self {
-            AppChoice::Named(_) => None,
-            AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => {
-                Some(directory)
-            }
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            AppPlace::Named(_) => None,
+            AppPlace::Directory(directory) => Some(directory),
         }
     }
 }

@@ -107,8 +107,8 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
 /// As [`read`].
 pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, PlanError> {
     const APPS: [&str; 2] = ["app", "apps"];
-    let (app, kind) = (flags.app.clone(), flags.kind.clone());
-    let flags = Flags::new(&Overrides { app, kind, ..Overrides::default() });
+    let (app, kind, app_flags) = (flags.app.clone(), flags.kind.clone(), flags.app_flags.clone());
+    let flags = Flags::new(&Overrides { app, kind, app_flags, ..Overrides::default() });
     let (written, mut root) = written(path, &flags)?;
     let entries = match root.value {
         Value::Map(entries) => entries,

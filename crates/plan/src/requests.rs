@@ -83,7 +83,7 @@ fn changed(mut request: RequestSpec, fields: &Fields<'_>) -> Result<RequestSpec,
 
 /// A path and query as they stand in the request line. A blank or a line break would split the
 /// line, so neither is allowed.
-fn path(node: &Node) -> Result<&str, PlanError> {
+pub(super) fn path(node: &Node) -> Result<&str, PlanError> {
     let path = text(node, "a path", PATH)?;
     let fits = path.starts_with('/') && path.bytes().all(|b| b.is_ascii_graphic());
     if fits { Ok(path) } else { Err(not_a(node, "a path", PATH)) }
@@ -102,26 +102,32 @@ fn method(node: &Node) -> Result<&str, PlanError> {
 
 /// Headers in order. Names are tokens and values have no line breaks (RFC 9110 section 5). The
 /// headers that frame the message are set by stampede and are refused here.
-fn headers(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
+pub(super) fn headers(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
     const EXPECTED: &str = "headers, such as `{Accept: application/json}`";
     const OURS: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let mut all = Vec::new();
     for (key, value) in entries(node, EXPECTED)? {
-        let name = key.text().unwrap_or("");
-        if name.is_empty() || !name.bytes().all(token) {
-            return Err(not_a(key, "a header's name", "letters, digits and `-`"));
-        }
+        let (name, text) = header(key, value)?;
         if OURS.contains(&name.to_ascii_lowercase().as_str()) {
             let todo = "remove it: the body, `http` and `keep_alive` make `Content-Length`, \
                         `Transfer-Encoding` and `Connection`";
             return Err(not_a(key, "a header to choose", Help::todo(todo)));
         }
-        let text = value.text().filter(|text| !text.contains(|c: char| c.is_control()));
-        let Some(text) = text else {
-            return Err(not_a(value, "a header's value", "a text of one line"));
-        };
-        all.push((name.to_owned(), text.to_owned()));
+        all.push((name, text));
     }
     Ok(all)
+}
+
+/// A header's name and value.
+pub(super) fn header(key: &Node, value: &Node) -> Result<(String, String), PlanError> {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let name = key.text().unwrap_or("");
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(not_a(key, "a header's name", "letters, digits and `-`"));
+    }
+    let text = value.text().filter(|text| !text.contains(|c: char| c.is_control()));
+    let Some(text) = text else {
+        return Err(not_a(value, "a header's value", "a text of one line"));
+    };
+    Ok((name.to_owned(), text.to_owned()))
 }

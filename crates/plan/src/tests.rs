@@ -1,6 +1,7 @@
 //! Tests of reading plans as people write them.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stampede_model::app_kind::AppKind;
@@ -8,6 +9,7 @@ use stampede_model::cpus::CpuCount;
 use stampede_model::load::{Arrivals, HttpVersion, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
 
+use super::app_settings::{AppSettings, SettingSource};
 use super::error::Source;
 use super::flags::Flags;
 use super::lookup::Lookup;
@@ -73,7 +75,7 @@ load: {users: {users: 4, for: 1s, urls: [/a, /b]}}", // old words
 #[test]
 fn the_shop_plan() {
     let plan = plan(SHOP);
-    assert_eq!(plan.stack.apps.choices, [AppChoice::Directory(PathBuf::from("/home/ada/shop"))]);
+    assert_eq!(plan.stack.apps.choices, [AppChoice::directory(PathBuf::from("/home/ada/shop"))]);
     assert_eq!(
         plan.stack.budget,
         Budget::Shared { cpus: vec![CpuCount::whole(1)], memory_bytes: 1 << 30 }
@@ -166,7 +168,7 @@ fn flags_alone_make_a_plan() {
         ..Overrides::default()
     };
     let plan = from_flags(&flags).unwrap();
-    assert_eq!(plan.stack.apps.choices, [AppChoice::Directory(PathBuf::from("shop"))]);
+    assert_eq!(plan.stack.apps.choices, [AppChoice::directory(PathBuf::from("shop"))]);
     assert_eq!(names(&plan), ["nginx-fpm", "php-builtin"]);
     assert_eq!(load_names(&plan), ["const(200,60s)"]);
     assert_eq!(plan.seed, 7);
@@ -198,7 +200,7 @@ fn flags_win_over_the_plan() {
         ..Overrides::default()
     };
     let plan = plan_with(LARAVEL, &flags);
-    assert_eq!(plan.stack.apps.choices, [AppChoice::Named("hello".into())]);
+    assert_eq!(plan.stack.apps.choices, [AppChoice::named("hello".into())]);
     assert_eq!(load_names(&plan), ["3 at a time 100 requests"]);
     assert_eq!(
         plan.stack.budget,
@@ -340,22 +342,92 @@ fn apps_are_read_without_the_rest_of_their_plan() {
     std::fs::write(&path, "apps: [hello, ./shop]\nload: const(\nrounds: -1\n").unwrap();
     assert!(read(&path, &Overrides::default()).is_err());
     let apps = apps_of(Some(&path), &Overrides::default()).unwrap();
-    let shop = AppChoice::Directory(directory.path().join("shop"));
-    assert_eq!(apps.choices, [AppChoice::Named("hello".into()), shop]);
+    let shop = AppChoice::directory(directory.path().join("shop"));
+    assert_eq!(apps.choices, [AppChoice::named("hello".into()), shop]);
     let error = unknown(&apps.written, Subject::App(0, &apps.choices[0]), &["hallo"]);
     let PlanError::Wrong(wrong) = error else { panic!("{error}") };
     assert_eq!(wrong.place.text(), "hello", "a later mistake has its place in the file");
     let flags = Overrides { app: text("/srv/a"), kind: text("symfony"), ..Overrides::default() };
-    let kind = AppKind::Symfony;
-    let own = AppChoice::DirectoryAs { directory: "/srv/a".into(), kind };
-    assert_eq!(apps_of(Some(&path), &flags).unwrap().choices, [own]);
+    let own = apps_of(Some(&path), &flags).unwrap().choices.swap_remove(0);
+    assert_eq!(own.path(), Some(Path::new("/srv/a")));
+    assert_eq!(own.settings.kind, Some(AppKind::Symfony));
+    assert_eq!(own.settings.source("kind"), SettingSource::Flag);
+}
+
+/// The settings of the only app of a plan with these flags.
+fn settings_of(plan: &str, app_flags: AppFlags) -> AppSettings {
+    let flags = Overrides { app_flags, ..Overrides::default() };
+    let plan = format!("{plan}\nruntimes: [a]\nload: const(1,1s)\n");
+    read_text(&plan, &flags).unwrap().stack.apps.choices.swap_remove(0).settings
+}
+
+fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_owned).to_vec()
+}
+
+#[test]
+fn flags_lie_over_what_the_plan_says_about_an_app() {
+    let plan = "app: {path: ~/shop, docroot: web, writable: cache, headers: {A: a, B: b}, \
+                env: {X: plan, Y: plan}}";
+    let flags = AppFlags {
+        docroot: text("htdocs/"),
+        writable: strings(["uploads"]),
+        header: strings(["B: flag"]),
+        cookie: strings(["SID=5f1c77==", "theme=dark"]),
+        env: strings(["X=a=b"]),
+        https: true,
+        ..AppFlags::default()
+    };
+    let all = settings_of(plan, flags);
+    assert_eq!(all.docroot.as_deref(), Some("htdocs"));
+    assert_eq!(all.writable, ["cache", "uploads"]);
+    let pairs = |map: &BTreeMap<String, String>| {
+        map.iter().map(|(name, value)| format!("{name}:{value}")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(pairs(&all.headers), "A:a B:flag");
+    assert_eq!(pairs(&all.cookies), "SID:5f1c77== theme:dark");
+    assert_eq!(pairs(&all.env), "X:a=b Y:plan");
+    assert_eq!(all.https, Some(true));
+    for (key, source) in [
+        ("docroot", SettingSource::Flag),
+        ("https", SettingSource::Flag),
+        ("headers", SettingSource::Flag),
+        ("kind", SettingSource::Detected),
+    ] {
+        assert_eq!(all.source(key), source, "{key}");
+    }
+    let all = settings_of(plan, AppFlags::default());
+    assert_eq!(all.source("docroot"), SettingSource::Plan);
+}
+
+#[test]
+fn an_app_of_the_catalogue_has_settings_too() {
+    let host = AppFlags { host: text("shop.test"), ..AppFlags::default() };
+    let all = settings_of("app: hello", host.clone());
+    assert_eq!(all.host.as_deref(), Some("shop.test"));
+    assert_eq!(
+        settings_of("app: {name: hello, ready: {within: 30s}}", host).ready_within,
+        Some(Nanos::from_secs(30))
+    );
+}
+
+#[test]
+fn a_variable_of_a_flag_wins_over_that_of_the_plan() {
+    let flags = Overrides {
+        app_flags: AppFlags { env: strings(["X=flag"]), ..AppFlags::default() },
+        ..Overrides::default()
+    };
+    let plan = "app: ./shop\nenv: {X: plan, Y: plan}\nruntimes: [a]\nload: const(1,1s)\n";
+    let plan = read_text(plan, &flags).unwrap();
+    let env = &plan.stack.runtimes[0].env;
+    assert_eq!((env["X"].as_str(), env["Y"].as_str()), ("flag", "plan"));
 }
 
 #[test]
 fn a_stack_has_no_load() {
     let flags = Overrides { runtimes: text("a"), cpus: text("2"), ..Overrides::default() };
     let stack = stack_from_flags(&flags, Some("small")).unwrap();
-    assert_eq!(stack.apps.choices, [AppChoice::Named("small".into())]);
+    assert_eq!(stack.apps.choices, [AppChoice::named("small".into())]);
     assert_eq!(stack.budget.cpu_counts(), [CpuCount::whole(2)]);
     assert_eq!(stack.written().flags, ["--runtimes a", "--cpus 2"], "nobody typed the app");
     let error = stack_from_flags(&flags, None).unwrap_err();
@@ -363,7 +435,7 @@ fn a_stack_has_no_load() {
     assert!(matches!(wrong.mistake, Mistake::Missing("app")), "{}", wrong.mistake);
     let given = Overrides { app: text("own"), ..flags };
     let stack = stack_from_flags(&given, Some("small")).unwrap();
-    assert_eq!(stack.apps.choices, [AppChoice::Named("own".into())]);
+    assert_eq!(stack.apps.choices, [AppChoice::named("own".into())]);
 }
 
 #[test]

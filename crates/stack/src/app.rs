@@ -25,6 +25,8 @@ pub struct App {
     pub expected_body: Option<String>,
     /// What was detected about a project that has no `app.yaml`; `None`: it has one.
     pub(super) said: Option<Detected>,
+    /// The only file that is copied; `None`: the whole directory is.
+    pub(super) only: Option<String>,
     directory: Directory,
 }
 
@@ -47,7 +49,7 @@ impl App {
                 Some(masks.apply(&String::from_utf8_lossy(&bytes)))
             }
         };
-        Ok(App { name, manifest, masks, expected_body, said: None, directory })
+        Ok(App { name, manifest, masks, expected_body, said: None, only: None, directory })
     }
 
     /// The notice of what a project was detected as; `None`: its `app.yaml` says what it is.
@@ -113,7 +115,13 @@ impl App {
     pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
         match &self.directory {
             Directory::Embedded(dir) => copy::extract(dir, dir.path(), to),
-            Directory::OnDisk(from) => copy::all(from, to),
+            Directory::OnDisk(from) => match &self.only {
+                Some(file) => {
+                    copy::make_dir(to)?;
+                    copy::some(from, to, &[file.into()])
+                }
+                None => copy::all(from, to, &self.manifest.settings.exclude),
+            },
         }
     }
 }

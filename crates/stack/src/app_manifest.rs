@@ -1,16 +1,22 @@
-//! Defines the format of `app.yaml`.
+//! Everything that is known of an app before it is served: what was detected, with what its
+//! `app.yaml`, the plan and flags say laid over it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use stampede_model::app_kind::AppKind;
+use stampede_plan::app_settings::AppSettings;
 
+use super::app_file::AppFile;
+use super::detect::DetectedParts;
 use super::manifest::Install;
 
-/// The content of `app.yaml`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// An app as it is served. All defaults are filled in.
+#[derive(Clone, Debug)]
 pub struct AppManifest {
     /// Title for readers.
     pub title: String,
@@ -18,58 +24,123 @@ pub struct AppManifest {
     pub kind: AppKind,
     /// Directory of the public files, relative to the app's directory; `.` is the app's directory
     /// itself.
-    #[serde(default = "dot")]
     pub docroot: String,
     /// The front controller, relative to the docroot.
-    #[serde(default = "index_php")]
     pub index: String,
     /// The request that shows whether the app works.
-    #[serde(default)]
     pub request: AppRequest,
     /// The correct answer.
-    #[serde(default)]
     pub expect: Expect,
     /// The text that each answer under load must contain; `None`: only the status counts.
-    #[serde(default)]
     pub contains: Option<String>,
     /// The parts of an answer that change from answer to answer.
-    #[serde(default)]
     pub mask: Vec<Mask>,
     /// The app's environment, in addition to `APP_ENV=prod` and `APP_DEBUG=0`.
-    #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// The PHP extensions that the app needs, by their file name without `.so`.
-    #[serde(default)]
     pub extensions: Vec<String>,
     /// The PHP extensions that a usual server would have. They are loaded if they are installed; it
     /// is no error if they are not.
-    #[serde(default)]
     pub extensions_if_there: Vec<String>,
-    /// The directories of the copy that the app writes to.
-    #[serde(default)]
+    /// The paths of the copy that the app writes to. Missing ones are created as directories.
     pub writable: Vec<String>,
     /// Whether the app's copy, with its caches, is to lie in memory, if the machine has enough.
-    #[serde(default)]
     pub in_memory: bool,
     /// The frameworks that the app is written for, by the names under which their versions are
     /// recorded.
-    #[serde(default)]
     pub needs: BTreeMap<String, Framework>,
     /// PHP scripts of the app's directory with their arguments, one per line. They run once in the
     /// copy before a runtime starts, and fill caches as a deployment does.
-    #[serde(default)]
     pub prepare: Option<String>,
     /// The PHP file of the app's directory that OPcache preloads with `preload: app`.
-    #[serde(default)]
     pub preload: Option<String>,
     /// The directories of the copy that hold the app's caches. The app must work without their
     /// contents; a cold measurement empties them.
-    #[serde(default)]
     pub caches: Vec<String>,
     /// The app's database; `None`: it has none.
-    #[serde(default)]
     pub database: Option<AppDatabase>,
+    /// The versions of PHP without which the app ends at once: package and Composer's constraint.
+    pub php: Vec<(String, String)>,
+    /// All that was detected or said, with its sources.
+    pub settings: AppSettings,
 }
+
+impl AppManifest {
+    /// The app `name`: `settings` is what was detected and said, `file` and `parts` have the rest.
+    /// What `file` says wins over `parts`.
+    pub(super) fn new(
+        name: &str,
+        file: AppFile,
+        settings: AppSettings,
+        parts: DetectedParts,
+    ) -> AppManifest {
+        let or = |said: &Option<String>, default: &str| {
+            said.clone().unwrap_or_else(|| default.to_owned())
+        };
+        let mut extensions_if_there = parts.extensions_if_there;
+        extensions_if_there.extend(file.extensions_if_there);
+        AppManifest {
+            title: or(&settings.title, name),
+            kind: settings.kind.unwrap_or(AppKind::Script),
+            docroot: or(&settings.docroot, "."),
+            index: or(&settings.index, "index.php"),
+            request: AppRequest { path: settings.ready.clone() },
+            expect: file.expect,
+            contains: file.contains,
+            mask: file.mask,
+            env: settings.env.clone(),
+            extensions: settings.extensions.clone(),
+            extensions_if_there,
+            writable: settings.writable.clone(),
+            in_memory: file.in_memory,
+            needs: file.needs.unwrap_or(parts.needs),
+            prepare: file.prepare.or(parts.prepare),
+            preload: file.preload.or(parts.preload),
+            caches: file.caches.unwrap_or(parts.caches),
+            database: file.database,
+            php: parts.php,
+            settings,
+        }
+    }
+
+    /// How long an answer may take before the load; `None`: nobody said it.
+    pub fn ready_within(&self) -> Option<Duration> {
+        self.settings.ready_within.map(|within| Duration::from_nanos(within.0))
+    }
+
+    /// The headers that every request has: `given`, and what is said about the app and `given` does
+    /// not have.
+    pub fn headers_with(&self, given: &[(String, String)]) -> Vec<(String, String)> {
+        let AppSettings { host, https, headers, cookies, basic_auth, .. } = &self.settings;
+        let own = |name: &str, value: String| (name.to_owned(), value);
+        let cookies: Vec<String> =
+            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let host = host.iter().map(|host| own("Host", host.clone()));
+        let https = (*https == Some(true)).then(|| own(FORWARDED_PROTO, "https".to_owned()));
+        let cookie = (!cookies.is_empty()).then(|| own("Cookie", cookies.join("; ")));
+        let login =
+            |login: &String| own("Authorization", format!("Basic {}", STANDARD.encode(login)));
+        let said = host
+            .chain(headers.iter().map(|(name, value)| own(name, value.clone())))
+            .chain(https)
+            .chain(cookie)
+            .chain(basic_auth.as_ref().map(login));
+        let mut all: Vec<(String, String)> = Vec::new();
+        let is_there = |known: &[(String, String)], name: &str| {
+            known.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
+        for (name, value) in said {
+            if !is_there(given, &name) && !is_there(&all, &name) {
+                all.push((name, value));
+            }
+        }
+        all.extend(given.iter().cloned());
+        all
+    }
+}
+
+/// The header by which a proxy tells an app how its client reached it.
+pub const FORWARDED_PROTO: &str = "X-Forwarded-Proto";
 
 impl AppManifest {
     /// All extensions to load if they are installed, each once.
@@ -211,14 +282,6 @@ pub struct Mask {
     /// Regular expression, for bodies that are not JSON; each match becomes `*`.
     #[serde(default)]
     pub regex: Option<String>,
-}
-
-fn dot() -> String {
-    ".".into()
-}
-
-fn index_php() -> String {
-    "index.php".into()
 }
 
 const fn ok() -> u16 {

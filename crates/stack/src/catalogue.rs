@@ -9,13 +9,15 @@ use include_dir::{Dir, include_dir};
 use minijinja::Value;
 use serde::de::DeserializeOwned;
 use stampede_model::app_kind::AppKind;
-use stampede_plan::model::{AppChoice, Scalar};
+use stampede_plan::app_settings::{AppSettings, SettingSource};
+use stampede_plan::model::{AppChoice, AppPlace, Scalar};
 
 use super::app::App;
+use super::app_file::AppFile;
 use super::app_manifest::AppManifest;
 use super::common_need;
 use super::database::Database;
-use super::detect::detect;
+use super::detect::{AppYaml, DetectedParts, detect};
 use super::directory::{COMMON, Directory, Sources, embedded, on_disk};
 use super::error::{RuntimeError, nearest};
 use super::front::Front;
@@ -209,38 +211,76 @@ impl Catalogue {
     /// # Errors
     /// An unknown name, a directory without an app, or a wrong `app.yaml`.
     pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
-        match choice {
-            AppChoice::Named(name) => {
+        match &choice.place {
+            AppPlace::Named(name) => {
                 let directory = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
                     name: name.clone(),
                     nearest: nearest(name, self.app_names()),
                     known: self.app_names().into_iter().map(String::from).collect(),
                 })?;
-                let (file, text) = directory.manifest(name, "app.yaml")?;
-                App::new(name.clone(), &file, parse(&file, &text)?, directory.clone())
+                let (file, text) = directory.manifest(name, APP_YAML)?;
+                let (own, said) = AppFile::parse(&file, &text)?;
+                let settings = said.overlaid(&choice.settings);
+                let manifest = AppManifest::new(name, own, settings, DetectedParts::default());
+                App::new(name.clone(), &file, manifest, directory.clone())
             }
-            AppChoice::Directory(directory) => self.app_in(directory, None),
-            AppChoice::DirectoryAs { directory, kind } => self.app_in(directory, Some(*kind)),
+            AppPlace::Directory(directory) => app_in(directory, &choice.settings),
         }
-    }
-
-    fn app_in(&self, path: &Path, kind: Option<AppKind>) -> Result<App, RuntimeError> {
-        let path = path
-            .canonicalize()
-            .ok()
-            .filter(|path| path.is_dir())
-            .ok_or_else(|| RuntimeError::NoApp { directory: path.to_path_buf() })?;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let directory = Directory::OnDisk(path.clone());
-        if path.join("app.yaml").is_file() {
-            let (file, text) = directory.manifest(&name, "app.yaml")?;
-            let mut manifest: AppManifest = parse(&file, &text)?;
-            manifest.kind = kind.unwrap_or(manifest.kind);
-            return App::new(name, &file, manifest, directory);
-        }
-        detect(name, &path, kind)
     }
 }
+
+/// The app in the directory `path`: what is detected there, below what its `app.yaml` says, below
+/// `said`.
+fn app_in(path: &Path, said: &AppSettings) -> Result<App, RuntimeError> {
+    let no_app = || RuntimeError::NoApp { directory: path.to_path_buf(), entries: Vec::new() };
+    let path = path.canonicalize().map_err(|_| no_app())?;
+    if path.is_file() {
+        return lone_file(&path, said);
+    }
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let directory = Directory::OnDisk(path.clone());
+    let (file, own, given, yaml) = match path.join(APP_YAML).is_file() {
+        true => {
+            let (file, text) = directory.manifest(&name, APP_YAML)?;
+            let (own, given) = AppFile::parse(&file, &text)?;
+            (file, own, given, AppYaml::There)
+        }
+        false => {
+            (APP_YAML.to_owned(), AppFile::default(), AppSettings::default(), AppYaml::Missing)
+        }
+    };
+    let has_kind = given.kind.is_some();
+    let given = given.overlaid(said);
+    let detection = detect(&name, &path, &given, yaml)?;
+    let settings = detection.settings.clone().overlaid(&given);
+    let manifest = AppManifest::new(&name, own, settings, detection.parts.clone());
+    let mut app = App::new(name, &file, manifest, directory)?;
+    app.said = (!has_kind).then(|| detection.describe(&app, &given));
+    Ok(app)
+}
+
+/// The app that is one PHP file. Only this file is copied, not its neighbours.
+fn lone_file(path: &Path, said: &AppSettings) -> Result<App, RuntimeError> {
+    let directory = path.parent().unwrap_or(path).to_path_buf();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if !name.ends_with(".php") {
+        return Err(RuntimeError::NoApp { directory: path.to_path_buf(), entries: Vec::new() });
+    }
+    let found = AppSettings {
+        kind: Some(AppKind::Script),
+        index: Some(name.clone()),
+        ..AppSettings::default()
+    };
+    let settings = found.said_by(SettingSource::Detected).overlaid(said);
+    let manifest =
+        AppManifest::new(&name, AppFile::default(), settings, DetectedParts::of_any_project());
+    let mut app = App::new(name.clone(), APP_YAML, manifest, Directory::OnDisk(directory))?;
+    app.only = Some(name);
+    Ok(app)
+}
+
+/// The file in which an app says what is not detected.
+const APP_YAML: &str = "app.yaml";
 
 impl RuntimeDirectory {
     /// Whether the runtime supports the common setting `name`, and does not merely behave like its
@@ -378,6 +418,7 @@ mod tests {
             "workers": settings.workers(), "settings": settings.values, "needs": needs,
             "cpus": 2, "cpus_of": cpus_of, "env": {"APP_ENV": "prod"}, "user": user,
             "extensions": [], "zend_extensions": [], "php_ini": {}, "preload": null,
+            "https": user.is_some(),
         })))
     }
 

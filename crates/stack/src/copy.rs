@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::error::RuntimeError;
@@ -47,11 +47,12 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
 }
 
 /// Copies a directory of the user. A link that leads out of the directory is replaced by a copy of
-/// its target. A link to a directory that contains it, or to nothing, is left out.
-pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
+/// its target. A link to a directory that contains it, or to nothing, is left out. So is what
+/// `exclude` names, relative to `root`.
+pub(super) fn all(root: &Path, to: &Path, exclude: &[String]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
-    let mut copying = TreeCopy { root: &real, to, emptied, within: vec![real.clone()] };
+    let mut copying = TreeCopy { root: &real, to, emptied, exclude, within: vec![real.clone()] };
     copying.directory(&real, to)
 }
 
@@ -59,7 +60,8 @@ pub(super) fn all(root: &Path, to: &Path) -> Result<(), RuntimeError> {
 /// [`all`]. Whatever is never copied is skipped.
 pub fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let mut copying = TreeCopy { root: &real, to, emptied: Vec::new(), within: vec![real.clone()] };
+    let mut copying =
+        TreeCopy { root: &real, to, emptied: Vec::new(), exclude: &[], within: vec![real.clone()] };
     let copy = to;
     for place in places.iter().filter(|place| !is_left_out(place)) {
         let (from, to) = (real.join(place), to.join(place));
@@ -124,12 +126,20 @@ struct TreeCopy<'a> {
     to: &'a Path,
     /// The real paths of the directories that are copied without their files, also behind links.
     emptied: Vec<PathBuf>,
+    /// Paths that are left out, relative to the app's directory.
+    exclude: &'a [String],
     /// The directories to which links have led on the way here; the app's own directory is the
     /// first.
     within: Vec<PathBuf>,
 }
 
 impl TreeCopy<'_> {
+    /// Whether the user left out what would be copied to `to`.
+    fn is_excluded(&self, to: &Path) -> bool {
+        let place = to.strip_prefix(self.to).unwrap_or(to);
+        self.exclude.iter().any(|exclude| place == Path::new(exclude))
+    }
+
     fn directory(&mut self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         make_dir(to)?;
         let place = to.strip_prefix(self.to).unwrap_or(to);
@@ -139,7 +149,7 @@ impl TreeCopy<'_> {
             let entry = entry.map_err(io_error("read", from))?;
             let (path, to) = (entry.path(), to.join(entry.file_name()));
             // If TMPDIR is inside the app, the copy itself is among the entries.
-            if is_left_out(&path) || is_working_directory(&path, &to) {
+            if is_left_out(&path) || is_working_directory(&path, &to) || self.is_excluded(&to) {
                 continue;
             }
             let kind = entry.file_type().map_err(io_error("read", &path))?;
@@ -242,66 +252,10 @@ pub fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Ru
     move |source| RuntimeError::Io { what, path, source }
 }
 
-/// Gives the copy to the user that PHP runs as: readable, and writable only below `writable`. Other
-/// users have no access, since an app's directory may hold secrets.
-pub fn give_to_user(
-    copy: &Path,
-    writable: &[String],
-    user: u32,
-    group: u32,
-) -> Result<(), RuntimeError> {
-    set_owner_and_mode(copy, 0, group, 0o750, 0o640)?;
-    let root = fs::canonicalize(copy).map_err(io_error("read", copy))?;
-    for directory in writable {
-        let directory = copy.join(directory);
-        make_dir(&directory)?;
-        // If the directory is a link inside the copy, its target is handed over. A target outside
-        // the copy must not change its owner.
-        let real = fs::canonicalize(&directory).map_err(io_error("read", &directory))?;
-        if real.starts_with(&root) {
-            set_owner_and_mode(&real, user, group, 0o750, 0o640)?;
-        }
-    }
-    Ok(())
-}
-
-/// Sets owner and mode of a path and everything below it. Links are not followed: their targets are
-/// handled where they lie.
-pub(super) fn set_owner_and_mode(
-    path: &Path,
-    user: u32,
-    group: u32,
-    dirs: u32,
-    files: u32,
-) -> Result<(), RuntimeError> {
-    std::os::unix::fs::lchown(path, Some(user), Some(group))
-        .map_err(io_error("give away", path))?;
-    let meta = fs::symlink_metadata(path).map_err(io_error("read", path))?;
-    if meta.is_symlink() {
-        return Ok(());
-    }
-    let mode = match meta.is_dir() {
-        true => dirs,
-        // The execute bits of owner and group are kept.
-        false => files | (meta.permissions().mode() & 0o110),
-    };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))?;
-    if meta.is_dir() {
-        for entry in fs::read_dir(path).map_err(io_error("read", path))? {
-            set_owner_and_mode(
-                &entry.map_err(io_error("read", path))?.path(),
-                user,
-                group,
-                dirs,
-                files,
-            )?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn write(path: &Path, text: &str) {
@@ -329,7 +283,7 @@ mod tests {
         symlink("../common/storage", app.join("storage")).unwrap();
         symlink(place.path(), app.join("public/above")).unwrap();
         symlink(place.path().join("common"), place.path().join("common/storage/round")).unwrap();
-        all(&app, &copied).unwrap();
+        all(&app, &copied, &[]).unwrap();
         fs::remove_file(app.join("inside.txt")).unwrap();
         fs::remove_dir_all(place.path().join("common")).unwrap();
         fs::remove_file(place.path().join("shared.txt")).unwrap();
@@ -374,29 +328,6 @@ mod tests {
     }
 
     #[test]
-    fn a_writable_directory_may_be_a_link_only_within_the_copy() {
-        let place = tempfile::tempdir().unwrap();
-        let (copy, out) = (place.path().join("copy"), place.path().join("out"));
-        for directory in [copy.join("data/storage"), out.clone()] {
-            fs::create_dir_all(&directory).unwrap();
-            fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
-        }
-        symlink("data/storage", copy.join("storage")).unwrap();
-        symlink(&out, copy.join("var")).unwrap();
-        let (user, group) =
-            (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        if user != 0 {
-            return;
-        }
-        give_to_user(&copy, &["storage".into(), "var".into(), "new/one".into()], user, group)
-            .unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&copy.join("data/storage")), 0o750);
-        assert_eq!(mode(&out), 0o700);
-        assert!(copy.join("new/one").is_dir());
-    }
-
-    #[test]
     fn paths_in_settings_are_rewritten_to_the_copy() {
         let place = tempfile::tempdir().unwrap();
         let at = fs::canonicalize(place.path()).unwrap();
@@ -417,7 +348,7 @@ mod tests {
             let named = at.join(named);
             write(&app.join(".env.local"), &text(&named));
             fs::set_permissions(app.join(".env.local"), fs::Permissions::from_mode(0o400)).unwrap();
-            all(&app, &copied).unwrap();
+            all(&app, &copied, &[]).unwrap();
             let seen = fs::read_to_string(copied.join(".env.local")).unwrap();
             assert_eq!(seen.replace(&format!("src{}", named.display()), "src@"), led);
             fs::remove_dir_all(&copied).unwrap();
@@ -432,7 +363,7 @@ mod tests {
         write(&app.join("data/storage/logs/laravel.log"), "old");
         write(&app.join("data/storage/kept.txt"), "kept");
         symlink("data/storage", app.join("storage")).unwrap();
-        all(&app, &copied).unwrap();
+        all(&app, &copied, &[]).unwrap();
         assert!(!copied.join("storage/logs/laravel.log").exists());
         assert!(copied.join("storage/kept.txt").exists());
     }
@@ -444,7 +375,7 @@ mod tests {
         let left = ["var/cache/prod/App_Kernel.php", "bootstrap/cache/config.php", "var/log/a.log"];
         let kept = ["var/data.db", "bootstrap/app.php", "storage/app/file.txt", "src/var/cache/x"];
         left.iter().chain(&kept).for_each(|file| write(&app.join(file), "text"));
-        all(&app, &copied).unwrap();
+        all(&app, &copied, &[]).unwrap();
         left.iter().for_each(|file| assert!(!copied.join(file).exists(), "{file}"));
         kept.iter().for_each(|file| assert!(copied.join(file).exists(), "{file}"));
         assert!(copied.join("var/cache/prod").is_dir());

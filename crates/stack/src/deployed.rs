@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::app::App;
-use super::copy::set_owner_and_mode;
 use super::error::RuntimeError;
 use super::locate::SearchPaths;
 use super::manifest::Need;
+use super::ownership::give;
 use super::setting::Settings;
 use crate::process::preparation::{BuildContext, Input, Step};
+use crate::process::user::User;
 
 /// The common setting that names the file to preload.
 pub(super) const PRELOAD: &str = "preload";
@@ -81,11 +82,10 @@ impl DeploymentSteps {
         let cwd = &build.dir.join("app");
         let step =
             Step { what: "composer", program, args: &args, cwd, env: &env, input: Input::Text("") };
-        let Some(user) = build.user else { return build.step(app, &step).map(drop) };
-        let vendor = cwd.join(VENDOR);
-        set_owner_and_mode(&vendor, user.uid, user.gid, 0o750, 0o640)?;
-        build.step(app, &step)?;
-        set_owner_and_mode(&vendor, 0, user.gid, 0o750, 0o640)
+        // Some files of a vendor directory may be read-only.
+        let give = |user: &User| give(&cwd.join(VENDOR), user.uid, user.gid);
+        build.user.map_or(Ok(()), give)?;
+        build.step(app, &step).map(drop)
     }
 }
 

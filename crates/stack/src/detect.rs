@@ -1,83 +1,128 @@
-//! Detects what a project without an `app.yaml` is, from its files: its kind, framework and public
-//! directory.
+//! Detects what a project is, from its files: its kind, framework and public directory. What its
+//! `app.yaml`, the plan or flags say lies over it, and decides where to look.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use stampede_model::app_kind::AppKind;
-use stampede_model::fact::app::{Detected, RecognisedBy};
+use stampede_model::fact::app::{Detected, DetectedNote, RecognisedBy};
+use stampede_plan::app_settings::{AppSettings, SettingSource};
 
 use super::app::App;
-use super::app_manifest::{AppManifest, AppRequest, Expect, Framework, VersionIn};
-use super::copy::io_error;
-use super::directory::Directory;
+use super::app_manifest::{Framework, VersionIn};
+use super::composer::{COMPOSER, Composer};
+use super::entries::{Entries, INDEX, docroots};
 use super::entry;
 use super::error::RuntimeError;
 use super::framework;
 use crate::process::preparation;
 
-/// Reads the project in `path`. With `kind`, the project is served as that kind, whatever it looks
-/// like.
+/// What the files of a project say.
+pub(super) struct Detection {
+    /// The keys that `app.yaml`, a plan and flags may have too.
+    pub settings: AppSettings,
+    /// What only `app.yaml` may say besides.
+    pub parts: DetectedParts,
+    project: Project,
+    found: Recognition,
+}
+
+/// What is detected besides the settings. Empty for an app of the catalogue, whose `app.yaml` is
+/// complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DetectedParts {
+    pub extensions_if_there: Vec<String>,
+    pub needs: BTreeMap<String, Framework>,
+    pub prepare: Option<String>,
+    pub preload: Option<String>,
+    pub caches: Vec<String>,
+    pub php: Vec<(String, String)>,
+}
+
+impl DetectedParts {
+    /// What holds for every project.
+    pub fn of_any_project() -> DetectedParts {
+        let usual = USUAL_EXTENSIONS.iter().map(|name| (*name).to_owned());
+        DetectedParts { extensions_if_there: usual.collect(), ..DetectedParts::default() }
+    }
+}
+
+/// Whether the project's directory has an `app.yaml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AppYaml {
+    /// It has one, whose author knows what is there.
+    There,
+    /// It has none.
+    Missing,
+}
+
+/// Reads the project in `path`, called `name`. `given` is what was said about it.
 ///
 /// # Errors
-/// The project has no front controller, or lacks the file through which `kind` is entered. A file
-/// of Composer cannot be parsed, or packages are not installed.
+/// The project has no front controller, or lacks the file through which the given kind is entered.
+/// A file of Composer cannot be parsed, or packages are not installed.
 pub(super) fn detect(
-    name: String,
+    name: &str,
     path: &Path,
-    kind: Option<AppKind>,
-) -> Result<App, RuntimeError> {
-    let has_index = |docroot: &&str| path.join(docroot).join(INDEX).is_file();
-    let docroot = DOCROOTS.into_iter().find(has_index);
-    let docroot = docroot.ok_or_else(|| RuntimeError::NoApp { directory: path.to_path_buf() })?;
-    let (composer, lock) = (json(path, COMPOSER)?, json(path, "composer.lock")?);
-    let project = Project { path, docroot, composer };
-    project.is_installed(&name)?;
+    given: &AppSettings,
+    yaml: AppYaml,
+) -> Result<Detection, RuntimeError> {
+    let index = given.index.as_deref().unwrap_or(INDEX);
+    let has_index = |docroot: &&str| path.join(docroot).join(index).is_file();
+    let docroot = given.docroot.as_deref().or_else(|| docroots().find(has_index));
+    let entries = Entries::of(path);
+    let docroot = match (docroot, yaml, &given.index) {
+        (Some(docroot), _, _) => docroot.to_owned(),
+        // A front controller that was given and is nowhere is refused below, by its name.
+        (None, AppYaml::There, _) | (None, _, Some(_)) => ".".to_owned(),
+        (None, AppYaml::Missing, None) => {
+            return Err(RuntimeError::NoApp {
+                directory: path.to_path_buf(),
+                entries: entries.candidates(path),
+            });
+        }
+    };
+    let composer = Composer::read(path)?;
+    let project = Project { path: path.to_path_buf(), docroot, composer, entries };
     let found = project.recognised();
-    if let Some(kind) = kind {
-        project.is_entered(&name, kind)?;
+    let kind = given.kind.unwrap_or(found.kind);
+    project.is_there(name, given, kind)?;
+    if yaml == AppYaml::Missing {
+        if !matches!(kind, AppKind::Script | AppKind::Callable | AppKind::Psr15) {
+            project.is_installed(name)?;
+        }
+        given.kind.map_or(Ok(()), |kind| project.is_entered(name, kind))?;
     }
-    let kind = kind.unwrap_or(found.kind);
     let preload = (kind == AppKind::Symfony && path.join(PRELOAD_OF_SYMFONY).is_file())
         .then(|| PRELOAD_OF_SYMFONY.to_owned());
-    let manifest = AppManifest {
-        title: name.clone(),
-        kind,
-        docroot: docroot.into(),
-        index: INDEX.into(),
-        request: AppRequest::default(),
-        expect: Expect::default(),
-        contains: None,
-        mask: Vec::new(),
+    let settings = AppSettings {
+        kind: Some(found.kind),
+        docroot: Some(project.docroot.clone()),
         env: production(kind),
-        extensions: extensions_of(&project.composer, &lock),
-        extensions_if_there: USUAL_EXTENSIONS.iter().map(|name| (*name).to_owned()).collect(),
+        extensions: project.composer.extensions(),
         writable: project.writable(),
-        in_memory: false,
+        exclude: project.unreadable_unserved(given),
+        ..AppSettings::default()
+    };
+    let parts = DetectedParts {
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
         preload,
+        php: project.checked_php(),
         caches: caches_of(kind).iter().map(|directory| (*directory).to_owned()).collect(),
-        database: None,
+        ..DetectedParts::of_any_project()
     };
-    let mut app = App::new(name, "app.yaml", manifest, Directory::OnDisk(path.to_path_buf()))?;
-    app.said = Some(project.describe(&app, &found));
-    Ok(app)
+    Ok(Detection { settings: settings.said_by(SettingSource::Detected), parts, project, found })
 }
 
-/// Where a project's front controller is looked for, in words for messages.
-pub const LOOKED_FOR: &str =
-    "`index.php` in `public`, `web`, `webroot` or `pub`, or in the directory itself";
-
-/// The directories that web servers are pointed at: of Symfony and Laravel; of Drupal, Yii and
-/// Bedrock; of CakePHP; of Magento. Some of these also have an `index.php` above, for hosts that
-/// serve the whole directory.
-const DOCROOTS: [&str; 5] = ["public", "web", "webroot", "pub", "."];
-const INDEX: &str = "index.php";
-const COMPOSER: &str = "composer.json";
+impl Detection {
+    /// What `app`, which was detected, is and why.
+    /// `given` is what was said about it.
+    pub fn describe(&self, app: &App, given: &AppSettings) -> Detected {
+        self.project.describe(app, &self.found, given)
+    }
+}
 
 /// A framework, and how it is recognised.
 struct FrameworkRule {
@@ -126,10 +171,18 @@ const KNOWN: [FrameworkRule; 3] = [
 const WORDPRESS: [&str; 3] = ["", "wp/", "wordpress/"];
 
 /// A project's directory, with its composer.json.
-struct Project<'a> {
-    path: &'a Path,
-    docroot: &'static str,
-    composer: Value,
+struct Project {
+    path: PathBuf,
+    docroot: String,
+    composer: Composer,
+    entries: Entries,
+}
+
+/// What Composer has not installed.
+struct NotInstalled {
+    /// The file that it would have written.
+    autoload: String,
+    packages: Vec<String>,
 }
 
 /// What a project was recognised as.
@@ -143,7 +196,7 @@ struct Recognition {
     need: Option<(String, Framework)>,
 }
 
-impl Project<'_> {
+impl Project {
     /// The directories that the project writes to: those of frameworks, and those directly in the
     /// project that hold a database file. Such a database writes its journal beside its file.
     fn writable(&self) -> Vec<String> {
@@ -155,7 +208,7 @@ impl Project<'_> {
             let entries = fs::read_dir(directory).into_iter().flatten().flatten();
             entries.map(|entry| entry.path()).any(|path| is_database(&path))
         };
-        let entries = fs::read_dir(self.path).into_iter().flatten().flatten();
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let directories = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
         let names = directories.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let is_there = |name: &&str| self.path.join(name).is_dir();
@@ -173,27 +226,87 @@ impl Project<'_> {
         self.path.join(file).is_file()
     }
 
-    fn requires(&self, package: &str) -> bool {
-        self.composer["require"].get(package).is_some()
-    }
-
-    /// The directory into which Composer puts packages.
-    fn vendor(&self) -> &str {
-        self.composer["config"]["vendor-dir"].as_str().unwrap_or("vendor")
-    }
-
     /// Checks that the required packages are installed. Otherwise the first request would end in a
     /// PHP error.
     fn is_installed(&self, name: &str) -> Result<(), RuntimeError> {
-        let required = self.composer["require"].as_object().into_iter().flat_map(|map| map.keys());
-        // Names without a slash are PHP itself, its extensions and libraries.
-        let packages: Vec<String> = required.filter(|name| name.contains('/')).cloned().collect();
-        let autoload = format!("{}/autoload.php", self.vendor());
-        if packages.is_empty() || self.has(&autoload) {
+        let Some(NotInstalled { autoload, packages }) = self.not_installed() else {
+            return Ok(());
+        };
+        let (app, directory) = (name.to_owned(), self.path.clone());
+        Err(RuntimeError::NoVendor { app, directory, autoload, packages })
+    }
+
+    /// What Composer has not installed; `None`: it has, or nothing is required.
+    fn not_installed(&self) -> Option<NotInstalled> {
+        let packages = self.composer.packages();
+        let autoload = format!("{}/autoload.php", self.composer.vendor());
+        let is_there = packages.is_empty() || self.has(&autoload) || self.brings_packages();
+        (!is_there).then_some(NotInstalled { autoload, packages })
+    }
+
+    /// Whether the project has its packages in another directory than Composer says: each is a
+    /// directory with an `autoload.php` or a `bootstrap.php` of its own, as Kirby's `kirby`.
+    fn brings_packages(&self) -> bool {
+        let directories = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut directories = directories.map(|entry| entry.path()).filter(|path| path.is_dir());
+        directories.any(|path| {
+            path.join("vendor/autoload.php").is_file()
+                || (path.join("bootstrap.php").is_file() && path.join(COMPOSER).is_file())
+        })
+    }
+
+    /// The versions of PHP that are required, package by package, if Composer's autoloader checks
+    /// them: otherwise the app may run all the same.
+    fn checked_php(&self) -> Vec<(String, String)> {
+        let check = format!("{}/composer/platform_check.php", self.composer.vendor());
+        if self.has(&check) { self.composer.php() } else { Vec::new() }
+    }
+
+    /// What the user should know besides. `given`: what was said about the app.
+    fn notes(&self, kind: AppKind, given: &AppSettings) -> Vec<DetectedNote> {
+        let is_warned = matches!(kind, AppKind::Script | AppKind::Callable | AppKind::Psr15);
+        let not_installed = self.not_installed().filter(|_| is_warned);
+        let not_installed = not_installed.map(|NotInstalled { autoload, packages }| {
+            DetectedNote::NotInstalled { autoload, packages }
+        });
+        let is_other = |file: &&String| {
+            let docroot = file.strip_suffix(INDEX).unwrap_or(file).trim_end_matches('/');
+            let docroot = if docroot.is_empty() { "." } else { docroot };
+            docroot != self.docroot && docroots().any(|known| known == docroot)
+        };
+        let files: Vec<String> = self.entries.files.iter().filter(is_other).cloned().collect();
+        let is_chosen = given.docroot.is_some() || kind != AppKind::Script || files.is_empty();
+        let others = (!is_chosen).then_some(DetectedNote::OtherEntries { files });
+        let paths = self.unreadable_unserved(given);
+        let unreadable = (!paths.is_empty()).then_some(DetectedNote::Unreadable { paths });
+        not_installed.into_iter().chain(others).chain(unreadable).collect()
+    }
+
+    /// The paths that cannot be read, and that the web server does not serve.
+    fn unreadable_unserved(&self, given: &AppSettings) -> Vec<String> {
+        let is_unserved = |path: &&String| {
+            self.docroot != "."
+                && !Path::new(path).starts_with(&self.docroot)
+                && !given.exclude.contains(path)
+        };
+        self.entries.unreadable.iter().filter(is_unserved).cloned().collect()
+    }
+
+    /// Checks that the public directory is there and, if it or the front controller was given, that
+    /// the front controller is there.
+    fn is_there(&self, name: &str, given: &AppSettings, kind: AppKind) -> Result<(), RuntimeError> {
+        let (app, docroot) = (name.to_owned(), self.docroot.clone());
+        if !self.path.join(&docroot).is_dir() {
+            let said = given.source("docroot");
+            return Err(RuntimeError::NoDocroot { app, docroot, said });
+        }
+        let is_said = given.index.is_some() || (given.docroot.is_some() && kind == AppKind::Script);
+        let index = given.index.clone().unwrap_or_else(|| INDEX.to_owned());
+        if !is_said || self.path.join(&docroot).join(&index).is_file() {
             return Ok(());
         }
-        let (app, directory) = (name.to_owned(), self.path.to_path_buf());
-        Err(RuntimeError::NoVendor { app, directory, autoload, packages })
+        let key = if given.index.is_some() { "index" } else { "docroot" };
+        Err(RuntimeError::NoIndex { app, docroot, index, key, said: given.source(key) })
     }
 
     /// Checks that the project has the file through which `kind` is entered. Not for Symfony: the
@@ -211,7 +324,7 @@ impl Project<'_> {
     /// known, it is a front controller and nothing more.
     fn recognised(&self) -> Recognition {
         let required = KNOWN.iter().find_map(|known| {
-            let package = known.packages.iter().find(|package| self.requires(package))?;
+            let package = known.packages.iter().find(|package| self.composer.requires(package))?;
             let by = RecognisedBy::Requires { package: (*package).to_owned() };
             Some(self.recognition(known, Some(package), by))
         });
@@ -225,7 +338,7 @@ impl Project<'_> {
         required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Recognition {
             kind: AppKind::Script,
             title: None,
-            by: match self.composer.is_null() {
+            by: match self.composer.is_missing() {
                 true => RecognisedBy::Nothing {},
                 false => RecognisedBy::NoFramework {},
             },
@@ -234,7 +347,7 @@ impl Project<'_> {
     }
 
     fn has_package(&self, package: &str) -> bool {
-        self.path.join(self.vendor()).join(package).join(COMPOSER).is_file()
+        self.path.join(self.composer.vendor()).join(package).join(COMPOSER).is_file()
     }
 
     /// The files that identify the project as `known`; `None`: it is something else.
@@ -292,7 +405,7 @@ impl Project<'_> {
     }
 
     /// What the project was detected as, and why.
-    fn describe(&self, app: &App, found: &Recognition) -> Detected {
+    fn describe(&self, app: &App, found: &Recognition, given: &AppSettings) -> Detected {
         let version = found.need.as_ref().and_then(|(_, need)| framework::version(app, need));
         let version = version.and_then(|version| Some(version.split(' ').next()?.to_owned()));
         Detected {
@@ -301,8 +414,9 @@ impl Project<'_> {
             by: found.by.clone(),
             kind: app.manifest.kind.name().to_owned(),
             kind_is_said: app.manifest.kind != found.kind,
-            docroot: self.docroot.to_owned(),
+            docroot: self.docroot.clone(),
             may_be_part: self.is_inside(),
+            notes: self.notes(app.manifest.kind, given),
         }
     }
 
@@ -310,45 +424,8 @@ impl Project<'_> {
     fn is_inside(&self) -> bool {
         let named = |name: &str| self.path.file_name().is_some_and(|own| own == name);
         let above = self.path.parent().filter(|above| above.join(COMPOSER).is_file());
-        above.is_some() && self.docroot == "." && DOCROOTS.into_iter().any(named)
+        above.is_some() && self.docroot == "." && docroots().any(named)
     }
-}
-
-/// Reads a JSON file of Composer; null: there is no such file.
-fn json(directory: &Path, file: &str) -> Result<Value, RuntimeError> {
-    let path = directory.join(file);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Value::Null),
-        read => read.map_err(io_error("read", &path))?,
-    };
-    let wrong = |line, column, problem: &str| {
-        let (path, problem) = (path.clone(), problem.to_owned());
-        RuntimeError::Composer { path, line, column, problem }
-    };
-    let value: Value = serde_json::from_str(&text).map_err(|error| {
-        let said = error.to_string();
-        let said = said.split(" at line ").next().unwrap_or(&said);
-        // serde reports column 0 for an empty file.
-        wrong(error.line(), error.column().max(1), &format!("this is not JSON: {said}"))
-    })?;
-    match value.is_object() {
-        true => Ok(value),
-        false => Err(wrong(1, 1, "this is not an object in braces")),
-    }
-}
-
-/// The PHP extensions that a project and its packages require.
-fn extensions_of(composer: &Value, lock: &Value) -> Vec<String> {
-    let packages = lock["packages"].as_array().into_iter().flatten();
-    let requires = packages.chain([composer]).filter_map(|package| package["require"].as_object());
-    let mut names: Vec<String> = requires
-        .flat_map(|require| require.keys())
-        .filter_map(|name| name.strip_prefix("ext-"))
-        .map(String::from)
-        .collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 /// The environment for production: Laravel says `production` where Symfony says `prod`.
@@ -422,162 +499,4 @@ fn caches_of(kind: AppKind) -> &'static [&'static str] {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// Creates a project of these files, each a path and its text. The directory is removed with
-    /// the returned value.
-    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, std::path::PathBuf) {
-        let place = tempfile::tempdir().expect("directory");
-        let shop = place.path().join("shop");
-        for (file, text) in files {
-            let path = shop.join(file);
-            fs::create_dir_all(path.parent().expect("parent")).expect("directory");
-            fs::write(path, text).expect("file");
-        }
-        (place, shop)
-    }
-
-    fn detected(files: &[(&str, &str)], kind: Option<AppKind>) -> Result<App, RuntimeError> {
-        let (_place, shop) = project(files);
-        detect("shop".into(), &shop, kind)
-    }
-
-    const INDEX_THERE: (&str, &str) = ("public/index.php", "<?php");
-    const INSTALLED: (&str, &str) = ("vendor/autoload.php", "<?php");
-
-    /// The detected kind and description of each project.
-    #[test]
-    fn a_project_is_known_by_what_it_requires_else_by_its_files() {
-        let symfony = r#"{"require": {"php": "*", "symfony/framework-bundle": "7.1.*"}}"#;
-        let laravel = r#"{"require": {"laravel/framework": "^11"}}"#;
-        let lumen = r#"{"require": {"laravel/lumen-framework": "^10"}}"#;
-        let only_dev = r#"{"require-dev": {"symfony/framework-bundle": "*"}}"#;
-        let slim = r#"{"require": {"slim/slim": "^4"}}"#;
-        let versions =
-            r#"{"packages": [{"name": "symfony/framework-bundle", "version": "v7.1.5"}]}"#;
-        let versions = ("vendor/composer/installed.json", versions);
-        let has = ("vendor/symfony/framework-bundle/composer.json", "{}");
-        let artisan = [("artisan", ""), ("bootstrap/app.php", "<?php")];
-        let lumens = ("bootstrap/app.php", "<?php $app = new Laravel\\Lumen\\Application();");
-        let wordpress = "<?php\n$wp_version = '6.4.3';\n";
-        let (composer, index) = (|text| ("composer.json", text), ("index.php", "<?php"));
-        let all: &[&[(&str, &str)]] = &[
-            &[INDEX_THERE, INSTALLED, composer(symfony), has, versions],
-            &[INDEX_THERE, INSTALLED, composer(symfony)],
-            &[INDEX_THERE, INSTALLED, composer(laravel)],
-            &[INDEX_THERE, INSTALLED, composer(lumen), artisan[0], artisan[1]],
-            &[INDEX_THERE, artisan[0], artisan[1]],
-            &[INDEX_THERE, artisan[0], lumens],
-            &[INDEX_THERE, ("bin/console", ""), ("config/bundles.php", "<?php")],
-            &[INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")],
-            &[INDEX_THERE, ("bin/console", "")],
-            &[INDEX_THERE, composer(only_dev)],
-            &[INDEX_THERE, INSTALLED, composer(slim)],
-            &[index, ("wp-includes/version.php", wordpress)],
-            &[("web/index.php", "<?php"), ("web/wp/wp-includes/version.php", wordpress)],
-            &[index],
-            &[index, ("webroot/index.php", "<?php")],
-        ];
-        let said = |files: &&[(&str, &str)]| {
-            let app = detected(files, None).expect("an app");
-            format!("{}: {}\n", app.manifest.kind.name(), app.notice().expect("it is said"))
-        };
-        insta::assert_snapshot!(all.iter().map(said).collect::<String>());
-    }
-
-    #[test]
-    fn a_directory_with_a_database_of_one_file_is_writable() {
-        let database = [INDEX_THERE, ("database/database.sqlite", ""), ("var/data.db", "")];
-        let app = detected(&database, None).expect("an app");
-        assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "database"]);
-        assert!(app.manifest.extensions_if_there.contains(&"pdo_sqlite".to_owned()));
-    }
-
-    #[test]
-    fn a_directory_of_logs_is_writable_if_it_exists() {
-        let slim = [INDEX_THERE, ("logs/README.md", "")];
-        let app = detected(&slim, None).expect("an app");
-        assert_eq!(app.manifest.writable, ["var", "storage", "bootstrap/cache", "logs"]);
-    }
-
-    #[test]
-    fn the_kind_of_a_project_can_be_given() {
-        let files = [INDEX_THERE, ("bin/console", ""), ("src/Kernel.php", "<?php")];
-        let app = detected(&files, Some(AppKind::Script)).expect("an app");
-        assert_eq!(app.manifest.kind, AppKind::Script);
-        insta::assert_snapshot!(app.notice().expect("a notice").to_string(), @"app `shop`: a Symfony app (it has `bin/console` and `src/Kernel.php`), used as kind `script`, as you asked, served from `public/`");
-        let error = detected(&files, Some(AppKind::Laravel)).expect_err("not entered so");
-        insta::assert_snapshot!(error.to_string(), @"app `shop` cannot be used as kind `laravel`: it has no `bootstrap/app.php`");
-        let handler = [INDEX_THERE, ("handler.php", "<?php")];
-        let app = detected(&handler, Some(AppKind::Psr15)).expect("an app");
-        assert_eq!(app.manifest.kind, AppKind::Psr15);
-    }
-
-    #[test]
-    fn a_public_directory_alone_is_a_doubtful_sign() {
-        let (_place, shop) = project(&[INDEX_THERE, ("composer.json", "{}")]);
-        let app = detect("public".into(), &shop.join("public"), None).expect("an app");
-        let said = app.notice().expect("a notice").to_string();
-        assert!(said.ends_with(
-            "; the directory above has a composer.json: if that is your app, name it with `--app`"
-        ));
-    }
-
-    #[test]
-    fn what_composer_has_not_done_is_said_before_anything_starts() {
-        let refused = |files: &[(&str, &str)]| {
-            let (_place, shop) = project(files);
-            let error = detect("shop".into(), &shop, None).expect_err("refused");
-            let text = format!("error: {error}\nhint: {}\n", error.hint().unwrap_or_default());
-            text.replace(&shop.display().to_string(), "SHOP")
-        };
-        let two = r#"{"require": {"php": "*", "ext-intl": "*", "a/b": "1", "c/d": "2"}}"#;
-        let elsewhere = r#"{"require": {"a/b": "1"}, "config": {"vendor-dir": "lib"}}"#;
-        let shown: String = [
-            refused(&[
-                INDEX_THERE,
-                ("composer.json", "{\n  \"require\": {\n    \"a/b\": 1,\n  }\n}"),
-            ]),
-            refused(&[INDEX_THERE, ("composer.json", "")]),
-            refused(&[INDEX_THERE, ("composer.json", "[]")]),
-            refused(&[INDEX_THERE, ("composer.lock", "{\n<<<<<<< HEAD\n")]),
-            refused(&[INDEX_THERE, ("composer.json", two)]),
-            refused(&[INDEX_THERE, INSTALLED, ("composer.json", elsewhere)]),
-            refused(&[("src/index.php", "<?php")]),
-        ]
-        .concat();
-        insta::assert_snapshot!(shown);
-        let platform = ("composer.json", r#"{"require": {"php": "*", "ext-ctype": "*"}}"#);
-        assert!(detected(&[INDEX_THERE, platform], None).is_ok(), "nothing to install");
-    }
-
-    #[test]
-    fn a_vendor_directory_without_its_framework_names_composers_command() {
-        let (_place, shop) = project(&[
-            INDEX_THERE,
-            INSTALLED,
-            ("composer.json", r#"{"require": {"laravel/framework": "*"}}"#),
-        ]);
-        let app = detect("shop".into(), &shop, None).expect("an app");
-        let error = framework::versions(&app, &Default::default()).expect_err("it is not there");
-        let text = format!("{error}\n{}", error.hint().unwrap_or_default());
-        insta::assert_snapshot!(text.replace(&shop.display().to_string(), "SHOP"), @r"
-        the vendor directory of app `shop` has no `laravel/framework`
-        in `SHOP`: composer install --no-dev
-        ");
-    }
-
-    #[test]
-    fn a_project_gets_the_extensions_that_it_and_its_packages_require() {
-        let composer = json!({"require": {"php": ">=8.2", "ext-intl": "*"}});
-        let lock = json!({"packages": [
-            {"name": "a/b", "require": {"ext-ctype": "*", "ext-intl": "*"}},
-            {"name": "c/d"},
-        ]});
-        assert_eq!(extensions_of(&composer, &lock), ["ctype", "intl"]);
-        assert_eq!(extensions_of(&Value::Null, &Value::Null), Vec::<String>::new());
-    }
-}
+mod tests;

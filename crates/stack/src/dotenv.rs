@@ -47,6 +47,7 @@ pub fn learn_secrets(app: &App) {
 /// The same, with the environment `env`.
 pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) {
     secrets(app, env).iter().for_each(|(name, value)| stampede_mask::named(name, value));
+    app.manifest.settings.learn_secrets();
 }
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
@@ -102,14 +103,18 @@ fn means_same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detect::detect;
+    use stampede_plan::model::AppChoice;
+
+    use crate::catalogue::Catalogue;
+    use crate::locate::SearchPaths;
 
     fn app_with(files: &[(&str, &str)]) -> (App, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files.iter().chain(&[("index.php", "<?php")]) {
             std::fs::write(directory.path().join(name), text).unwrap();
         }
-        (detect("shop".into(), directory.path(), None).unwrap(), directory)
+        let choice = AppChoice::directory(directory.path().to_path_buf());
+        (Catalogue::load(SearchPaths::default()).app(&choice).unwrap(), directory)
     }
 
     #[test]

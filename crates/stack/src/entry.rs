@@ -76,7 +76,7 @@ mod tests {
             std::fs::write(path, text).expect("file");
         }
         let app =
-            Catalogue::load(SearchPaths::default()).app(&AppChoice::Directory(shop)).expect("app");
+            Catalogue::load(SearchPaths::default()).app(&AppChoice::directory(shop)).expect("app");
         let values = [("adapter".to_owned(), adapter.into())].into();
         missing_entry_file(&app, &Settings { values, ..Settings::default() })
     }

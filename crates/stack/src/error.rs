@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use stampede_model::fact::pages;
 use stampede_model::words;
+use stampede_plan::app_settings::SettingSource;
 
 use super::database::CountError;
-use super::detect::LOOKED_FOR;
+use super::entries::LOOKED_FOR;
 use super::external::ExternalError;
 use super::locate::ExtensionError;
 use super::problem::{PrepareEnd, ProgramSource, Unverified};
@@ -40,6 +42,32 @@ pub enum RuntimeError {
     NoApp {
         /// The path as given.
         directory: PathBuf,
+        /// PHP files of it that may be its front controller, relative to it.
+        entries: Vec<String>,
+    },
+    /// The public directory that was said for an app does not exist.
+    #[error("app `{app}` has no directory `{docroot}` (docroot {said})")]
+    NoDocroot {
+        /// The app's name.
+        app: String,
+        /// The directory.
+        docroot: String,
+        /// Where it was said.
+        said: SettingSource,
+    },
+    /// The front controller that was said for an app does not exist.
+    #[error("app `{app}` has no `{index}` in `{docroot}` ({key} {said})")]
+    NoIndex {
+        /// The app's name.
+        app: String,
+        /// The public directory.
+        docroot: String,
+        /// The front controller.
+        index: String,
+        /// The key that was said: `docroot` or `index`.
+        key: &'static str,
+        /// Where it was said.
+        said: SettingSource,
     },
     /// A file of Composer cannot be parsed.
     #[error("{path}:{line}:{column}: {problem}")]
@@ -118,6 +146,22 @@ pub enum RuntimeError {
         packages: String,
         /// The first of them.
         package: String,
+    },
+    /// The app requires another PHP than the runtime has.
+    #[error(
+        "app `{app}` requires PHP `{constraint}` (`{package}`), and runtime `{runtime}` has PHP {version}"
+    )]
+    PhpVersion {
+        /// The runtime's name.
+        runtime: String,
+        /// The app's name.
+        app: String,
+        /// The package that requires it, or `composer.json`.
+        package: Box<str>,
+        /// Composer's constraint.
+        constraint: Box<str>,
+        /// The version that the runtime has.
+        version: String,
     },
     /// The app's framework was not found.
     #[error(
@@ -368,12 +412,17 @@ pub enum RuntimeError {
         log: String,
     },
     /// The runtime's answer does not show that the app works, and it does not change.
-    #[error("runtime `{runtime}` does not answer `{path}` correctly: {wrong}{log}")]
+    #[error(
+        "runtime `{runtime}` does not answer `{path}` correctly: {wrong}{}{log}",
+        page_advice(*.status)
+    )]
     WrongPage {
         /// The runtime's name.
         runtime: String,
         /// The path that was asked.
         path: String,
+        /// The status of the answer.
+        status: u16,
         /// What is wrong with the answer.
         wrong: String,
         /// The last lines of the logs, with a line break before them; or empty.
@@ -405,130 +454,6 @@ pub enum RuntimeError {
     AlreadyRunning(#[from] ExternalError),
 }
 
-impl RuntimeError {
-    /// What the user can do next; shown on a line of its own.
-    pub fn hint(&self) -> Option<String> {
-        use RuntimeError as E;
-        match self {
-            E::UnknownRuntime { nearest, known, .. } | E::UnknownApp { nearest, known, .. } => {
-                Some(did_you_mean(nearest.as_deref(), known))
-            }
-            E::UnknownSetting { nearest, known, .. } => {
-                Some(did_you_mean(nearest.as_deref(), known))
-            }
-            E::NoApp { .. } | E::Composer { .. } | E::NoVendor { .. } | E::NoEntry { .. } => {
-                self.app_hint()
-            }
-            E::NotEntered { .. }
-            | E::NoFramework { .. }
-            | E::LacksPackages { .. }
-            | E::NoPhp { .. }
-            | E::NoComposer { .. } => self.app_hint(),
-            E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
-            E::WrongKind { runs, .. } => Some(format!(
-                "it runs {}; set the kind of your own app with `--kind`",
-                runs.join(", ")
-            )),
-            E::AppLacks { packages, .. } => {
-                Some(format!("in the app: composer require {packages}"))
-            }
-            E::Manifest { nearest, .. } => {
-                nearest.as_ref().map(|name| format!("did you mean `{name}`?"))
-            }
-            E::BadSetting { allowed, .. } => Some(format!("allowed: {allowed}")),
-            E::Missing { install, .. } => {
-                install.as_ref().map(|command| format!("get it with `{command}`"))
-            }
-            E::NamedProgram { .. } => Some("name an executable file by its full path".into()),
-            E::Extension { .. } => {
-                Some("build it with the `phpize` of the PHP that runs it".into())
-            }
-            E::PortTaken { .. } => {
-                Some("end that process, or leave the port out: a free one is found".into())
-            }
-            E::PortStolen { .. } => Some("try again: a free port is chosen each time".into()),
-            E::WorkingDirectory { .. } | E::WorkingDirectoryName { .. } => {
-                Some("set TMPDIR to a directory that everybody may enter, like `/tmp`".into())
-            }
-            E::Ended { runtime, .. } => Some(start_alone_hint(runtime)),
-            E::NotReady { runtime, .. } => Some(start_alone_hint(runtime)),
-            E::Unverified { runtime, .. } | E::WrongPage { runtime, .. } => {
-                Some(start_alone_hint(runtime))
-            }
-            E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
-            E::Template { .. } | E::Io { .. } | E::External { .. } | E::Interrupted { .. } => None,
-            E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
-            E::AlreadyRunning(_) => None,
-            E::NoDatabase { .. } => None,
-            E::ThroughLink { link, .. } => Some(format!(
-                "`{}` is a symbolic link: make it a directory in both versions, or remove its untracked files",
-                link.display()
-            )),
-        }
-    }
-
-    /// What the user can do about an app that cannot be served as it is.
-    fn app_hint(&self) -> Option<String> {
-        use RuntimeError as E;
-        match self {
-            E::NoApp { .. } => Some(
-                "give the project's directory, or add an `app.yaml` that names its docroot".into(),
-            ),
-            E::Composer { path, .. } => Some(format!(
-                "fix it; `composer validate` in `{}` checks it",
-                path.parent().unwrap_or(path).display()
-            )),
-            E::NoVendor { directory, .. } => {
-                Some(format!("in `{}`: composer install --no-dev", directory.display()))
-            }
-            E::NoEntry { file: "handler.php", .. } => Some(
-                "add a `handler.php` that returns what answers a request, or use `--kind script` for any front \
-                 controller"
-                    .into(),
-            ),
-            E::NoEntry { .. } => Some(
-                "remove `--kind` to detect the kind, or use `--kind script` for any front controller"
-                    .into(),
-            ),
-            E::NotEntered { kind, file, .. } => {
-                let adapter = match *kind {
-                    "symfony" => {
-                        "; with `adapter: symfony-runtime` the front controller makes the kernel"
-                    }
-                    _ => "",
-                };
-                Some(format!(
-                    "add `{file}`, or use a runtime that boots the app for each request (such as nginx-fpm): it does \
-                     not need this file{adapter}"
-                ))
-            }
-            E::LacksPackages { directory, command, .. } => {
-                Some(format!("in `{}`: {command}", directory.display()))
-            }
-            E::NoFramework { packages, install, .. } => {
-                let composer = format!("composer require {}", packages.join(" "));
-                Some(match install {
-                    Some(command) => {
-                        format!(
-                            "get it with `{command}`, or with `{composer}` in a copy of the app"
-                        )
-                    }
-                    None => format!("in a copy of the app: {composer}"),
-                })
-            }
-            E::NoPhp { .. } => Some(
-                "install PHP's command line (Debian: `php-cli`), or name it with STAMPEDE_PHP"
-                    .into(),
-            ),
-            E::NoComposer { .. } => Some(
-                "get it with `apt-get install --no-install-recommends composer`, or name it with STAMPEDE_COMPOSER"
-                    .into(),
-            ),
-            _ => None,
-        }
-    }
-}
-
 /// The known name that `name` was probably meant to be: at most a third of its letters (at least
 /// two) differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -541,15 +466,9 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known.to_string())
 }
 
-fn did_you_mean(nearest: Option<&str>, known: &[String]) -> String {
-    match nearest {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known: {}", known.join(", ")),
-    }
-}
-
-fn start_alone_hint(runtime: &str) -> String {
-    format!("look at it alone with `stampede up {runtime}`")
+/// What the user can give so that a page with this status can be measured, behind `; `; or empty.
+fn page_advice(status: u16) -> String {
+    pages::advice(status).map_or(String::new(), |advice| format!("; {advice}"))
 }
 
 fn place(line: u64, column: u64) -> String {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 
-use super::copy::{extract, give_to_user, io_error};
+use super::copy::{extract, io_error};
 use super::error::RuntimeError;
+use super::ownership::give_to_read;
 use crate::process::user::User;
 
 static SOURCE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../php/src");
@@ -16,5 +17,5 @@ pub(super) fn copy_to(directory: &Path, user: Option<&User>) -> Result<(), Runti
     extract(&SOURCE, SOURCE.path(), &directory.join("src"))?;
     let autoload = directory.join("autoload.php");
     std::fs::write(&autoload, AUTOLOAD).map_err(io_error("write", &autoload))?;
-    user.map_or(Ok(()), |user| give_to_user(directory, &[], user.uid, user.gid))
+    user.map_or(Ok(()), |user| give_to_read(directory, user.gid))
 }

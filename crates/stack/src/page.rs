@@ -11,12 +11,12 @@ use stampede_model::redirect::HOPS_MAX;
 use stampede_model::redirect::Redirect;
 use stampede_model::redirect::RedirectLoop;
 use stampede_model::redirect::is_redirect;
-use stampede_plan::model::RequestSpec;
+use stampede_plan::model::{DEFAULT_TIMEOUT, RequestSpec};
 use url::Url;
 
 use super::answer::Answer;
 use super::app::App;
-use super::app_manifest::Expect;
+use super::app_manifest::{Expect, FORWARDED_PROTO};
 use super::client::ClientError;
 
 /// A place to which single requests are sent, one at a time: a runtime that stampede started, or an
@@ -51,7 +51,12 @@ pub struct PageRequest {
     pub headers: Vec<(String, String)>,
     /// The answers that show that the app is up.
     pub accepts: Accepts,
+    /// How long an answer may take.
+    pub within: Duration,
 }
+
+/// How long an answer may take if nobody says it: as long as in a load without `timeout`.
+const ANSWERS_WITHIN: Duration = Duration::from_nanos(DEFAULT_TIMEOUT.0);
 
 /// The answers that show that the app is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +72,10 @@ impl PageRequest {
     /// own page.
     pub fn of(app: &App, load: &[RequestSpec]) -> PageRequest {
         let own = app.manifest.request.path.clone();
+        let within = app.manifest.ready_within().unwrap_or(ANSWERS_WITHIN);
         if load.is_empty() || own.is_some() || !expects_nothing(&app.manifest.expect) {
-            return PageRequest { path: own, headers: Vec::new(), accepts: Accepts::Correct };
+            let headers = app.manifest.headers_with(&[]);
+            return PageRequest { path: own, headers, accepts: Accepts::Correct, within };
         }
         let reads = |request: &&RequestSpec| ["GET", "HEAD"].contains(&request.method.as_str());
         // If the load only writes, any page shows that the server answers.
@@ -83,7 +90,17 @@ impl PageRequest {
             }
             (None, None) => Vec::new(),
         };
-        PageRequest { path: first.map(|first| first.path.clone()), headers, accepts: Accepts::Any }
+        let headers = app.manifest.headers_with(&headers);
+        let path = first.map(|first| first.path.clone());
+        PageRequest { path, headers, accepts: Accepts::Any, within }
+    }
+
+    /// The same page, whose answer may take as long as one of the load may. What was said about the
+    /// app wins.
+    #[must_use]
+    pub fn with_timeout(self, app: &App, timeout: Duration) -> PageRequest {
+        let within = app.manifest.ready_within().unwrap_or_else(|| timeout.max(self.within));
+        PageRequest { within, ..self }
     }
 }
 
@@ -197,7 +214,8 @@ pub fn path_on_same_host(
         hosts.insert(0, host.clone());
     }
     let base = site.base();
-    let asked = Url::parse(&format!("http://{}{base}{path}", hosts.first()?)).ok()?;
+    let scheme = scheme_of(headers);
+    let asked = Url::parse(&format!("{scheme}://{}{base}{path}", hosts.first()?)).ok()?;
     let url = asked.join(location).ok()?;
     let is_here = |host: &String| {
         let known = Url::parse(&format!("http://{host}/")).ok();
@@ -206,11 +224,17 @@ pub fn path_on_same_host(
             known.host() == url.host() && (url.port().is_none() || known.port() == url.port())
         })
     };
-    if url.scheme() != "http" || !hosts.iter().any(is_here) {
+    if url.scheme() != scheme || !hosts.iter().any(is_here) {
         return None;
     }
     let path = url.path().strip_prefix(base).filter(|path| path.starts_with('/'))?;
     Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
+}
+
+/// The scheme by which an app is told that it was asked.
+fn scheme_of(headers: &[(String, String)]) -> &str {
+    let told = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(FORWARDED_PROTO));
+    told.map_or("http", |(_, scheme)| scheme)
 }
 
 #[cfg(test)]
@@ -273,6 +297,15 @@ mod tests {
         let to = |location: &str| path_on_same_host(&FakeSite(""), "/", &headers, location);
         assert_eq!(to("http://shop.test/en").as_deref(), Some("/en"));
         assert_eq!(to("http://www.shop.test/en"), None);
+    }
+
+    #[test]
+    fn an_app_that_is_told_https_redirects_there_on_the_same_host() {
+        let headers = [("x-forwarded-proto".to_owned(), "https".to_owned())];
+        let to = |location: &str| path_on_same_host(&FakeSite(""), "/", &headers, location);
+        assert_eq!(to("https://localhost/en").as_deref(), Some("/en"));
+        assert_eq!(to("/en").as_deref(), Some("/en"));
+        assert_eq!(to("http://localhost/en"), None);
     }
 
     #[test]

@@ -101,8 +101,10 @@ impl<'a> Pages<'a> {
             let location =
                 location.map(|to| mask_foreign(&without_place(to, context.port, context.dir)));
             let body = context.body(&answer);
+            let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
             let record = PageRecord {
                 path,
+                host: host.map(|(_, host)| mask_foreign(host)),
                 status: answer.status,
                 location,
                 title: gist(&body),

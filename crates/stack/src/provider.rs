@@ -31,6 +31,7 @@ use super::page::{PageRequest, PageResult, Site};
 use super::placement::Placement;
 use super::process::ProcessProvider;
 use super::spec::{Caches, Readiness, StackSpec};
+use crate::process::denied::DeniedFiles;
 use crate::process::php_log::PhpLog;
 use crate::resolve::RuntimeTraits;
 
@@ -224,6 +225,11 @@ pub trait Logs {
     /// What PHP logged since `marks`.
     fn php_log(&self, _marks: &LogMarks) -> PhpLog {
         PhpLog::default()
+    }
+
+    /// Files that could not be used since `marks`, for lack of permission; `None`: there are none.
+    fn denied_files(&self, _marks: &LogMarks) -> Option<DeniedFiles> {
+        None
     }
 
     /// How many worker threads have begun so far.

@@ -17,7 +17,7 @@ use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
 use super::setting::{DirectoryNames, Settings};
-use super::{framework, locate, setting};
+use super::{framework, locate, php_constraint, setting};
 use crate::process::preparation;
 
 /// The properties of a runtime that planning needs.
@@ -93,6 +93,7 @@ impl ResolvedRuntime {
         };
         let needs = locate::all(places, name, &runtime, &settings.programs)?;
         runtime.can_reach_database(name, places, &needs)?;
+        check_php(name, &runtime, app, &needs)?;
         Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
     }
 }
@@ -174,6 +175,31 @@ fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), Ru
             app: app_name,
             packages: lacking.join(" "),
             package: (*first).to_owned(),
+        }),
+    }
+}
+
+/// Checks that the runtime's PHP is one that the app's packages allow. Otherwise the first request
+/// would end in Composer's own check.
+fn check_php(
+    name: &str,
+    runtime: &RuntimeDirectory,
+    app: &App,
+    needs: &BTreeMap<String, ResolvedNeed>,
+) -> Result<(), RuntimeError> {
+    let php = runtime.manifest.php.as_ref().and_then(|need| needs.get(&need.value));
+    let Some(version) = php.map(|php| php.version.as_str()) else { return Ok(()) };
+    let is_refused = |(_, constraint): &&(String, String)| {
+        php_constraint::allows(constraint, version) == Some(false)
+    };
+    match app.manifest.php.iter().find(is_refused) {
+        None => Ok(()),
+        Some((package, constraint)) => Err(RuntimeError::PhpVersion {
+            runtime: name.to_owned(),
+            app: app.name.clone(),
+            package: package.as_str().into(),
+            constraint: constraint.as_str().into(),
+            version: version.to_owned(),
         }),
     }
 }

@@ -169,7 +169,7 @@ mod tests {
 
     fn spec(change: impl FnOnce(&mut RuntimeChoice, &mut Placement)) -> StackSpec {
         let catalogue = Catalogue::load(SearchPaths::default());
-        let app = catalogue.app(&AppChoice::Named("hello".to_owned())).expect("an app");
+        let app = catalogue.app(&AppChoice::named("hello".to_owned())).expect("an app");
         let mut runtime = RuntimeChoice {
             name: "shop".to_owned(),
             source: RuntimeSource::External {

@@ -26,6 +26,71 @@ pub struct Detected {
     /// Whether the directory above is a project, so that this directory may be only its public
     /// part.
     pub may_be_part: bool,
+    /// What the user should know besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<DetectedNote>,
+}
+
+/// Something about a directory that may make its app work otherwise than its user expects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum DetectedNote {
+    /// Composer has not installed what composer.json requires, and the app may work without it.
+    NotInstalled {
+        /// The file that Composer would have written.
+        autoload: String,
+        /// The required packages.
+        packages: Vec<String>,
+    },
+    /// There are several public directories or front controllers.
+    OtherEntries {
+        /// The others, relative to the app's directory.
+        files: Vec<String>,
+    },
+    /// Paths that cannot be read are left out of the copy.
+    Unreadable {
+        /// The paths, relative to the app's directory.
+        paths: Vec<String>,
+    },
+}
+
+impl fmt::Display for DetectedNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DetectedNote::NotInstalled { autoload, packages } => write!(
+                f,
+                "composer.json requires {}, and there is no `{autoload}`: if a page needs them, run `composer install \
+                 --no-dev` first",
+                some_backticked(packages)
+            ),
+            DetectedNote::OtherEntries { files } => write!(
+                f,
+                "it has other front controllers, too: to use another one, give {}",
+                entry_choices(files)
+            ),
+            DetectedNote::Unreadable { paths } => {
+                write!(f, "not copied, because it cannot be read: {}", some_backticked(paths))
+            }
+        }
+    }
+}
+
+/// The flags that choose each of these front controllers, which are relative to the app's directory.
+pub fn entry_choices(files: &[String]) -> String {
+    let flags = files.iter().map(|file| {
+        let (docroot, index) = file.rsplit_once('/').unwrap_or((".", file));
+        match index {
+            "index.php" => format!("--docroot {docroot}"),
+            _ => format!("--docroot {docroot} --index {index}"),
+        }
+    });
+    some_backticked(&flags.collect::<Vec<_>>())
+}
+
+/// The first of `names`, and the number of the others.
+fn some_backticked(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    words::some_of(&names)
 }
 
 /// How an app was recognised.
@@ -97,7 +162,8 @@ impl fmt::Display for Detected {
                 "; the directory above has a composer.json: if that is your app, name it with `--app`",
             ),
             false => Ok(()),
-        }
+        }?;
+        self.notes.iter().try_for_each(|note| write!(f, "; {note}"))
     }
 }
 

@@ -44,31 +44,53 @@ fn failure(page: &PageRecord) -> String {
         Some(error) => {
             format!("`{path}` is answered with status {status} and ends in a PHP error, `{error}`")
         }
-        None => format!("`{path}` is answered with status {status}, `{title}`"),
+        None => {
+            let advice = advice(*status).map_or(String::new(), |advice| format!("; {advice}"));
+            format!("`{path}` is answered with status {status}, `{title}`{advice}")
+        }
+    }
+}
+
+/// What the user can give so that a page with this status can be measured; `None`: that is not
+/// known.
+pub fn advice(status: u16) -> Option<&'static str> {
+    match status {
+        400 | 421 => Some("if the app knows another host name, give it: `--host NAME`"),
+        401 => Some(
+            "log in with `--basic-auth NAME:PASSWORD`, `--cookie NAME=VALUE` or `--header 'Authorization: …'`",
+        ),
+        403 => Some(
+            "send what the app wants (`--cookie NAME=VALUE`, `--header 'Name: value'`, `--host NAME`), or measure \
+             another page with `--path`",
+        ),
+        404 | 410 => Some(
+            "measure a page that exists with `--path`; or name the public directory with `--docroot DIR`, the front \
+             controller with `--index FILE`",
+        ),
+        _ => None,
     }
 }
 
 /// Where a page redirects to, and what the user can do about it.
 fn redirect(page: &PageRecord) -> String {
-    let PageRecord { path, status, location, .. } = page;
-    let location = location.as_deref().unwrap_or_default();
+    let PageRecord { path, host, status, location, .. } = page;
+    let (host, location) =
+        (host.as_deref().unwrap_or("localhost"), location.as_deref().unwrap_or_default());
     if location.is_empty() {
         return format!("`{path}` is answered with a redirect ({status}) that leads nowhere");
     }
-    let advice = match redirect_target(path, location) {
+    let advice = match redirect_target(host, path, location) {
         RedirectTarget::ToItself => "it leads in a circle".to_owned(),
         RedirectTarget::To(path) => {
             format!("to measure the page behind it, load `{path}` (`--path '{path}'`)")
         }
-        RedirectTarget::ToHttps => {
-            "the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the \
-                           app trusts it (a plan's load has `headers`)"
-                .to_owned()
+        RedirectTarget::ToHttps => "the app wants HTTPS: `--https`".to_owned(),
+        RedirectTarget::ToHost(host) => {
+            format!("the app wants its own host name: `--host {host}`")
         }
-        RedirectTarget::ToHost(host) => format!(
-            "the app wants its own host name: send the header `Host: {host}` (a plan's load has \
-             `headers`)"
-        ),
+        RedirectTarget::ToHttpsOfHost(host) => {
+            format!("the app wants its own host name and HTTPS: `--host {host} --https`")
+        }
     };
     format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
 }
@@ -81,18 +103,20 @@ enum RedirectTarget {
     To(String),
     ToHttps,
     ToHost(String),
+    ToHttpsOfHost(String),
 }
 
-fn redirect_target(path: &str, location: &str) -> RedirectTarget {
-    let asked = Url::parse("http://localhost").and_then(|host| host.join(path));
+fn redirect_target(asked_host: &str, path: &str, location: &str) -> RedirectTarget {
+    let asked = Url::parse(&format!("http://{asked_host}")).and_then(|host| host.join(path));
     let Ok((asked, url)) = asked.and_then(|asked| Ok((asked.clone(), asked.join(location)?)))
     else {
         return RedirectTarget::To(location.to_owned());
     };
     let host = url.host_str().unwrap_or_default();
     match (url.scheme(), host) {
-        ("https", "localhost") => RedirectTarget::ToHttps,
-        (_, host) if host != "localhost" => RedirectTarget::ToHost(host.to_owned()),
+        ("https", host) if Some(host) == asked.host_str() => RedirectTarget::ToHttps,
+        ("https", host) => RedirectTarget::ToHttpsOfHost(host.to_owned()),
+        (_, host) if Some(host) != asked.host_str() => RedirectTarget::ToHost(host.to_owned()),
         _ if url.path() == asked.path() && url.query() == asked.query() => RedirectTarget::ToItself,
         _ => RedirectTarget::To(match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
@@ -115,10 +139,30 @@ mod tests {
             ("/account", RedirectTarget::ToItself),
             ("http://localhost/account#top", RedirectTarget::ToItself),
             ("https://localhost/account", RedirectTarget::ToHttps),
-            ("https://shop.test/account", RedirectTarget::ToHost("shop.test".to_owned())),
+            ("https://shop.test/account", RedirectTarget::ToHttpsOfHost("shop.test".to_owned())),
             ("//www.shop.test/", RedirectTarget::ToHost("www.shop.test".to_owned())),
         ] {
-            assert_eq!(redirect_target("/account", location), expected, "{location}");
+            assert_eq!(redirect_target("localhost", "/account", location), expected, "{location}");
+        }
+        let of_shop = |location| redirect_target("shop.test", "/account", location);
+        assert_eq!(of_shop("https://shop.test/account"), RedirectTarget::ToHttps);
+        assert_eq!(of_shop("http://shop.test/en"), to("/en"));
+        assert_eq!(of_shop("http://localhost/"), RedirectTarget::ToHost("localhost".to_owned()));
+    }
+
+    #[test]
+    fn an_error_says_what_to_give() {
+        let page = |status| PageRecord { path: "/x".into(), status, ..PageRecord::default() };
+        for (status, flags) in [
+            (400, &["--host"][..]),
+            (401, &["--basic-auth", "--cookie", "--header"]),
+            (403, &["--cookie", "--header", "--host", "--path"]),
+            (404, &["--path", "--docroot", "--index"]),
+            (500, &[]),
+        ] {
+            let said = failure(&page(status));
+            assert!(flags.iter().all(|flag| said.contains(flag)), "{said}");
+            assert_eq!(advice(status).is_some(), !flags.is_empty(), "{status}");
         }
     }
 
@@ -131,7 +175,7 @@ mod tests {
             ..PageRecord::default()
         };
         insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login` (`--path '/login'`)");
-        insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: send the header `X-Forwarded-Proto: https`, if the app trusts it (a plan's load has `headers`)");
-        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: send the header `Host: shop.test` (a plan's load has `headers`)");
+        insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: `--https`");
+        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: `--host shop.test`");
     }
 }

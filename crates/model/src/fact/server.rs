@@ -68,6 +68,14 @@ pub enum Server {
         /// The first message.
         first: String,
     },
+    /// The app, or the web server, was not allowed to use a file.
+    #[serde(rename = "permission_denied")]
+    PermissionDenied {
+        /// Number of lines in the log.
+        lines: u64,
+        /// The first paths, those of the app relative to its directory. Empty: no line has one.
+        paths: Vec<String>,
+    },
     /// The runtime is gone.
     #[serde(rename = "runtime_gone")]
     Gone {
@@ -283,6 +291,19 @@ impl fmt::Display for Server {
                     write!(f, "PHP logged {}: `{first}`", words::quantity(*messages, "message"))
                 }
             },
+            Server::PermissionDenied { lines, paths } => {
+                let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");
+                write!(f, "the logs say \"Permission denied\" ({lines})")?;
+                let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+                match names.is_empty() {
+                    true => Ok(()),
+                    false => write!(
+                        f,
+                        ": {}; if the app should write there, name it with `--writable PATH`",
+                        words::some_of(&names)
+                    ),
+                }
+            }
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {

@@ -167,6 +167,7 @@ fn of_machine_and_server() -> Vec<String> {
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
         of(Machine::PortsExhausted { addresses: 3 }.into()),
         of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+        of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
         of(Server::Replaced {
             started: 1,
             threads: false,

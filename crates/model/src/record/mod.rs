@@ -359,6 +359,9 @@ pub struct ObservedState {
 pub struct PageRecord {
     /// Path and query, with secrets masked.
     pub path: String,
+    /// Host name that the request had; absent: `localhost`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// HTTP status; 0: no answer came.
     pub status: u16,
     /// Target of a redirect, as the header has it, with secrets masked.

@@ -19,8 +19,8 @@ use super::tree::{Node, Value};
 
 pub use reference::reference;
 pub(super) use table::{
-    APP, BUDGET, CLIENT, EXTERNAL, LOAD, OF_REQUEST, OF_RUNTIME, PHP_INI, PLAN, REQUEST, RUNTIME,
-    SETTINGS, SWEEP, WATCH, WHOLE,
+    APP, BUDGET, CLIENT, EXTERNAL, LOAD, OF_REQUEST, OF_RUNTIME, PHP_INI, PLAN, READY, REQUEST,
+    RUNTIME, SETTINGS, SWEEP, WATCH, WHOLE,
 };
 
 /// One key of a map.

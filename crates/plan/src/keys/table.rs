@@ -96,19 +96,53 @@ pub static SETTINGS: Group = Group {
 pub static APP: Object = Object {
     name: "app",
     place: "an app",
-    about: "A name of the catalogue, a directory (it contains `/` or begins with `.` or `~`), or a map for a directory whose kind is not detected.",
+    about: "A name of the catalogue, a directory (it contains `/` or begins with `.` or `~`), or a map that says more about one of them. The keys below win over the app's `app.yaml` and over what is detected, and [each has a flag](apps.md#what-you-can-say-about-it). Lists and maps add to what is known.",
     short: Some(&Kind::Text),
     groups: &[&Group {
         title: None,
         keys: &[
-            Key::new("path", &Kind::Text, "The directory of the project.").required(),
+            Key::new("path", &Kind::Text, "The directory of the project. Either `path` or `name` is needed."),
+            Key::new("name", &Kind::Text, "An app of the catalogue, in place of `path`."),
+            Key::new("title", &Kind::Text, "The title for readers.").otherwise("the name of the directory"),
             Key::new("kind", &Kind::Words(&APP_KINDS), "What it is served as.")
-                .otherwise("detected"),
+                .otherwise("detected").like("script"),
+            Key::new("docroot", &Kind::Text, "The directory of the public files.").otherwise("detected").like("public_html"),
+            Key::new("index", &Kind::Text, "The front controller in the docroot.").otherwise("`index.php`").like("app.php"),
+            Key::new("writable", &TEXTS, "Paths that the app may write to although the original is read-only. A path that is missing becomes a directory.").like("[cache]"),
+            Key::new("ready", &READY_KIND, "The page that shows whether the app works.").otherwise("the page that is measured").like("/health"),
+            Key::new("host", &Kind::Text, "The host name under which the app is asked.").otherwise("`localhost`").like("shop.test"),
+            Key::new("https", &Kind::Switch, "Tells the app that its requests came by HTTPS: the header `X-Forwarded-Proto`, and `HTTPS` in `$_SERVER` where each request boots the app.").or("false").like("true"),
+            Key::new("headers", &HEADERS, "Headers of every request. Those of a load win."),
+            Key::new("cookies", &HEADERS, "Cookies of every request, by name.").like("{PHPSESSID: 5f1c}"),
+            Key::new("basic_auth", &Kind::Text, "HTTP basic authentication: `NAME:PASSWORD`.").like("\"ada:secret\""),
+            Key::new("env", &VALUES, "Environment variables of this app. Those of the plan and of a runtime win."),
+            Key::new("exclude", &TEXTS, "Paths of the directory that are not copied.").like("[uploads]"),
+            Key::new("extensions", &TEXTS, "PHP extensions that the app needs, besides those that Composer's files require.").like("[intl]"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::OneOf(&["path", "name"]),
+    below: Some("in an app's map: `app: {path: ~/shop, KEY}`"),
+};
+
+static READY_KIND: Kind = Kind::Any(&[&PATH, &Kind::Object(&READY)]);
+
+pub static READY: Object = Object {
+    name: "ready",
+    place: "`ready`",
+    about: "The page that shows whether the app works, and how long its first answer may take.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("path", &PATH, "Path and query.").otherwise("the page that is measured"),
+            Key::new("within", &LENGTH, "How long an answer may take before the load.")
+                .otherwise("`timeout` of the load"),
         ],
     }],
     rest: None,
     entries: Entries::Any,
-    below: Some("in an app's map: `app: {path: ~/shop, kind: script}`"),
+    below: None,
 };
 
 pub static BUDGET: Object = Object {

@@ -41,7 +41,8 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
     let line = match (object.name, key) {
         ("plan", "precision" | "max_time") => "@\nrounds: auto",
         ("plan", _) => "@",
-        ("app", "path") => "app: {@}",
+        ("app", "path" | "name") => "app: {@}",
+        ("ready", _) => "app: {path: ~/shop, ready: {@}}",
         ("app", _) => "app: {path: ~/shop, @}",
         ("budget", _) => "budget: {@}",
         ("client", _) => "client: {@}",

@@ -18,7 +18,7 @@ use stampede_model::fact::Notice;
 use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
-use stampede_plan::model::{Against, AppChoice, Plan};
+use stampede_plan::model::{Against, AppChoice, AppPlace, Plan};
 
 use crate::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use git::Repository;
@@ -99,11 +99,9 @@ struct VersionedApp {
 
 impl VersionedApp {
     fn find(choice: &AppChoice, rev: &str) -> Result<VersionedApp, AgainstError> {
-        let directory = match choice {
-            AppChoice::Named(app) => return Err(AgainstError::NotADirectory { app: app.clone() }),
-            AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => {
-                directory.clone()
-            }
+        let directory = match &choice.place {
+            AppPlace::Named(app) => return Err(AgainstError::NotADirectory { app: app.clone() }),
+            AppPlace::Directory(directory) => directory.clone(),
         };
         let repository = Repository::find(&directory)?;
         let commit = repository.commit(rev)?;
@@ -176,12 +174,8 @@ impl Copy<'_> {
                 AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
             })?;
         }
-        let choice = match &self.found.choice {
-            AppChoice::DirectoryAs { kind, .. } => {
-                AppChoice::DirectoryAs { directory: app, kind: *kind }
-            }
-            _ => AppChoice::Directory(app),
-        };
+        let settings = self.found.choice.settings.clone();
+        let choice = AppChoice { place: AppPlace::Directory(app), settings };
         catalogue.app(&choice).map_err(|source| match source {
             RuntimeError::NoApp { .. } => {
                 let directory = if prefix.as_os_str().is_empty() { "." } else { "" };

@@ -226,14 +226,13 @@ impl External {
     /// # Errors
     /// There is no answer.
     fn request_page(&self, app: &App, page: &PageRequest) -> Result<PageResult, ExternalError> {
-        request_page(self, app, page, "/", ANSWERS_WITHIN).map_err(ExternalError::NoAnswer)
+        request_page(self, app, page, "/", page.within).map_err(ExternalError::NoAnswer)
     }
 
     fn page(&self, app: &App, page: &PageRequest) -> Result<Answer, ExternalError> {
         let path = page.path.as_deref().unwrap_or("/");
-        let answer = self
-            .request_path(path, &page.headers, ANSWERS_WITHIN)
-            .map_err(ExternalError::NoAnswer)?;
+        let answer =
+            self.request_path(path, &page.headers, page.within).map_err(ExternalError::NoAnswer)?;
         // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);
         match app.wrong(&answer).filter(|_| is_judged) {
@@ -303,8 +302,6 @@ fn unreachable_error(target: &Target, source: io::Error) -> ExternalError {
 const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
-/// The timeout of a single request.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

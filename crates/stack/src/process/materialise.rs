@@ -30,7 +30,7 @@ use super::working_directory::working_directory;
 use super::{Supervise, cold};
 use crate::app::App;
 use crate::catalogue::RuntimeDirectory;
-use crate::copy::{give_to_user, io_error, make_dir};
+use crate::copy::{io_error, make_dir};
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
 use crate::dotenv;
@@ -39,6 +39,7 @@ use crate::front;
 use crate::library;
 use crate::locate::{self, ResolvedNeed, SearchPaths};
 use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs, rendered_name};
+use crate::ownership::{give_app_to_user, make_writable};
 use crate::page::PageRequest;
 use crate::placement::Placement;
 use crate::resolve::ResolvedRuntime;
@@ -98,6 +99,8 @@ const PROBE: &str = include_str!("probe.php");
 /// The common templates that a line of `runtime.yaml` asks for.
 const INI: &str = "php.ini.j2";
 const WORKER: &str = "worker.php.j2";
+/// Tells PHP that a request came by HTTPS, before each script: not every SAPI reads the environment.
+const HTTPS: &str = "https.php";
 /// The directory of PHP's sessions. It is in memory where the machine allows it, since otherwise
 /// the disk would be measured.
 const SESSIONS: &str = "sessions";
@@ -267,10 +270,8 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
         }
     }
     match user {
-        Some(user) => give_to_user(&copy, &app.manifest.writable, user.uid, user.gid),
-        None => {
-            app.manifest.writable.iter().try_for_each(|directory| make_dir(&copy.join(directory)))
-        }
+        Some(user) => give_app_to_user(&copy, &app.manifest.writable, user.uid, user.gid),
+        None => make_writable(&copy, &app.manifest.writable),
     }
 }
 
@@ -372,6 +373,7 @@ impl Inputs<'_> {
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
             "preload": self.deployed.preload,
+            "https": self.app.manifest.settings.https,
         }))))
     }
 
@@ -418,6 +420,9 @@ impl Inputs<'_> {
         let mut sources: Vec<(String, String)> = Vec::new();
         if manifest.php.is_some() {
             sources.push((INI.into(), self.runtime.common_text(INI)?));
+        }
+        if self.app.manifest.settings.https == Some(true) && manifest.php.is_some() {
+            sources.push((HTTPS.into(), self.runtime.common_text(HTTPS)?));
         }
         if manifest.worker.is_some() {
             sources.push((WORKER.into(), self.runtime.common_text(WORKER)?));

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::user::User;
 use crate::catalogue::RuntimeDirectory;
-use crate::copy::{self, give_to_user, io_error, make_dir};
+use crate::copy::{self, io_error, make_dir};
 use crate::error::RuntimeError;
 use crate::locate::{self, ResolvedNeed};
 use crate::manifest::RunAs;
+use crate::ownership::give_to_read;
 
 /// The directory of the copies, in the working directory.
 const NEEDS: &str = "needs";
@@ -37,7 +38,7 @@ pub(crate) fn reachable(
         }
     }
     if copies.is_dir() {
-        give_to_user(&copies, &[], user.uid, user.gid)?;
+        give_to_read(&copies, user.gid)?;
     }
     Ok(needs)
 }
@@ -64,7 +65,7 @@ fn copied(path: &Path, directory: &Path, with_directory: bool) -> Result<PathBuf
     }
     let from = path.parent().unwrap_or(path);
     let new = directory.join(from.file_name().unwrap_or_default());
-    copy::all(from, &new)?;
+    copy::all(from, &new, &[])?;
     Ok(new.join(name))
 }
 

@@ -25,8 +25,6 @@ use crate::spec::Readiness;
 const RETRY: Duration = Duration::from_millis(5);
 /// The pause after a wrong answer.
 const RETRY_WRONG: Duration = Duration::from_millis(100);
-/// The timeout of the first request. After a timeout, the next request may take twice as long.
-const ASK_WITHIN: Duration = Duration::from_secs(2);
 /// A wrong answer that has not changed for this long is final.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 
@@ -119,6 +117,7 @@ impl ProcessStack {
         Err(self.explain_with_oom(RuntimeError::WrongPage {
             runtime: self.name().to_owned(),
             path: page_result.path.clone(),
+            status,
             wrong,
             log: self.log_lines(),
         }))
@@ -134,8 +133,7 @@ impl ProcessStack {
     /// Waits for the answer that shows that the runtime is ready; `None`: the runtime accepts
     /// requests, and has answered none in time.
     fn wait_until_ready(&self, begun: Instant) -> Result<Option<FirstAnswer>, RuntimeError> {
-        let within = self.stack.ready_within;
-        let mut ask_within = ASK_WITHIN;
+        let (within, answers_within) = (self.stack.ready_within, self.stack.page.within);
         let mut wrong: Option<WrongAnswer> = None;
         let mut answered = None;
         let mut is_taken = false;
@@ -143,8 +141,9 @@ impl ProcessStack {
         while begun.elapsed() < within {
             self.check_interrupt()?;
             let sent = Instant::now();
-            let left = within.saturating_sub(begun.elapsed()).max(RETRY_WRONG);
-            match self.request_page(ask_within.min(left)) {
+            // A request that is given up leaves a busy worker behind, so it is not given up before an
+            // answer of the load would be.
+            match self.request_page(answers_within) {
                 Ok(page_result) => {
                     let took = Nanos::from(sent.elapsed());
                     let is_right = page_result.wrong.is_none();
@@ -161,8 +160,8 @@ impl ProcessStack {
                 }
                 Err(ClientError::Io(_)) => {}
                 Err(ClientError::TimedOut) => {
-                    (last, is_taken) = ("no answer".to_owned(), true);
-                    ask_within = ask_within.saturating_mul(2).min(within);
+                    let waited = answers_within.as_secs_f64();
+                    (last, is_taken) = (format!("a request got no answer within {waited} s"), true);
                 }
                 Err(error) => last = error.to_string(),
             }

@@ -17,6 +17,7 @@ use stampede_model::time::Nanos;
 use stampede_monitor::WorkerPattern;
 use stampede_plan::model::RequestSpec;
 
+use super::denied::DeniedFiles;
 use super::listen_address::{DelayedStart, ListenAddress};
 use super::materialise::{PreparedStack, StackSetup};
 use super::php_log::PhpLog;
@@ -419,6 +420,10 @@ impl Logs for ProcessStack {
 
     fn php_log(&self, marks: &LogMarks) -> PhpLog {
         ProcessStack::php_log(self, marks)
+    }
+
+    fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
+        ProcessStack::denied_files(self, marks)
     }
 
     fn threads_begun(&self) -> u64 {

@@ -25,7 +25,7 @@ use crate::provider::Stack as _;
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
-/// The timeout of a single request.
+/// The timeout of a single request of the probe, which answers at once.
 const ASK_WITHIN: Duration = Duration::from_secs(5);
 /// How long the number of workers may take to settle. Far more than a worker takes to end after its
 /// last answer.
@@ -204,7 +204,7 @@ impl<'a> ProbeClient<'a> {
     fn page(&self) -> Result<Answer, RuntimeError> {
         let app = &self.running.stack.app;
         let (page, path) = (self.running.page(), self.running.page_path());
-        let answer = self.running.request_path(&path, &page.headers, ASK_WITHIN);
+        let answer = self.running.request_path(&path, &page.headers, page.within);
         let answer = answer.map_err(|error| self.silent(VerifyRequest::Page, &error))?;
         // A redirect that was not followed is left for the load to judge.
         let is_judged = page.accepts == Accepts::Correct && !is_redirect(answer.status);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::args_app::AppArgs;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
@@ -213,6 +214,9 @@ pub struct CompareArgs {
     /// Print the summary as JSON instead of the table
     #[arg(long)]
     pub json: bool,
+    /// What is said about the app
+    #[command(flatten)]
+    pub about_app: AppArgs,
 }
 
 /// Arguments of `up`.
@@ -244,6 +248,9 @@ pub struct UpArgs {
     /// Print what was started as JSON
     #[arg(long)]
     pub json: bool,
+    /// What is said about the app
+    #[command(flatten)]
+    pub about_app: AppArgs,
 }
 
 /// Arguments of `init`.
@@ -260,6 +267,9 @@ pub struct InitArgs {
     /// Write the plan to this file, which must not exist [default: stampede.yaml]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// What is said about the app
+    #[command(flatten)]
+    pub about_app: AppArgs,
 }
 
 /// Arguments of commands that list.

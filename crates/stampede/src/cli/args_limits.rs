@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::args_app::AppArgs;
+
 /// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SearchFlags {
@@ -55,6 +57,9 @@ pub struct SearchFlags {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// What is said about the app
+    #[command(flatten)]
+    pub about_app: AppArgs,
 }
 
 /// Arguments of `capacity`.

@@ -193,6 +193,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
     Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
+        app_flags: flags.about_app.flags(),
         path: flags.path.clone(),
         urls: flags.urls.clone(),
         cpus: flags.cpus.clone(),

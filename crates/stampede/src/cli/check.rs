@@ -165,7 +165,7 @@ impl CheckSetup {
         for choice in &stack.runtimes {
             catalogue.check(choice, &app)?;
         }
-        let directory = stack.apps.choices[0].directory().map(Path::to_path_buf);
+        let directory = stack.apps.choices[0].path().map(Path::to_path_buf);
         let placement = comparison::assign_cpus(&stack.budget).placements.swap_remove(0);
         stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;

@@ -16,7 +16,7 @@ use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use stampede_results::summary::Summary;
 use stampede_results::summary::model::{Comparison as Compared, Group, Standing};
-use stampede_stack::{Catalogue, Mode, SearchPaths};
+use stampede_stack::{Catalogue, Mode, SearchPaths, looks_like_app};
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
@@ -142,13 +142,8 @@ fn load_words(load: &LoadChoice) -> String {
 
 /// Returns this directory if it looks like an app, else the catalogue's smallest app.
 fn default_app() -> &'static str {
-    let is_app = APP_FILES.iter().any(|file| Path::new(file).exists());
-    if is_app { "." } else { "hello" }
+    if looks_like_app(Path::new(".")) { "." } else { "hello" }
 }
-
-/// Files that PHP projects have in their directory.
-const APP_FILES: [&str; 5] =
-    ["composer.json", "index.php", "public/index.php", "web/index.php", "app.yaml"];
 
 /// Number of rounds, which is also the fewest that `rounds: auto` checks. Three rounds show a
 /// difference only if it is large.

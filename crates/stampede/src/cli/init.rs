@@ -4,8 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use serde_json::Value;
 use stampede_model::fact;
-use stampede_plan::model::AppChoice;
+use stampede_plan::model::{AppChoice, AppPlace};
 use stampede_plan::{self, Overrides};
 use stampede_stack::{App, Catalogue, SearchPaths};
 
@@ -26,6 +27,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let overrides = Overrides {
         app: Some(args.app.clone().unwrap_or_else(|| ".".to_owned())),
         kind: args.kind.clone(),
+        app_flags: args.about_app.flags(),
         ..Overrides::default()
     };
     let selection = stampede_plan::apps_of(None, &overrides)?;
@@ -96,15 +98,18 @@ fn write(out: &Path, text: &str) -> Result<(), InitError> {
 
 /// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.
 fn named(app: &AppChoice, out: &Path) -> String {
-    let (directory, kind) = match app {
-        AppChoice::Named(name) => return name.clone(),
-        AppChoice::Directory(directory) => (directory, None),
-        AppChoice::DirectoryAs { directory, kind } => (directory, Some(kind)),
+    let AppChoice { place, settings } = app;
+    let (key, path) = match place {
+        AppPlace::Named(name) => ("name", scalar(name)),
+        AppPlace::Directory(directory) => ("path", scalar(&from(out, directory))),
     };
-    let path = scalar(&from(out, directory));
-    match kind {
-        None => path,
-        Some(kind) => format!("{{path: {path}, kind: {}}}", kind.name()),
+    let value = |value: Value| value.as_str().map_or_else(|| value.to_string(), scalar);
+    // JSON is also YAML. The time of `ready` has no flag.
+    let said = settings.said().into_iter().filter(|(key, _)| *key != "ready_within");
+    let said: Vec<String> = said.map(|(key, said)| format!("{key}: {}", value(said))).collect();
+    match said.is_empty() {
+        true => path,
+        false => format!("{{{key}: {path}, {}}}", said.join(", ")),
     }
 }
 
@@ -132,7 +137,7 @@ fn scalar(text: &str) -> String {
     match text.chars().all(plain) {
         true => text.to_owned(),
         // A JSON string is also a YAML string.
-        false => serde_json::Value::from(text).to_string(),
+        false => Value::from(text).to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: reads the arguments and runs the commands.
 
 mod args;
+mod args_app;
 mod args_check;
 mod args_fire;
 mod args_limits;

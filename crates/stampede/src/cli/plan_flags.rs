@@ -9,6 +9,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
         kind: args.kind.clone(),
+        app_flags: args.about_app.flags(),
         runtimes: args.runtimes.clone(),
         only: args.only.clone(),
         path: args.path.clone(),

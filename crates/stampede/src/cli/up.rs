@@ -120,6 +120,7 @@ fn overrides(args: &UpArgs) -> Overrides {
     Overrides {
         app: args.app.clone(),
         kind: args.kind.clone(),
+        app_flags: args.about_app.flags(),
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
         cpus: args.cpus.clone(),

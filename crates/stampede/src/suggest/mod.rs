@@ -355,7 +355,7 @@ mod tests {
     fn a_machine_without_any_runtime_is_an_error_that_says_how_to_get_one() {
         let places = SearchPaths { family: vec!["debian".into()], ..SearchPaths::default() };
         let catalogue = Catalogue::load(places);
-        let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+        let app = catalogue.app(&AppChoice::named("hello".into())).expect("app");
         let error = suggest(&catalogue, &[app]).expect_err("nothing is here");
         // The default runtimes are those of the catalogue, so that a new one changes no test.
         let defaults = |serves_hello: bool| -> Vec<&str> {

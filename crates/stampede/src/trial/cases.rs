@@ -8,7 +8,9 @@ use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 use stampede_model::words;
-use stampede_plan::model::{AppChoice, KeepAlive, LoadChoice, Plan, RequestSpec, RuntimeChoice};
+use stampede_plan::model::{
+    AppChoice, AppPlace, KeepAlive, LoadChoice, Plan, RequestSpec, RuntimeChoice,
+};
 use stampede_plan::parts::{SearchPlan, StackPlan};
 
 use stampede_stack::{HeldBy, RuntimeTraits};
@@ -237,9 +239,9 @@ pub fn recorded_sites_notice<'a>(
 
 /// An app's name in tables.
 pub fn app_name(app: &AppChoice) -> String {
-    let directory = match app {
-        AppChoice::Named(name) => return name.clone(),
-        AppChoice::Directory(directory) | AppChoice::DirectoryAs { directory, .. } => directory,
+    let directory = match &app.place {
+        AppPlace::Named(name) => return name.clone(),
+        AppPlace::Directory(directory) => directory,
     };
     // `.` and `..` have no file name: their real path has one.
     let real = || directory.canonicalize().ok();

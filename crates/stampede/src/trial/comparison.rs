@@ -14,7 +14,9 @@ use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
 use stampede_model::time::Nanos;
-use stampede_plan::model::{AppChoice, Budget, LoadChoice, Plan, RuntimeSource, StartState};
+use stampede_plan::model::{
+    AppChoice, AppPlace, Budget, LoadChoice, Plan, RuntimeSource, StartState,
+};
 use stampede_results::store::run_id;
 use stampede_stack::external::External;
 use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTraits, env_notices};
@@ -158,14 +160,19 @@ impl Comparison {
 
     /// The first app, written as command-line flags.
     pub fn app(&self) -> Vec<String> {
-        let directory = |directory: &Path| vec!["--app".to_owned(), directory_text(directory)];
-        match &self.plan.stack.apps.choices[0] {
-            AppChoice::Named(name) => vec!["--app".to_owned(), name.clone()],
-            AppChoice::Directory(path) => directory(path),
-            AppChoice::DirectoryAs { directory: path, kind } => {
-                [directory(path), vec!["--kind".to_owned(), kind.name().to_owned()]].concat()
-            }
+        let AppChoice { place, settings } = &self.plan.stack.apps.choices[0];
+        let app = match place {
+            AppPlace::Named(name) => name.clone(),
+            AppPlace::Directory(path) => directory_text(path),
+        };
+        let mut flags = vec!["--app".to_owned(), app];
+        if let Some(kind) = settings.kind {
+            flags.extend(["--kind".to_owned(), kind.name().to_owned()]);
         }
+        for (flag, value) in [("--docroot", &settings.docroot), ("--index", &settings.index)] {
+            flags.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        flags
     }
 
     /// The length of each trial's discarded warm-up load.

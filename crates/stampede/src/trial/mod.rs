@@ -39,8 +39,8 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
-    App, Caches, LogMarks, PageRequest, PageResult, Placement, Provider, Readiness, Stack,
-    StackLoss, StackRequest,
+    App, Caches, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider, Readiness,
+    Stack, StackLoss, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
 
@@ -165,7 +165,8 @@ fn is_cold_start(ctx: &TrialContext<'_>, subject: &Subject<'_>) -> bool {
 
 /// The page that shows whether the app works, for this subject.
 fn page(subject: &Subject<'_>) -> PageRequest {
-    PageRequest::of(subject.app, &subject.load.requests)
+    let timeout = Duration::from_nanos(subject.load.timeout.0);
+    PageRequest::of(subject.app, &subject.load.requests).with_timeout(subject.app, timeout)
 }
 
 /// Starts the stack of a trial, or finds it where it already runs.
@@ -315,6 +316,10 @@ fn load_and_record(
     changed.extend(answers::php_log(php_log, &result.counts));
     changed.extend(answers::failures(&result));
     changed.extend(answers::lengths(&result));
+    let denied = measured.logs().denied_files(&logs);
+    let denied =
+        denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
+    changed.extend(denied.map(|note| (Validity::Valid, note.into())));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(
         subject,

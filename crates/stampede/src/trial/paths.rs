@@ -18,7 +18,11 @@ use super::traffic::own_request;
 /// own page, at the path to which redirects led.
 pub(super) fn requests(subject: &Subject<'_>, measured: &dyn Stack) -> Vec<RequestSpec> {
     if !subject.load.requests.is_empty() {
-        return subject.load.requests.clone();
+        let with_headers = |request: &RequestSpec| RequestSpec {
+            headers: subject.app.manifest.headers_with(&request.headers),
+            ..request.clone()
+        };
+        return subject.load.requests.iter().map(with_headers).collect();
     }
     let mut own = own_request(subject.app);
     if let Some(page_result) = measured.page_result() {

@@ -11,7 +11,7 @@ use stampede_plan::parts::{AppSelection, StackPlan, Written};
 use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_stack::external::External;
 use stampede_stack::{
-    App, Catalogue, LOOKED_FOR, ProgramSource, Provider, RuntimeError, RuntimeTraits,
+    App, Catalogue, ProgramSource, Provider, RuntimeError, RuntimeTraits, entries_hint,
     learn_secrets, nearest,
 };
 
@@ -123,12 +123,12 @@ pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>,
     let written = &selection.written;
     let app = |(number, choice): (usize, &AppChoice)| {
         let subject = Subject::App(number, choice);
-        catalogue.app(choice).map_err(|error| match (&error, choice.directory()) {
+        catalogue.app(choice).map_err(|error| match (&error, choice.path()) {
             (RuntimeError::UnknownApp { known, .. }, _) => {
                 unknown_name_refusal(written, subject, known)
             }
-            (RuntimeError::NoApp { .. }, Some(directory)) => {
-                no_app_refusal(written, subject, directory)
+            (RuntimeError::NoApp { entries, .. }, Some(directory)) => {
+                no_app_refusal(written, subject, directory, entries)
             }
             _ => Refusal::Runtime(error),
         })
@@ -141,16 +141,16 @@ pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>,
 
 /// The refusal of a directory without an app. It names the directory as the plan does, not its
 /// resolved path.
-fn no_app_refusal(written: &Written, subject: Subject<'_>, directory: &Path) -> Refusal {
+fn no_app_refusal(
+    written: &Written,
+    subject: Subject<'_>,
+    directory: &Path,
+    entries: &[String],
+) -> Refusal {
     let (is_there, directory) = (directory.is_dir(), directory.to_owned());
     let (why, expected) = match is_there {
         false => (Absence::Directory { directory }, "the directory of a project".to_owned()),
-        true => (
-            Absence::App { directory },
-            format!(
-                "the directory of a project: with {LOOKED_FOR}; or an `app.yaml` that says where"
-            ),
-        ),
+        true => (Absence::App { directory }, entries_hint(entries)),
     };
     refuse(written, subject, why, &expected)
 }
@@ -362,7 +362,7 @@ fn place_in_plan(
         },
         RuntimeError::WrongKind { runs, kind, .. } => {
             let runs = runs.join(" or ");
-            let kind_flag = match stack.apps.choices.iter().any(|app| app.directory().is_some()) {
+            let kind_flag = match stack.apps.choices.iter().any(|app| app.path().is_some()) {
                 true => "; `--kind`, or `app: {path: …, kind: …}`, sets the kind of your own app",
                 false => "",
             };

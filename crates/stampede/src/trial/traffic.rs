@@ -92,7 +92,7 @@ pub fn habits(client: &Client) -> Habits {
 /// The requests of a load for which the plan names none: one GET of the app's own page.
 pub(super) fn own_request(app: &App) -> Vec<RequestSpec> {
     let path = app.manifest.request.path.clone().unwrap_or_else(|| "/".to_owned());
-    let (method, headers, body) = ("GET".to_owned(), Vec::new(), Vec::new());
+    let (method, headers, body) = ("GET".to_owned(), app.manifest.headers_with(&[]), Vec::new());
     vec![RequestSpec { method, path, headers, body, site: None }]
 }
 

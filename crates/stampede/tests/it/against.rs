@@ -183,7 +183,7 @@ fn with_copy(
     let asked = AgainstRequest { rev, prepare, is_dry: false, keeper: &keeper };
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let copies = against::add(&mut plan, &catalogue, asked)?;
-    let copy = plan.stack.apps.choices[1].directory().expect("a directory").to_path_buf();
+    let copy = plan.stack.apps.choices[1].path().expect("a directory").to_path_buf();
     look(&plan, &copy);
     drop(copies);
     let until = std::time::Instant::now() + Duration::from_secs(5);

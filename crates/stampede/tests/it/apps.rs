@@ -56,7 +56,7 @@ fn same_everywhere(app: &AppChoice, ask: impl Fn(&str, &Bench, &ProcessStack) ->
 
 /// Checks the whole answer once more: a runtime is ready when its answer is the expected one.
 fn answers_the_same(name: &str) {
-    same_everywhere(&AppChoice::Named(name.into()), |runtime, bench, running| {
+    same_everywhere(&AppChoice::named(name.into()), |runtime, bench, running| {
         let answer = running.ask(WITHIN).unwrap_or_else(|error| panic!("{runtime}: {error}"));
         assert_eq!(bench.app.wrong(&answer), None, "{runtime}");
         for (need, version) in known_versions(bench, running) {
@@ -131,7 +131,7 @@ fn a_copy_brings_its_own_wordpress() {
     let blog = directory.path().join("blog");
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps/wordpress"), &blog);
     std::os::unix::fs::symlink(debian, blog.join("wordpress")).expect("link");
-    let bench = Bench::new(&AppChoice::Directory(blog));
+    let bench = Bench::new(&AppChoice::directory(blog));
     let Some(running) = bench.start("php-builtin", &ONE_WORKER) else { return };
     let version = &running.record().versions["wordpress"];
     let is_number = version.starts_with(|c: char| c.is_ascii_digit());
@@ -143,7 +143,7 @@ fn a_copy_brings_its_own_wordpress() {
 fn what_is_uploaded_arrives_whole_on_every_runtime() {
     // Larger than one read, and not text.
     let body: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
-    same_everywhere(&AppChoice::Named("upload".into()), |runtime, _, running| {
+    same_everywhere(&AppChoice::named("upload".into()), |runtime, _, running| {
         let client = client();
         let answer = client
             .post(running.url())
@@ -164,7 +164,7 @@ fn what_is_uploaded_arrives_whole_on_every_runtime() {
 #[test]
 fn sleep_and_cpu_take_what_they_are_asked_for() {
     for (name, field) in [("sleep", "slept_ms"), ("cpu", "spent_ms")] {
-        same_everywhere(&AppChoice::Named(name.into()), |runtime, _, running| {
+        same_everywhere(&AppChoice::named(name.into()), |runtime, _, running| {
             let (status, text) = get(running, "/?ms=30", "");
             assert_eq!(status, 200, "{runtime}: {text}");
             let reply: Value = serde_json::from_str(&text).expect("JSON");
@@ -183,7 +183,7 @@ fn of_kind(kind: &str, ask: impl Fn(&str, &ProcessStack)) {
         copy(&shipped, directory.path());
     }
     copy(&root.join("tests/kinds").join(kind), directory.path());
-    same_everywhere(&AppChoice::Directory(directory.path().to_owned()), |runtime, _, running| {
+    same_everywhere(&AppChoice::directory(directory.path().to_owned()), |runtime, _, running| {
         ask(runtime, running);
         assert_eq!(get(running, "/no-such-page", "").0, 404, "{runtime}");
         ["/form", "/cookies", "/upload"].map(|path| common(runtime, running, path)).join("\n")
@@ -295,7 +295,7 @@ fn refused(lines: &str, script: &str) -> String {
     write("prepare.php", &format!("<?php {script}"));
     let places = SearchPaths { family: vec!["debian".into()], ..SearchPaths::from_env() };
     let catalogue = Catalogue::load(places);
-    let app = catalogue.app(&AppChoice::Directory(app)).expect("app");
+    let app = catalogue.app(&AppChoice::directory(app)).expect("app");
     let choice = RuntimeChoice {
         name: "php-builtin".into(),
         source: RuntimeSource::Catalogue("php-builtin".into()),

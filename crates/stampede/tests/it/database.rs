@@ -323,7 +323,7 @@ fn a_database_runs_on_the_cpus_that_the_plan_gives_it() {
     if cpus < 2 || !cpus_of(std::process::id()).starts_with("0-") {
         return println!("SKIPPED: CPUs 0 and 1 are not both here");
     }
-    let mut bench = Bench::new(&AppChoice::Named("db-read".into()));
+    let mut bench = Bench::new(&AppChoice::named("db-read".into()));
     let text = |word: &str| Scalar::Text(word.into());
     for database in ["mariadb", "postgresql"] {
         for (asked, others, recorded, on) in [

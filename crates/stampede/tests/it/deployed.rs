@@ -33,7 +33,7 @@ fn a_file_is_preloaded_by_every_runtime() {
     sandbox.write("shop/Preloaded.php", "<?php final class Preloaded {}");
     sandbox.write("shop/handler.php", HANDLER);
     sandbox.write("shop/public/index.php", INDEX);
-    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
+    let bench = Bench::new(&AppChoice::directory(sandbox.path().join("shop")));
     for (value, files, expected) in [("app", 2, "preloaded"), ("off", 0, "not")] {
         let settings = [("workers", Scalar::Int(2)), ("preload", text(value))];
         bench.each(&settings, |name, running| {
@@ -48,7 +48,7 @@ fn a_file_is_preloaded_by_every_runtime() {
 
 #[test]
 fn symfony_preloads_what_it_boots_with() {
-    let bench = Bench::new(&AppChoice::Named("symfony".into()));
+    let bench = Bench::new(&AppChoice::named("symfony".into()));
     let settings = [("workers", Scalar::Int(2)), ("preload", text("app"))];
     for name in ["nginx-fpm", "apache-modphp", "roadrunner", "frankenphp-worker"] {
         let Some(running) = bench.start(name, &settings) else { continue };
@@ -102,7 +102,7 @@ fn composers_autoloader_is_written_in_the_copy() {
     }
     let sandbox = Sandbox::new();
     let before = composer_app(&sandbox);
-    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
+    let bench = Bench::new(&AppChoice::directory(sandbox.path().join("shop")));
     for (value, expected) in [
         ("as-is", "open searched there"),
         ("optimized", "open mapped there"),

@@ -5,6 +5,7 @@
 mod words;
 
 mod against;
+mod app_settings;
 mod apps;
 mod bench_support;
 mod breaking;

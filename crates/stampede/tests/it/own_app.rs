@@ -156,7 +156,7 @@ fn changed(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>
 fn what_is_shared_between_releases_is_writable_in_the_copy() {
     let sandbox = Sandbox::new();
     let app = project(&sandbox).join("current");
-    let bench = Bench::new(&AppChoice::Directory(app));
+    let bench = Bench::new(&AppChoice::directory(app));
     let Some(running) = bench.start("php-builtin", &[]) else { return };
     let answer = running.ask(Duration::from_secs(5)).expect("an answer");
     assert_eq!(answer.body, "written: yes");
@@ -295,7 +295,7 @@ fn env_files_of_frameworks_are_read_on_every_runtime() {
     for project in [symfony_with_env, laravel_with_env] {
         let sandbox = Sandbox::new();
         let Some(app) = project(&sandbox) else { continue };
-        let bench = Bench::new(&AppChoice::Directory(app));
+        let bench = Bench::new(&AppChoice::directory(app));
         let mut answered = 0;
         for name in bench.catalogue.runtime_names() {
             let Some(running) = bench.start(name, &[]) else { continue };
@@ -322,7 +322,7 @@ fn a_database_of_one_file_is_written_to_in_the_copy() {
     sandbox.write("shop/public/index.php", code);
     sandbox.write("shop/database/shop.sqlite", "");
     let before = seen(&sandbox.path().join("shop"));
-    let bench = Bench::new(&AppChoice::Directory(sandbox.path().join("shop")));
+    let bench = Bench::new(&AppChoice::directory(sandbox.path().join("shop")));
     for name in ["php-builtin", "nginx-fpm"] {
         let Some(running) = bench.start(name, &[]) else { continue };
         let probe = running.ask(Duration::from_secs(5)).expect("an answer");

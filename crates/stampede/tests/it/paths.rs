@@ -20,7 +20,7 @@ fn bench_of(reference: &Reference) -> (tempfile::TempDir, Bench) {
         std::fs::create_dir_all(file.parent().expect("a parent")).expect("directory");
         std::fs::write(file, text).expect("file");
     }
-    let bench = Bench::new(&AppChoice::Directory(app.path().into()));
+    let bench = Bench::new(&AppChoice::directory(app.path().into()));
     (app, bench)
 }
 

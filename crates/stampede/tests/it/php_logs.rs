@@ -55,7 +55,7 @@ fn every_runtime_writes_the_same_messages_once() {
     for name in ["plain.php", "everything.php", "last.php"] {
         std::fs::write(app.path().join(name), SCRIPT).expect("file");
     }
-    let bench = Bench::new(&AppChoice::Directory(app.path().into()));
+    let bench = Bench::new(&AppChoice::directory(app.path().into()));
     for name in bench.catalogue.runtime_names() {
         if bench.manifest(name).mode != Mode::PerRequest {
             continue;

@@ -33,7 +33,7 @@ fn the_example_of_the_page_works() {
     let mut places = SearchPaths::from_env();
     places.runtimes.push(directory.path().into());
     let catalogue = Catalogue::load(places);
-    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let app = catalogue.app(&AppChoice::named("hello".into())).expect("app");
     let choice = RuntimeChoice {
         name: "my-apache-fpm".into(),
         source: RuntimeSource::Catalogue("my-apache-fpm".into()),

@@ -55,7 +55,7 @@ fn refusing(catalogue: &Catalogue) -> ProcessProvider {
 
 fn refused(places: SearchPaths, choice: &RuntimeChoice) -> String {
     let catalogue = Catalogue::load(places);
-    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let app = catalogue.app(&AppChoice::named("hello".into())).expect("app");
     let prepared = prepared(&refusing(&catalogue), choice, &app, &Placement::default());
     message_of(&prepared.err().expect("refused"))
 }
@@ -130,11 +130,11 @@ fn a_directory_without_an_app_says_what_it_lacks() {
     let catalogue = Catalogue::load(bare());
     let path = directory.path().join("shop");
     fs::create_dir(&path).expect("directory");
-    let error = catalogue.app(&AppChoice::Directory(path.clone())).expect_err("no app");
+    let error = catalogue.app(&AppChoice::directory(path.clone())).expect_err("no app");
     let text = message_of(&error).replace(&*path.to_string_lossy(), "DIRECTORY");
     assert_words!("directory_without_app", text);
-    assert!(catalogue.app(&AppChoice::Directory(path.join("not-there"))).is_err());
-    let error = catalogue.app(&AppChoice::Named("helo".into())).expect_err("unknown");
+    assert!(catalogue.app(&AppChoice::directory(path.join("not-there"))).is_err());
+    let error = catalogue.app(&AppChoice::named("helo".into())).expect_err("unknown");
     assert_words!("app_nearest", message_of(&error));
 }
 
@@ -154,7 +154,7 @@ fn a_project_is_recognised_by_what_it_requires() {
     ] {
         let composer = format!("{{\"require\":{{\"{package}\":\"*\"}}}}");
         fs::write(directory.path().join("composer.json"), composer).expect("file");
-        let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
+        let app = catalogue.app(&AppChoice::directory(directory.path().into())).expect("app");
         assert_eq!((app.manifest.kind.name(), app.manifest.docroot.as_str()), (kind, "public"));
     }
 }
@@ -195,7 +195,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("bind");
     let port = listener.local_addr().expect("address").port();
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let app = catalogue.app(&AppChoice::Named("hello".into())).expect("app");
+    let app = catalogue.app(&AppChoice::named("hello".into())).expect("app");
     let placement = Placement { port: Some(port), ..Placement::default() };
     let error = prepared(&refusing(&catalogue), &choice("php-builtin", &[]), &app, &placement);
     let error = error.err().expect("taken");

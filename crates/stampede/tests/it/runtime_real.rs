@@ -174,7 +174,7 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
 }
 
 fn hello(catalogue: &Catalogue) -> App {
-    catalogue.app(&AppChoice::Named("hello".into())).expect("app")
+    catalogue.app(&AppChoice::named("hello".into())).expect("app")
 }
 
 /// The provider whose stacks are held by the guard of this test.
@@ -347,7 +347,7 @@ fn a_page_that_is_wrong_never_counts_as_ready() {
     let directory = tempfile::tempdir().expect("directory");
     let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text);
     write("index.php", "<?php http_response_code(503); echo 'closed today';").expect("write");
-    let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
+    let app = catalogue.app(&AppChoice::directory(directory.path().into())).expect("app");
     let choice = choice("php-builtin", &workers(1));
     let mut prepared = match prepared(&guarded(&catalogue), &choice, &app, &Placement::default()) {
         Ok(prepared) => prepared,
@@ -496,7 +496,7 @@ fn a_project_is_served_alike_and_left_alone() {
                  __DIR__ ? 'here' : 'elsewhere';";
     std::fs::write(public.join("index.php"), front).expect("file");
     std::fs::write(public.join("style.css"), "a{}").expect("file");
-    let app = catalogue.app(&AppChoice::Directory(directory.path().into())).expect("app");
+    let app = catalogue.app(&AppChoice::directory(directory.path().into())).expect("app");
     for name in catalogue.runtime_names() {
         let choice = choice(name, &workers(1));
         let prepared = match prepared(&guarded(&catalogue), &choice, &app, &Placement::default()) {

@@ -39,7 +39,7 @@ fn bench_of(handler: &str) -> (Bench, tempfile::TempDir) {
     write("app.yaml", "title: it misbehaves\nkind: callable\ndocroot: public\n");
     write("handler.php", handler);
     write("public/index.php", "<?php");
-    (Bench::new(&AppChoice::Directory(directory.path().to_owned())), directory)
+    (Bench::new(&AppChoice::directory(directory.path().to_owned())), directory)
 }
 
 fn bench() -> (Bench, tempfile::TempDir) {

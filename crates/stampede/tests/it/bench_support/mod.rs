@@ -38,7 +38,7 @@ impl Bench {
 
     /// Makes a bench with the app `hello`, which comes with stampede.
     pub fn hello() -> Bench {
-        Bench::new(&AppChoice::Named("hello".into()))
+        Bench::new(&AppChoice::named("hello".into()))
     }
 
     /// The manifest of a runtime.

@@ -101,8 +101,8 @@ fn an_app_that_wants_https_or_its_own_host_says_so_at_once() {
     }
     for (to, words) in [
         ("https://localhost/", "the app wants HTTPS"),
-        ("https://shop.test/", "`Host: shop.test`"),
-        ("http://shop.test/", "`Host: shop.test`"),
+        ("https://shop.test/", "`--host shop.test --https`"),
+        ("http://shop.test/", "`--host shop.test`"),
         ("/", "it leads in a circle"),
         ("deeper/", "again and again"),
     ] {

@@ -73,7 +73,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 fn bench(corpus: &Corpus) -> Bench {
     let app = repository().join("php/tests/conformance/app");
-    let mut bench = Bench::new(&AppChoice::Directory(app));
+    let mut bench = Bench::new(&AppChoice::directory(app));
     bench.php_ini = corpus.php_ini.clone();
     bench
 }
