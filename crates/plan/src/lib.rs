@@ -16,6 +16,7 @@ mod error;
 mod expect;
 mod external;
 mod flags;
+pub mod imported;
 mod keys;
 mod loads;
 mod locate;
