@@ -215,7 +215,7 @@ fn a_load_ini_is_the_same_load_as_its_load_yaml() {
     assert_eq!(ini.model, yaml.model);
     assert_eq!((ini.traffic.source, ini.habits), (yaml.traffic.source, yaml.habits));
     let unsupported: Vec<_> = ini.unsupported.iter().map(|one| (&*one.key, one.line)).collect();
-    assert_eq!(unsupported, [("tank", 2), ("phantom.writelog", 20)]);
+    assert_eq!(unsupported, [("tank", 2), ("phantom.writelog", 19)]);
 }
 
 #[test]
