@@ -2461,6 +2461,22 @@ export type EntryError =
     code: "file_ends";
     /** What was expected. */
     expected: string;
+  }
+  /** A document that its format's reader refuses. */
+  | {
+    code: "document";
+    /** Name of the format: `YAML`, `XML`. */
+    format: string;
+    /** What the reader says. */
+    problem: string;
+  }
+  /** A quote of a command is not closed before the end of the file. */
+  | {
+    code: "quote_open";
+  }
+  /** A body that is announced as base64 and is not. */
+  | {
+    code: "not_base64";
   };
 
 /** What cannot be made into a request. */
@@ -2541,6 +2557,68 @@ export type Skip =
   /** Its body is in base64. */
   | {
     code: "base64_body";
+  }
+  /** A proxy was asked for a tunnel. */
+  | {
+    code: "connect";
+  }
+  /** The answer is a stream of events that does not end. */
+  | {
+    code: "event_stream";
+  }
+  /** It opens a web socket. */
+  | {
+    code: "web_socket";
+  }
+  /** Its URL has a scheme that is not HTTP's. */
+  | {
+    code: "scheme";
+    /** The scheme. */
+    scheme: string;
+  }
+  /** The file ends within it. */
+  | {
+    code: "cut_off";
+  }
+  /** A form sends a file whose content was not recorded. */
+  | {
+    code: "form_file";
+    /** Name of the field. */
+    field: string;
+  }
+  /** A file that it names cannot be read. */
+  | {
+    code: "file";
+    /** The path, as it is written. */
+    path: string;
+  }
+  /** A variable in it has no value. */
+  | {
+    code: "variable";
+    /** Name of the variable. */
+    name: string;
+  }
+  /** A way to sign in that needs a program. */
+  | {
+    code: "authentication";
+    /** Name of the way. */
+    kind: string;
+  }
+  /** A required parameter has neither an example nor a default value. */
+  | {
+    code: "parameter";
+    /** Name of the parameter. */
+    name: string;
+  }
+  /** An option of curl that is not known. */
+  | {
+    code: "curl_option";
+    /** The option. */
+    option: string;
+  }
+  /** A list of other sitemaps. */
+  | {
+    code: "sitemap";
   }
   /** There are more reasons than are told apart. */
   | {

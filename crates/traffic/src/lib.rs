@@ -3,19 +3,33 @@
 mod access_log;
 pub mod answer;
 pub mod base64_bytes;
+mod body_file;
+mod curl;
 mod deal;
+mod detect;
+mod document;
+mod editor;
 mod error;
 pub mod feed;
 pub mod fields;
+mod form;
 mod format;
 mod har;
 mod input;
 mod json;
 mod json_lines;
+mod loose;
+mod openapi;
+pub mod overview;
+mod postman;
 mod read;
+mod recorded;
 pub mod request;
 pub mod script;
+mod shape;
 mod shuffle;
+mod siege;
+mod sitemap;
 mod sized;
 mod skipped;
 pub mod stream;
@@ -24,6 +38,10 @@ pub mod tag;
 #[cfg(test)]
 mod tests;
 mod uri;
+mod url;
+mod variables;
+mod vegeta;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -137,6 +155,12 @@ pub struct TrafficFile {
     /// Methods that are taken from an access log. A log contains no bodies, so requests with
     /// methods other than GET and HEAD would differ from the original.
     pub log_methods: Vec<String>,
+    /// A file with values of the variables in the requests: an environment of Postman, or an object
+    /// of names and values.
+    pub environment: Option<PathBuf>,
+    /// Host whose requests are taken from a recording. `None`: the `Host` of `headers` where the
+    /// recording has it, otherwise that of most requests.
+    pub site: Option<String>,
     /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
     /// entries.
     pub script: Option<Script>,
@@ -151,6 +175,8 @@ impl TrafficFile {
             format: None,
             headers: Vec::new(),
             log_methods,
+            environment: None,
+            site: None,
             script: None,
         }
     }
@@ -200,6 +226,9 @@ pub struct TrafficNotes {
     /// A host in the URLs of the file's beginning that differs from the target's. It is sent as
     /// their `Host`, but the requests go to the target all the same.
     pub other_host: Option<String>,
+    /// The first variable without a value at the begin of a URL. The target stands for it.
+    #[serde(default)]
+    pub target_variable: Option<String>,
     /// About how many requests are shuffled among each other; `None`: all of them.
     pub shuffled_within: Option<u64>,
 }

@@ -204,7 +204,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn start(&mut self, sent_request: SentRequest) {
-        let request = self.parts.feed.next();
+        let request = self.parts.feed.take();
         let token = self.pool.acquire(&self.parts.protocol);
         let id =
             self.requests.add(InFlightRequest { times: sent_request, token, tag: request.tag });

@@ -89,12 +89,17 @@ impl fmt::Display for Unsupported {
 /// # Errors
 /// It cannot be read, or something in it is wrong; see [`PlanError`].
 pub fn read(path: &Path, given: &Given) -> Result<TankConfig, PlanError> {
+    parse(source(path)?, given)
+}
+
+/// The text of a file, with its name and its directory.
+fn source(path: &Path) -> Result<Source, PlanError> {
     let text = file_text(path).map_err(|error| match error {
         PlanError::Unreadable { path, source } => PlanError::UnreadableTank { path, source },
         other => other,
     })?;
     let base = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    parse(Source { name: path.display().to_string(), text, base }, given)
+    Ok(Source { name: path.display().to_string(), text, base })
 }
 
 /// Parses a text in place of a file, for tests and fuzzing.
@@ -143,22 +148,19 @@ fn resolve(
     unsupported: &mut Vec<Unsupported>,
 ) -> Result<TankConfig, PlanError> {
     let all = entries(root, "sections such as `phantom`")?;
-    let is_pandora_file = root.get("pools").is_some();
+    if root.get("pools").is_some() {
+        return pandora::config(root, given, unsupported);
+    }
     let phantom = root.get("phantom");
     let pandora = root.get("pandora").filter(|node| !is_off(node));
     let is_phantom_off = phantom.is_none_or(is_off) && !is_null(phantom);
     let uses_pandora = is_phantom_off && pandora.is_some();
     for (key, value) in all {
         let name = key.text().unwrap_or_default();
-        let is_read = FILE.has(name)
-            || uses_pandora && name == "pandora"
-            || is_pandora_file && name == "pools";
+        let is_read = FILE.has(name) || uses_pandora && name == "pandora";
         if !is_read && !is_off(value) {
             pass_over(unsupported, "", key, why(name));
         }
-    }
-    if is_pandora_file {
-        return pandora::config(root, given, unsupported);
     }
     if let Some(pandora) = pandora.filter(|_| uses_pandora) {
         return pandora::of_section(pandora, given, unsupported);

@@ -11,10 +11,9 @@ use super::address::{self, Scheme, Target};
 use super::requests::{self, FileKeys, Headers};
 use super::{
     Given, INSTANCES, INSTANCES_MAX, TIMEOUT, TankConfig, Unsupported, given, on, pass_over,
-    tree_of,
+    source, tree_of,
 };
-use crate::error::{Mistake, PlanError, Source};
-use crate::read::file_text;
+use crate::error::{Mistake, PlanError};
 use crate::tank_keys::{AMMO, GUN, PANDORA, POOL, POOLS};
 use crate::tree::{Node, Value};
 use crate::value::{entries, items, not_a, text, value_of, whole};
@@ -42,9 +41,7 @@ pub(super) fn of_section(
     let unread = |error: PlanError| {
         file.place.wrong(Mistake::refused(error), "the path of pandora's configuration, in UTF-8")
     };
-    let text = file_text(&path).map_err(unread)?;
-    let base = path.parent().map(Into::into).unwrap_or_default();
-    let root = tree_of(Source { name: path.display().to_string(), text, base })?;
+    let root = tree_of(source(&path).map_err(unread)?)?;
     config(&root, overrides, unsupported)
 }
 

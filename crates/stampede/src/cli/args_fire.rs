@@ -139,13 +139,18 @@ pub enum Engine {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Requests from a file")]
 pub struct TrafficFlags {
-    /// Send the requests in this file: URIs, Yandex Tank's uri, uripost and phantom, access.log,
-    /// HAR, JSON lines, a test of JMeter or k6 (docs/traffic.md)
+    /// Send the requests in this file: a list of URLs, HAR, curl, .http, Postman, OpenAPI, Yandex
+    /// Tank's formats, access.log, a test of JMeter or k6 and more (docs/traffic.md); `stampede
+    /// traffic FILE` shows them
     #[arg(long, alias = "ammo", value_name = "FILE", conflicts_with_all = ["method", "body"])]
     pub traffic: Option<PathBuf>,
     /// Set the file's format [default: detected from its beginning]
     #[arg(long, alias = "ammo-format", value_name = "FORMAT", requires = "traffic")]
     pub traffic_format: Option<String>,
+    /// Read the values of variables in these requests from this file: an environment that Postman
+    /// exports, or a JSON object of names and values
+    #[arg(long, value_name = "FILE", requires = "traffic")]
+    pub traffic_environment: Option<PathBuf>,
     /// Choose the order of the requests
     #[arg(long, alias = "ammo-order", value_enum, value_name = "ORDER", default_value_t = TrafficOrder::InOrder,
           requires = "traffic")]

@@ -12,9 +12,9 @@ use stampede_results::store::StoreError;
 use stampede_stack::RuntimeError;
 
 use super::shell::print_error;
-use crate::against::AgainstError;
 use crate::suggest::SuggestError;
 use crate::trial::refusal::Refusal;
+use stampede_stack::against::AgainstError;
 
 /// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

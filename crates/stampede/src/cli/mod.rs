@@ -4,6 +4,7 @@ mod args;
 mod args_check;
 mod args_fire;
 mod args_limits;
+mod args_traffic;
 mod calibrate;
 mod capacity;
 mod check;
@@ -29,6 +30,7 @@ mod report;
 mod runtimes;
 mod serve;
 mod shell;
+mod traffic;
 mod tune;
 mod up;
 
@@ -75,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Fire(args) => fire::run(*args),
+        Command::Traffic(args) => traffic::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Check(args) => check::run(&args),

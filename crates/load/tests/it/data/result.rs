@@ -230,6 +230,7 @@ fn notes() -> impl Strategy<Value = TrafficNotes> {
             broken,
             broken_first,
             failed,
+            target_variable: other_host.clone(),
             other_host,
             shuffled_within,
         }

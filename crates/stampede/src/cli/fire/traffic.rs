@@ -51,12 +51,19 @@ pub fn of(
     let format = flags.traffic_format.as_deref().map(format).transpose()?;
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
     add_headers(args, &mut headers)?;
+    let environment = flags.traffic_environment.clone();
+    if let Some(environment) = &environment {
+        stampede_mask::requests_file(environment);
+    }
     let source = match (files.script, files.tank.map(|tank| &tank.traffic.source)) {
         (Some(script), _) => Source::List(requests_of(script, target, &headers, habits)?.into()),
-        (None, Some(Source::File(file))) => Source::File(TrafficFile { format, ..file.clone() }),
+        (None, Some(Source::File(file))) => {
+            Source::File(TrafficFile { format, environment, ..file.clone() })
+        }
         (None, _) => {
             let script = target.script().cloned();
-            Source::File(TrafficFile { format, headers, script, ..TrafficFile::new(path) })
+            let file = TrafficFile::new(path);
+            Source::File(TrafficFile { format, headers, environment, script, ..file })
         }
     };
     let of_tank = files.tank.map(|tank| &tank.traffic);
