@@ -264,6 +264,19 @@ fn what_is_given_on_the_command_line_stands_for_the_files_own() {
 }
 
 #[test]
+fn an_address_may_have_brackets() {
+    for (address, url) in [
+        ("[shop.test]:443", "http://shop.test:443"),
+        ("[shop.test]", "http://shop.test"),
+        ("[::1]:80", "http://[::1]:80"),
+        ("[::1]", "http://[::1]"),
+    ] {
+        let file = format!("[phantom]\naddress={address}\nuris=/\nrps_schedule=const(1,1)\n");
+        assert_eq!(read(&file).unwrap().url, url);
+    }
+}
+
+#[test]
 fn a_placeholder_is_named() {
     use super::error::Mistake;
     for (file, found) in [

@@ -59,7 +59,7 @@ pub enum ImportError {
         path: PathBuf,
         /// The tool.
         tool: Tool,
-        /// What was left out, by line.
+        /// What was left out: first the requests, then the rest, each by line.
         left_out: Vec<LeftOut>,
     },
     /// Some requests of the script are not taken over, where all are wanted.

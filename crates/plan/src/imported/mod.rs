@@ -21,6 +21,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Until};
 use stampede_model::quantity::LengthText;
 use stampede_model::schedule::Segments;
@@ -97,19 +98,35 @@ impl fmt::Display for ProposedLoad {
     }
 }
 
+impl ImportedRequest {
+    /// The request with these habits. Its host, if it has one, is its `Host`.
+    ///
+    /// # Errors
+    /// Its parts make no valid request. Those of an [`ImportedLoad`] do.
+    pub fn request(&self, habits: Habits) -> Result<Request, RequestError> {
+        let RequestSpec { method, path, headers, body, site } = &self.spec;
+        let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let host = site.iter().filter(|_| !has_host).map(|host| ("Host".to_owned(), host.clone()));
+        let headers: Vec<_> = host.chain(headers.iter().cloned()).collect();
+        Request::build(method, path, &headers, body, habits, None)
+    }
+}
+
 impl ImportedLoad {
+    /// The requests that are not taken over, by line.
+    pub fn requests_left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        self.left_out.iter().filter(|one| one.what.is_request())
+    }
+
     /// The same, if no request is left out. `path` is for the message.
     ///
     /// # Errors
     /// [`ImportError::Partly`].
     pub fn complete(mut self, path: &Path) -> Result<ImportedLoad, ImportError> {
-        let is_request = |one: &LeftOut| {
-            matches!(one.what, Omission::Request { .. } | Omission::OtherHost { .. })
-        };
-        match self.left_out.iter().any(is_request) {
+        match self.left_out.iter().any(|one| one.what.is_request()) {
             false => Ok(self),
             true => {
-                self.left_out.retain(is_request);
+                self.left_out.retain(|one| one.what.is_request());
                 let (path, tool, left_out) = (path.to_owned(), self.tool, self.left_out);
                 Err(ImportError::Partly { path, tool, left_out })
             }
@@ -247,7 +264,10 @@ impl Found {
         let mut left_out: Vec<LeftOut> = left_out.into_iter().collect();
         left_out.sort();
         match requests.is_empty() {
-            true => Err(ImportError::NoRequest { path: path.to_owned(), tool, left_out }),
+            true => {
+                left_out.sort_by_key(|one| !one.what.is_request());
+                Err(ImportError::NoRequest { path: path.to_owned(), tool, left_out })
+            }
             false => Ok(ImportedLoad { tool, requests, load, left_out }),
         }
     }

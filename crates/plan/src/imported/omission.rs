@@ -29,6 +29,11 @@ pub enum Omission {
         /// Its name.
         name: String,
     },
+    /// A header that is not needed, and whose value only a run would tell.
+    UnknownHeader {
+        /// Its name.
+        name: String,
+    },
     /// A parameter of a request, beside its headers.
     Parameter {
         /// Its name.
@@ -89,6 +94,13 @@ pub enum Omission {
         /// The names of its columns, or how it is written.
         name: String,
     },
+    /// Rows of a file beyond those that are put into requests.
+    MoreRows {
+        /// The names of its columns, or how it is written.
+        name: String,
+        /// The rows that are.
+        taken: usize,
+    },
     /// Something that shows or stores results.
     Listener {
         /// How it is written.
@@ -117,6 +129,11 @@ pub enum RequestPart {
 }
 
 impl Omission {
+    /// Whether it is a request.
+    pub fn is_request(&self) -> bool {
+        matches!(self, Omission::Request { .. } | Omission::OtherHost { .. })
+    }
+
     /// What happens instead, or what to use instead.
     pub fn why(&self) -> &'static str {
         match self {
@@ -126,6 +143,7 @@ impl Omission {
             Omission::Request { .. } => "it is made while the script runs, or is not valid",
             Omission::OtherHost { .. } => "a load has one host",
             Omission::Header { .. } => "the connection and the body say so",
+            Omission::UnknownHeader { .. } => "only a run would tell its value",
             Omission::Parameter { .. } => "only headers are taken over",
             Omission::Call { .. } => "nothing of the script is run",
             Omission::Once { .. } => "it runs once, and is no load",
@@ -133,6 +151,7 @@ impl Omission {
                 "the requests in it are sent once each time, in their order"
             }
             Omission::Import { .. } => "only this file is read",
+            Omission::Setting { name } if name == "thresholds" => "say `--expect`",
             Omission::Setting { .. } => "the flags say what the load is",
             Omission::Ramp { .. } => {
                 "the number of users is constant, and the highest is proposed; a rate may rise"
@@ -141,7 +160,8 @@ impl Omission {
             Omission::Pause { .. } => "a user does not pause; a rate is `--rate`",
             Omission::Check { .. } => "say `--status`, `--contains` or `--check`",
             Omission::Extractor { .. } => "no request depends on an answer",
-            Omission::Rows { .. } => "requests are prepared before the load",
+            Omission::Rows { .. } => "its file is not there, or is no table in UTF-8",
+            Omission::MoreRows { .. } => "all rows would be too many requests",
             Omission::Listener { .. } => "results are shown and written by stampede",
             Omission::Element { .. } => "it has no counterpart here",
         }
@@ -153,7 +173,12 @@ impl fmt::Display for Omission {
         match self {
             Omission::Request { part } => write!(f, "a request, for its {part}"),
             Omission::OtherHost { host } => write!(f, "a request to `{host}`"),
-            Omission::Header { name } => write!(f, "the header `{name}`"),
+            Omission::Header { name } | Omission::UnknownHeader { name } => {
+                write!(f, "the header `{name}`")
+            }
+            Omission::MoreRows { name, taken } => {
+                write!(f, "what follows row {taken} of `{name}`")
+            }
             Omission::Import { module } => write!(f, "the module `{module}`"),
             Omission::Parameter { name }
             | Omission::Call { name }

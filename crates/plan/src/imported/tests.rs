@@ -8,6 +8,8 @@ use stampede_model::time::Nanos;
 
 use super::*;
 
+mod rows;
+
 fn read_as(tool: Tool, text: &str) -> Result<ImportedLoad, ImportError> {
     parse(tool, text, Path::new("script"))
 }
@@ -339,6 +341,23 @@ fn a_host_that_only_a_run_would_tell_is_the_target() {
     assert!(left_out(&load).contains(&(4, "`ThreadGroup`".to_owned())), "{:?}", load.left_out);
 }
 
+/// `Referer` says where a person came from; `Authorization` is a part of what is asked.
+#[test]
+fn only_a_header_that_is_needed_keeps_a_request_from_being_sent() {
+    let get = |path: &str, below: &str| sampler(&[("domain", "a"), ("path", path)], "", below);
+    let below = headers(&[("Referer", "${url}/login"), ("origin", "${__P(url,)}"), ("X-A", "1")])
+        + &get("/a", "")
+        + &get("/b", &headers(&[("Authorization", "Bearer ${token}")]))
+        + &get("/c", &headers(&[("X-${n}", "1")]));
+    let load = read_as(Tool::Jmeter, &plan(&variable("users", "2"), &below)).expect("a load");
+    assert_eq!(lines(&load), ["GET a /a"]);
+    assert_eq!(load.requests[0].spec.headers, [("X-A".to_owned(), "1".to_owned())]);
+    let what: HashSet<String> = left_out(&load).into_iter().map(|(_, what)| what).collect();
+    for one in ["the header `Referer`", "the header `origin`", "a request, for its headers"] {
+        assert!(what.contains(one), "{one}: {what:?}");
+    }
+}
+
 #[test]
 fn a_group_with_a_length_ends_by_it() {
     let text = plan(&variable("users", "2"), &sampler(&[("domain", "a"), ("path", "/")], "", ""));
@@ -361,8 +380,12 @@ fn what_is_no_plan_is_refused() {
     assert!(matches!(read_as(Tool::Jmeter, &deep), Err(ImportError::Xml { .. })));
     let deep = format!("import http from 'k6/http';{}", "(".repeat(10_000));
     assert!(matches!(read_as(Tool::K6, &deep), Err(ImportError::TooDeep { .. })));
-    let error = read_as(Tool::K6, "import http from 'k6/http';\nhttp.get(a());").expect_err("none");
-    assert!(error.to_string().contains("line 2: a request, for its URL"), "{error}");
+    // Before all else, the requests.
+    let text = "import http from 'k6/http';\nsleep(1);\nsleep(2);\ncheck(1);\nhttp.get(a());";
+    let error = read_as(Tool::K6, text).expect_err("none");
+    let ImportError::NoRequest { left_out, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(left_out[0].what, Omission::Request { part: RequestPart::Url });
+    assert_eq!((left_out[0].line, left_out.len()), (5, 4), "{left_out:?}");
 }
 
 /// Names that double a text again and again would fill the memory.

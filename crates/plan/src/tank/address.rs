@@ -41,6 +41,9 @@ impl Target {
             Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
             _ => (address, None),
         };
+        // Tank takes names in brackets too.
+        let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = name.filter(|name| !name.contains(':')).unwrap_or(host);
         let bad = host.is_empty() || host.contains(['/', '@', ' ', '?', '#']);
         if bad || own.is_some_and(|port| !is_port(port)) {
             return Err(not_a(node, "an address", EXPECTED));

@@ -1,10 +1,11 @@
-//! Reads a test plan of JMeter: HTTP samplers with their headers, defaults and arguments, and thread
-//! groups.
+//! Reads a test plan of JMeter: HTTP samplers with their headers, defaults and arguments, thread
+//! groups, and the rows of files that are put into requests.
 //!
 //! A plan is a tree of elements, each followed by a `hashTree` with the elements below it. What an
 //! element such as a header manager says holds for its own `hashTree` and for all below it.
 
 mod groups;
+mod rows;
 mod samplers;
 mod values;
 
@@ -13,21 +14,27 @@ use std::path::Path;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::{Found, ImportError, Omission};
+use rows::Tables;
 use samplers::Scope;
 use values::{Values, is_enabled};
+
+use crate::requests::REQUESTS_MAX;
 
 /// Reads the plan.
 pub(super) fn read(text: &str, path: &Path) -> Result<Found, ImportError> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| ImportError::Xml { path: path.to_owned(), source: Box::new(error) })?;
-    let mut reading =
-        Reading { found: Found::default(), values: Values::of(text), groups: Vec::new() };
+    let mut reading = Reading {
+        found: Found::default(),
+        values: Values::of(text),
+        groups: Vec::new(),
+        tables: Tables::beside(path),
+        pass: 0,
+    };
     let root = document.root_element();
-    let below = root.children().filter(|node| node.has_tag_name("hashTree"));
-    for tree in below {
-        reading.tree(tree, &Scope::default(), 0);
-    }
+    reading.plan(root);
+    reading.more_rows(root, text.len());
     let Reading { mut found, groups, .. } = reading;
     found.load = groups::proposed(&groups);
     Ok(found)
@@ -38,9 +45,34 @@ struct Reading {
     found: Found,
     values: Values,
     groups: Vec<groups::Group>,
+    tables: Tables,
+    /// The iteration of the load, from 0 on: each has the next row of each file.
+    pass: usize,
 }
 
 impl Reading {
+    fn plan(&mut self, root: Node<'_, '_>) {
+        for tree in root.children().filter(|node| node.has_tag_name("hashTree")) {
+            self.tree(tree, &Scope::default(), 0);
+        }
+    }
+
+    /// Takes the requests of the other rows, after those of the first.
+    fn more_rows(&mut self, root: Node<'_, '_>, bytes: usize) {
+        let rows = self.tables.most_rows();
+        let by_size = BYTES_VISITED_MAX / bytes.max(1);
+        let most = (REQUESTS_MAX / self.found.requests.len().max(1)).min(by_size).max(1);
+        let groups = self.groups.clone();
+        for pass in 1..rows.min(most) {
+            self.pass = pass;
+            self.plan(root);
+        }
+        self.groups = groups;
+        for (line, name) in self.tables.longer_than(most) {
+            self.found.leave_out(line, Omission::MoreRows { name, taken: most });
+        }
+    }
+
     /// Reads a `hashTree`. First what holds for all of it, then the rest in its order.
     fn tree(&mut self, tree: Node<'_, '_>, outer: &Scope, depth: usize) {
         if depth > DEPTH_MAX {
@@ -48,13 +80,26 @@ impl Reading {
             return self.found.leave_out(self.values.line(tree), what);
         }
         let mut scope = outer.clone();
+        let outer_row = self.values.row.clone();
         let elements = elements(tree);
-        for (element, _) in &elements {
-            self.config(*element, &mut scope);
-        }
+        self.configs(&elements, &mut scope);
         for (element, below) in elements {
             self.element(element, below, &scope, depth);
         }
+        self.values.row = outer_row;
+    }
+
+    /// Takes what elements say for all of their `hashTree`: variables first, for a file of rows may
+    /// be named by one, and rows before what they are put into.
+    fn configs(&mut self, elements: &[(Node<'_, '_>, Option<Node<'_, '_>>)], scope: &mut Scope) {
+        let rank = |element: &Node<'_, '_>| match element.tag_name().name() {
+            "TestPlan" | "Arguments" => 0,
+            "CSVDataSet" => 1,
+            _ => 2,
+        };
+        let mut ordered: Vec<_> = elements.iter().map(|(element, _)| *element).collect();
+        ordered.sort_by_key(rank);
+        ordered.into_iter().for_each(|element| self.config(element, scope));
     }
 
     /// Takes what an element says for all of its `hashTree`.
@@ -68,6 +113,13 @@ impl Reading {
             "ConfigTestElement" if samplers::is_http(element) => {
                 scope.defaults.take(element, &self.values);
             }
+            "CSVDataSet" => match self.tables.of(element, &self.values) {
+                Some(table) => self.values.take_row(&table, self.pass),
+                None => {
+                    let what = Omission::Rows { name: rows::name(element, &self.values) };
+                    self.found.leave_out(self.values.line(element), what);
+                }
+            },
             _ => {}
         }
     }
@@ -81,8 +133,6 @@ impl Reading {
     ) {
         let name = element.tag_name().name();
         match name {
-            "TestPlan" | "Arguments" | "HeaderManager" => {}
-            "ConfigTestElement" if samplers::is_http(element) => {}
             "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
                 return self.sampler(element, below, scope);
             }
@@ -101,7 +151,7 @@ impl Reading {
                 return;
             }
             _ => {
-                if let Some(what) = omission(name, element, &self.values) {
+                if let Some(what) = omission(element) {
                     self.found.leave_out(self.values.line(element), what);
                 }
             }
@@ -114,18 +164,12 @@ impl Reading {
     /// Takes a request, with the headers that only it has.
     fn sampler(&mut self, element: Node<'_, '_>, below: Option<Node<'_, '_>>, outer: &Scope) {
         let mut scope = outer.clone();
-        for (part, _) in below.map(elements).unwrap_or_default() {
-            let name = part.tag_name().name();
-            match name {
-                "HeaderManager" => {
-                    let headers = samplers::headers(part, &self.values);
-                    scope.add_headers(headers, self.values.line(part), &mut self.found);
-                }
-                _ => {
-                    let what = omission(name, part, &self.values);
-                    what.into_iter()
-                        .for_each(|what| self.found.leave_out(self.values.line(part), what));
-                }
+        let outer_row = self.values.row.clone();
+        let parts = below.map(elements).unwrap_or_default();
+        self.configs(&parts, &mut scope);
+        for (part, _) in parts {
+            if let Some(what) = omission(part) {
+                self.found.leave_out(self.values.line(part), what);
             }
         }
         match samplers::request(element, scope, &self.values) {
@@ -134,6 +178,7 @@ impl Reading {
                 self.found.leave_out(self.values.line(element), Omission::Request { part })
             }
         }
+        self.values.row = outer_row;
     }
 }
 
@@ -151,20 +196,29 @@ fn elements<'a, 'i>(tree: Node<'a, 'i>) -> Vec<(Node<'a, 'i>, Option<Node<'a, 'i
     all
 }
 
-/// What an element is that is not taken over. `None`: it only groups others.
-fn omission(name: &str, element: Node<'_, '_>, values: &Values) -> Option<Omission> {
-    const GROUPING: [&str; 5] = [
+/// What an element is that is not taken over. `None`: it is taken over, or only groups others.
+fn omission(element: Node<'_, '_>) -> Option<Omission> {
+    const TAKEN: [&str; 9] = [
+        "TestPlan",
+        "Arguments",
+        "HeaderManager",
+        "CSVDataSet",
         "TransactionController",
         "GenericController",
         "RecordingController",
         "TestFragmentController",
         "ProxyControl",
     ];
+    /// Controllers that are not called so.
+    const CONTROLS: [&str; 2] = ["InterleaveControl", "RunTime"];
+    let name = element.tag_name().name();
     let own = || name.to_owned();
     Some(match () {
-        () if GROUPING.contains(&name) => return None,
-        () if name.ends_with("Controller") => Omission::Control { name: own() },
-        () if name == "CSVDataSet" => Omission::Rows { name: rows(element, values) },
+        () if TAKEN.contains(&name) => return None,
+        () if name == "ConfigTestElement" && samplers::is_http(element) => return None,
+        () if name.ends_with("Controller") || CONTROLS.contains(&name) => {
+            Omission::Control { name: own() }
+        }
         () if name.ends_with("Timer") || name == "TestAction" => Omission::Pause { name: own() },
         () if name.ends_with("Assertion") => Omission::Check { name: own() },
         () if name.contains("Extractor") || name.contains("PostProcessor") => {
@@ -177,17 +231,9 @@ fn omission(name: &str, element: Node<'_, '_>, values: &Values) -> Option<Omissi
     })
 }
 
-/// A file of rows with the names of its columns.
-fn rows(element: Node<'_, '_>, values: &Values) -> String {
-    let file = values.text(element, "filename").unwrap_or_default();
-    let columns = values.text(element, "variableNames").unwrap_or_default();
-    match columns.is_empty() {
-        true => format!("CSVDataSet {file}"),
-        false => format!("CSVDataSet {file}: {columns}"),
-    }
-}
-
 /// Most nodes of a plan.
 const NODES_MAX: u32 = 1 << 20;
 /// Deepest nesting of `hashTree`.
 const DEPTH_MAX: usize = 100;
+/// Most bytes of a plan that are visited for all rows together: about a second.
+const BYTES_VISITED_MAX: usize = 256 << 20;

@@ -2,7 +2,7 @@
 
 use roxmltree::Node;
 
-use super::super::{Found, ImportedRequest, RequestPart, form, sent_headers};
+use super::super::{Found, ImportedRequest, Omission, RequestPart, form, sent_headers};
 use super::values::{Values, is_enabled, property};
 use crate::model::RequestSpec;
 
@@ -74,28 +74,35 @@ impl Scope {
     /// Adds headers. One with the same name goes before an outer one.
     pub fn add_headers(
         &mut self,
-        headers: Option<Vec<(String, String)>>,
+        headers: Vec<(String, Option<String>)>,
         line: usize,
         found: &mut Found,
     ) {
-        let Some(headers) = headers else {
-            self.has_unknown_header = true;
-            return;
-        };
-        for (name, value) in sent_headers(found, line, headers) {
+        let mut known = Vec::new();
+        for (name, value) in headers {
+            match value {
+                Some(value) => known.push((name, value)),
+                None if AT_LEISURE.iter().any(|one| name.eq_ignore_ascii_case(one)) => {
+                    found.leave_out(line, Omission::UnknownHeader { name });
+                }
+                None => self.has_unknown_header = true,
+            }
+        }
+        for (name, value) in sent_headers(found, line, known) {
             self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
             self.headers.push((name, value));
         }
     }
 }
 
-/// The headers of a header manager. `None`: one has a variable that only a run would fill in.
-pub(super) fn headers(element: Node<'_, '_>, values: &Values) -> Option<Vec<(String, String)>> {
+/// The headers of a header manager. A value is `None` where only a run would tell it, or the name.
+pub(super) fn headers(element: Node<'_, '_>, values: &Values) -> Vec<(String, Option<String>)> {
     let fields = fields(element, "HeaderManager.headers").into_iter();
-    let header =
-        |field| Some((values.text(field, "Header.name")?, values.text(field, "Header.value")?));
-    let headers: Option<Vec<(String, String)>> = fields.map(header).collect();
-    headers.map(|all| all.into_iter().filter(|(name, _)| !name.is_empty()).collect())
+    let header = |field| match values.text(field, "Header.name") {
+        Some(name) => (name, values.text(field, "Header.value")),
+        None => ("?".to_owned(), None),
+    };
+    fields.map(header).filter(|(name, _)| !name.is_empty()).collect()
 }
 
 /// Whether defaults are those of HTTP.
@@ -186,4 +193,6 @@ fn joined(fields: &[Field]) -> String {
     fields.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
+/// Headers without which a request means the same.
+const AT_LEISURE: [&str; 2] = ["Referer", "Origin"];
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
+use super::rows::Table;
+
 /// The variables that a plan defines, and where its lines begin.
 #[derive(Debug)]
 pub(super) struct Values {
     variables: BTreeMap<String, String>,
+    /// What the rows of files say at this place of the plan.
+    pub row: BTreeMap<String, String>,
     /// Offsets of the line ends.
     line_ends: Vec<usize>,
 }
@@ -16,7 +20,7 @@ impl Values {
     /// Those of a plan of which no element was read yet.
     pub fn of(text: &str) -> Values {
         let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
-        Values { variables: BTreeMap::new(), line_ends }
+        Values { variables: BTreeMap::new(), row: BTreeMap::new(), line_ends }
     }
 
     /// The line of an element, counted from 1.
@@ -39,6 +43,12 @@ impl Values {
             };
             self.variables.insert(name.to_owned(), value("Argument.value").to_owned());
         }
+    }
+
+    /// Takes the values of a row.
+    pub fn take_row(&mut self, table: &Table, index: usize) {
+        let values = table.row(index).map(|(name, value)| (name.clone(), value.clone()));
+        self.row.extend(values);
     }
 
     /// A property as text, without the blanks around it. `None`: it has a variable that only a run
@@ -77,7 +87,7 @@ impl Values {
 
     /// The value of a variable or of a function with a default.
     fn value(&self, name: &str) -> Option<String> {
-        if let Some(value) = self.variables.get(name) {
+        if let Some(value) = self.row.get(name).or_else(|| self.variables.get(name)) {
             return Some(value.clone());
         }
         let (function, arguments) = name.strip_suffix(')')?.split_once('(')?;
@@ -87,7 +97,8 @@ impl Values {
             "__property" => arguments.nth(2)?,
             _ => return None,
         };
-        Some(default.to_owned())
+        // An empty one stands for a value that has to be given.
+        (!default.is_empty()).then(|| default.to_owned())
     }
 }
 
