@@ -102,7 +102,7 @@ impl PreparedLoad {
 }
 
 /// Notes what is not taken over of a script.
-fn left_out(script: &ImportedLoad) -> impl Iterator<Item = Before> {
+pub fn left_out(script: &ImportedLoad) -> impl Iterator<Item = Before> {
     script.left_out_by_kind().into_iter().map(|(what, lines)| {
         let instead = what.why().to_owned();
         Before::LeftOutOfScript { what: what.to_string(), lines, instead }
