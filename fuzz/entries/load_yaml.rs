@@ -1,10 +1,10 @@
-//! Checks that a `load.yaml` is parsed, with skipped keys listed in order, or refused with a place
+//! Checks that a `load.yaml` or a `load.ini` is parsed, with skipped keys listed in order, or refused with a place
 //! in its text. In both cases, the messages can be printed.
 
 use std::path::PathBuf;
 
 use stampede_plan::autostop::Autostop;
-use stampede_plan::tank::{TankConfig, parse};
+use stampede_plan::tank::{Given, TankConfig, parse};
 use stampede_plan::{self, PlanError, RenderStyle};
 use stampede_traffic::Source;
 
@@ -12,7 +12,8 @@ use stampede_traffic::Source;
 pub fn run(text: &str) {
     let (name, base) = ("load.yaml".to_owned(), PathBuf::from("directory"));
     let lines = text.matches('\n').count() + 1;
-    match parse(stampede_plan::Source { name, text: text.to_owned(), base }) {
+    let source = stampede_plan::Source { name, text: text.to_owned(), base };
+    match parse(source, &Given::default()) {
         Ok(config) => understood(&config, lines),
         Err(error) => {
             let PlanError::Wrong(wrong) = &error else { panic!("{error:?}") };

@@ -2704,6 +2704,16 @@ export type Before =
     /** What happens instead, in English. */
     instead: string;
   }
+  /** A part of another tool's script is not taken over. */
+  | {
+    code: "left_out_of_script";
+    /** What it is, in English. */
+    what: string;
+    /** Its lines, counted from 1. */
+    lines: number[];
+    /** What happens instead, in English. */
+    instead: string;
+  }
   /** The path of the URL is not requested: the request file has its own paths. */
   | {
     code: "path_unused";

@@ -22,7 +22,7 @@ pub enum PlanError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A `load.yaml` cannot be read, or is not UTF-8.
+    /// A configuration of Yandex Tank cannot be read, or is not UTF-8.
     #[error("`{}` cannot be read", path.display())]
     UnreadableTank {
         /// The path as given.
@@ -222,6 +222,9 @@ pub enum Mistake {
     /// The `phantom` section, Yandex Tank's own generator, is switched off.
     #[error("`phantom` is not enabled, so nothing is sent")]
     PhantomOff,
+    /// A part that another program fills in: `${HOST}`, `{{ host }}`.
+    #[error("`{0}` is a placeholder, and nothing fills it in here")]
+    Placeholder(String),
     /// The load is a schedule of Yandex Tank in a file.
     #[error("a `stpd_file` is not read here")]
     SteppedFile,

@@ -18,6 +18,7 @@ mod error;
 mod expect;
 mod external;
 mod flags;
+pub mod imported;
 mod keys;
 mod loads;
 mod locate;

@@ -11,7 +11,7 @@ use super::expect::expectations;
 use super::keys::LOAD;
 use super::model::{LoadChoice, RequestSpec};
 use super::parts::SearchLoad;
-use super::requests::{has_request_keys, requests_of, single_request};
+use super::requests::{has_request_keys, requests_of, requests_of_script, single_request};
 use super::runtimes::{NamedRuntime, selection};
 use super::tree::{Node, Value, shortened};
 use super::urls;
@@ -419,6 +419,9 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     };
     fields.not_both(key, "path")?;
     if key == "traffic" && !matches!(list.value, Value::List(_)) {
+        if let Some(requests) = requests_of_script(list, &base)? {
+            return Ok(requests);
+        }
         let (paths, site) = urls::read(list)?;
         base.site = site;
         return requests_of(&paths, list, &base);

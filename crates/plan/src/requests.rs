@@ -1,6 +1,7 @@
 //! Reads the requests of a load: method, path, headers and body, checked so that they can be sent.
 
 use super::error::{Help, Mistake, PlanError};
+use super::imported::{self, ImportError, ImportedRequest};
 use super::keys::{OF_REQUEST, REQUEST};
 use super::model::RequestSpec;
 use super::tree::{Node, Value};
@@ -54,6 +55,38 @@ pub(super) fn requests_of(
             _ => Ok(RequestSpec { path: path(item)?.to_owned(), ..base.clone() }),
         })
         .collect()
+}
+
+/// The requests of another tool's script, with the headers of `base` where they have none of that
+/// name. `None`: the file is no script.
+pub(super) fn requests_of_script(
+    node: &Node,
+    base: &RequestSpec,
+) -> Result<Option<Vec<RequestSpec>>, PlanError> {
+    let path = node.place.source.base.join(text(node, "a file", PATH)?);
+    let refused = |error: ImportError| {
+        let hint = error.hint();
+        node.place.wrong(Mistake::refused(error), Help::todo(hint))
+    };
+    let script = imported::read(&path).and_then(|script| match script {
+        Some(script) => script.complete(&path).map(Some),
+        None => Ok(None),
+    });
+    let Some(script) = script.map_err(refused)? else { return Ok(None) };
+    if script.requests.len() > REQUESTS_MAX {
+        let mistake = Mistake::TooMany { kind: "requests", found: script.requests.len() };
+        return Err(node.place.wrong(mistake, "at most 10 000"));
+    }
+    let with_base = |ImportedRequest { mut spec, .. }: ImportedRequest| {
+        let is_given = |(name, _): &&(String, String)| {
+            spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
+        let added: Vec<_> =
+            base.headers.iter().filter(|header| !is_given(header)).cloned().collect();
+        spec.headers.splice(0..0, added);
+        spec
+    };
+    Ok(Some(script.requests.into_iter().map(with_base).collect()))
 }
 
 /// `request` with the values of `fields` in place of its own.

@@ -16,10 +16,14 @@ pub(super) static PHANTOM: Object = Object {
 };
 
 /// All keys of the file.
-pub(super) static GROUPS: [&Group; 4] = [&FILE, &READ, &UNUSED, &PROFILE];
+pub(super) static GROUPS: [&Group; 11] =
+    [&FILE, &OTHER, &READ, &UNUSED, &PROFILE, &PANDORA, &POOLS, &POOL, &GUN, &AMMO, &STEP];
 
 /// The sections that are read.
 pub(super) static FILE: Group = Group { title: None, keys: &[read("phantom"), read("autostop")] };
+
+/// The section that is read where `phantom` is off.
+static OTHER: Group = Group { title: None, keys: &[read("pandora")] };
 
 /// The keys of `phantom` that are read.
 static READ: Group = Group {
@@ -40,6 +44,7 @@ static READ: Group = Group {
         read("port"),
         read("rps_schedule"),
         read("ssl"),
+        read("stpd_file"),
         read("timeout"),
         read("uris"),
     ],
@@ -89,6 +94,59 @@ pub(super) static UNUSED: Group = Group {
 /// The keys of `load_profile`.
 static PROFILE: Group = Group { title: None, keys: &[read("load_type"), read("schedule")] };
 
+/// The keys of the section `pandora` that are read.
+pub(super) static PANDORA: Group = Group {
+    title: None,
+    keys: &[
+        read("config_content"),
+        read("config_file"),
+        read("enabled"),
+        read("package"),
+        read("pandora_cmd"),
+    ],
+};
+
+/// The keys of pandora's configuration that are read, or that Tank's file may have beside it.
+pub(super) static POOLS: Group =
+    Group { title: None, keys: &[read("autostop"), read("log"), read("pools")] };
+
+/// The keys of a pool.
+pub(super) static POOL: Group = Group {
+    title: None,
+    keys: &[read("ammo"), read("gun"), read("id"), read("result"), read("rps"), read("startup")],
+};
+
+/// The keys of a gun.
+pub(super) static GUN: Group =
+    Group { title: None, keys: &[read("ssl"), read("target"), read("type")] };
+
+/// The keys of a pool's ammunition.
+pub(super) static AMMO: Group = Group {
+    title: None,
+    keys: &[
+        read("file"),
+        read("headers"),
+        read("limit"),
+        read("passes"),
+        read("type"),
+        read("uris"),
+    ],
+};
+
+/// The keys of a step of a schedule.
+static STEP: Group = Group {
+    title: None,
+    keys: &[
+        read("duration"),
+        read("from"),
+        read("ops"),
+        read("step"),
+        read("times"),
+        read("to"),
+        read("type"),
+    ],
+};
+
 const fn read(name: &'static str) -> Key {
     unused(name, "")
 }
@@ -100,13 +158,18 @@ const fn unused(name: &'static str, about: &'static str) -> Key {
 }
 
 /// Sections beside `phantom` and `autostop`.
-const SECTIONS: [(&str, &str); 20] = [
+const SECTIONS: [(&str, &str); 30] = [
+    ("aggregator", TANK_ITSELF),
     ("bfg", OTHER_GUN),
     ("console", "a load shows itself on a terminal"),
     ("core", TANK_ITSELF),
     ("gatling", OTHER_GUN),
+    ("graphite", "results are written to files"),
     ("influx", "results are written to files"),
     ("jmeter", OTHER_GUN),
+    ("loadosophia", "results stay on this machine"),
+    ("meta", TANK_ITSELF),
+    ("monitoring", "the target's machine is not monitored from here"),
     ("json_report", "say `--json` instead"),
     ("offline_report", "results are written to files"),
     ("opentsdb", "results are written to files"),
@@ -117,9 +180,14 @@ const SECTIONS: [(&str, &str); 20] = [
     ("rcheck", "resources are not checked before the load"),
     ("shellexec", "no commands are run around the load"),
     ("shootexec", OTHER_GUN),
+    ("tank", TANK_ITSELF),
     ("telegraf", "the target's machine is not monitored from here"),
+    ("tips", TANK_ITSELF),
+    ("ultimate_gun", OTHER_GUN),
     ("uploader", "results stay on this machine"),
     ("version", TANK_ITSELF),
+    ("web", "a load shows itself on a terminal"),
+    ("webonline", "a load shows itself on a terminal"),
     ("ycmonitoring", "the target's machine is not monitored from here"),
 ];
 
@@ -136,6 +204,6 @@ pub(super) fn why(section: &str) -> &'static str {
 const NO_CACHE: &str = "traffic is read while it is sent and needs no cache";
 const NO_CERTIFICATE: &str = "no client certificates, and TLS as the library has it";
 const NO_LIMITS: &str = "an answer's head may have 64 KiB, its body any length";
-const OTHER_GUN: &str = "stampede reads only the load of `phantom`";
+const OTHER_GUN: &str = "stampede reads the load of `phantom`, or of `pandora` where that is off";
 const PHANTOM_ITSELF: &str = "it sets up phantom, which is not used";
 const TANK_ITSELF: &str = "it sets up Yandex Tank itself";

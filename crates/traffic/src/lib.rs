@@ -61,6 +61,7 @@ pub use error::TrafficError;
 pub use format::Format;
 pub use supply::read_all;
 pub use supply::{Tagging, supply};
+pub use uri::bracketed_headers;
 
 /// Which requests a load sends, in which order, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -97,15 +97,33 @@ impl RawRequests {
             let end = draft.body.iter().position(|byte| *byte == b' ').unwrap_or(0);
             let method = std::str::from_utf8(&draft.body[..end]).unwrap_or_default();
             draft.method.push_str(method);
+            end_lines_with_crlf(&mut draft.body);
             if let Some(what) = find_fault(&draft.method, &draft.body) {
                 self.resync = Resync::ForEntry;
-                let hint = "the bytes after `size tag` are a request line, headers that end with \\r\\n, a blank line, the body";
+                let hint = "the bytes after `size tag` are a request line, headers, a blank line, the body";
                 let broken = super::input::Broken { line: announced, what, hint };
                 return Err(ParseError::Broken(broken));
             }
             return Ok(ParsedEntry::Request);
         }
     }
+}
+
+/// Ends the lines of a head with CRLF where all of them end with LF alone: an editor or git has
+/// changed the file, and a server need not accept such a request (RFC 9112 section 2.2).
+fn end_lines_with_crlf(bytes: &mut Vec<u8>) {
+    let Some(blank) = bytes.windows(2).position(|two| two == b"\n\n") else { return };
+    let head = &bytes[..blank + 2];
+    if head.contains(&b'\r') {
+        return;
+    }
+    let mut ended = Vec::with_capacity(bytes.len() + head.len() / 16 + 4);
+    for line in head.split_inclusive(|byte| *byte == b'\n') {
+        ended.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        ended.extend_from_slice(b"\r\n");
+    }
+    ended.extend_from_slice(&bytes[blank + 2..]);
+    *bytes = ended;
 }
 
 /// Finds a fault that would make a server wait for more bytes. Apart from that, bytes are sent
@@ -160,3 +178,51 @@ impl Resync {
 
 const WRONG_LENGTH: &str =
     "an entry begins where the one before it ends: see whether the length of that one is right";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ended(bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        end_lines_with_crlf(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn only_a_head_whose_lines_all_end_with_lf_is_changed() {
+        let cases: [(&[u8], &[u8]); 6] = [
+            (b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+            (
+                b"POST / HTTP/1.1\nContent-Length: 4\n\na\n\nb",
+                b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\na\n\nb",
+            ),
+            (b"GET / HTTP/1.1\r\n\r\na\n\nb", b"GET / HTTP/1.1\r\n\r\na\n\nb"),
+            (b"GET / HTTP/1.1\r\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\n\n"),
+            (b"GET / HTTP/1.1\nHost: a\n", b"GET / HTTP/1.1\nHost: a\n"),
+            (b"", b""),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(ended(bytes), expected, "{}", bytes.escape_ascii());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None, ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn a_body_stays_as_it_is(
+            lines in proptest::collection::vec("[a-z: ]{1,9}", 1..5),
+            body in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let head = lines.join("\n");
+            let written = [head.as_bytes(), b"\n\n", &body].concat();
+            let expected = [head.replace('\n', "\r\n").as_bytes(), b"\r\n\r\n", &body].concat();
+            prop_assert_eq!(ended(&written), expected);
+        }
+    }
+}

@@ -12,6 +12,7 @@ pub mod encoded;
 mod files;
 mod har;
 mod request_files;
+mod tank;
 
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};

@@ -68,18 +68,99 @@ fn set_url(text: &str, draft: &mut Draft) {
     }
 }
 
-/// Takes a line `[Name: value]`; returns `false` for any other line.
+/// Takes a line `[Name: value]`, also with several headers; returns `false` for any other line.
 pub(super) fn header_line(
     line: &str,
     input: &Input,
     draft: &mut Draft,
 ) -> Result<bool, ParseError> {
-    let Some(inner) = line.strip_prefix('[') else { return Ok(false) };
-    let header = inner.strip_suffix(']').and_then(|inner| inner.split_once(':'));
-    let Some((name, value)) = header.filter(|(name, _)| is_token(name.trim())) else {
+    if !line.starts_with('[') {
+        return Ok(false);
+    }
+    let headers = bracketed_headers(line);
+    let is_header = |(name, _): &(&str, &str)| is_token(name);
+    let Some(headers) = headers.filter(|headers| headers.iter().all(is_header)) else {
         let what = EntryError::NoHeader { line: shown(line.as_bytes()) };
         return Err(input.broken(what, "a header is a line `[Name: value]`"));
     };
-    draft.set_header(name.trim(), value.trim());
+    headers.into_iter().for_each(|(name, value)| draft.set_header(name, value));
     Ok(true)
+}
+
+/// Names and values of a line of headers in brackets: `[Host: a]`, or several as
+/// `[Host: a] [Accept: */*]`. A bracket that begins no header belongs to the value before it.
+/// `None`: the line has another form.
+pub fn bracketed_headers(line: &str) -> Option<Vec<(&str, &str)>> {
+    let mut rest = line.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let mut headers = Vec::new();
+    loop {
+        let next = rest.match_indices(']').find_map(|(end, _)| {
+            let after = rest[end + 1..].trim_start().strip_prefix('[')?;
+            let (name, _) = after.split_once(':')?;
+            is_token(name.trim()).then_some((end, after))
+        });
+        let (header, after) = match next {
+            Some((end, after)) => (&rest[..end], Some(after)),
+            None => (rest, None),
+        };
+        let (name, value) = header.split_once(':')?;
+        headers.push((name.trim(), value.trim()));
+        match after {
+            Some(after) => rest = after,
+            None => return Some(headers),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_one_header_or_several() {
+        /// A line, and its names and values.
+        type Case<'a> = (&'a str, Option<&'a [(&'a str, &'a str)]>);
+        let cases: [Case<'_>; 9] = [
+            ("[Host: a]", Some(&[("Host", "a")])),
+            (
+                "[Host: shop.test] [Connection: close]",
+                Some(&[("Host", "shop.test"), ("Connection", "close")]),
+            ),
+            ("[A: 1][B: 2]\t[C:3]", Some(&[("A", "1"), ("B", "2"), ("C", "3")])),
+            ("[Host: [::1]:80] [A: b]", Some(&[("Host", "[::1]:80"), ("A", "b")])),
+            ("[X: [1] [2]] [A: b]", Some(&[("X", "[1] [2]"), ("A", "b")])),
+            ("[Time: 10:30] [A: http://a/]", Some(&[("Time", "10:30"), ("A", "http://a/")])),
+            ("[no header]", None),
+            ("[Host: a", None),
+            ("Host: a", None),
+        ];
+        for (line, headers) in cases {
+            assert_eq!(bracketed_headers(line).as_deref(), headers, "{line}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None, ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn written_headers_read_back(
+            headers in proptest::collection::vec(("[A-Za-z-]{1,8}", "[a-z0-9:/*=; ]{0,12}"), 1..5),
+            between in "[ \t]{0,2}",
+        ) {
+            let written: Vec<String> =
+                headers.iter().map(|(name, value)| format!("[{name}: {value}]")).collect();
+            let line = written.join(&between);
+            let trimmed = headers.iter().map(|(name, value)| (name.as_str(), value.trim()));
+            prop_assert_eq!(bracketed_headers(&line), Some(trimmed.collect()));
+        }
+
+        #[test]
+        fn no_line_panics(line in "[\\[\\]: a\u{e9}]{0,40}") {
+            let _ = bracketed_headers(&line);
+        }
+    }
 }

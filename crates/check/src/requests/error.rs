@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use stampede_model::entry::EntryError;
+use stampede_plan::imported::ImportError;
 use stampede_traffic::TrafficError;
 
 /// Why the requests of a check are unknown.
@@ -20,6 +21,9 @@ pub enum RequestError {
     /// The file is no list, or one of its first lines is no request.
     #[error(transparent)]
     LoadTraffic(TrafficError),
+    /// The file is a script of another tool that cannot be read.
+    #[error(transparent)]
+    Script(#[from] ImportError),
     /// A later line is no request.
     #[error("line {line}: {what} in request file `{}`", path.display())]
     Broken {
@@ -120,6 +124,7 @@ impl RequestError {
                 "name one request at least, or leave the file out: the app's own links are followed then"
             }
             RequestError::LoadTraffic(error) => error.hint(),
+            RequestError::Script(error) => error.hint(),
             RequestError::Foreign { .. } => "URLs of one site: nothing is sent to another host",
             RequestError::Methods(_) => "methods are words with commas between them: GET,HEAD,POST",
             RequestError::Routes { .. } => {
@@ -135,7 +140,7 @@ impl RequestError {
     }
 }
 
-const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, or the traffic of Yandex Tank";
+const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines with `path`, the traffic of Yandex Tank, or a test of JMeter or k6";
 
 #[cfg(test)]
 mod tests {

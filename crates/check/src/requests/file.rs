@@ -1,5 +1,5 @@
-//! Reads the requests that a file lists: a path or URL on each line, or any other format of
-//! traffic.
+//! Reads the requests that a file lists: a path or URL on each line, any other format of traffic,
+//! or a script of another tool.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use stampede_load::protocol::http1;
 use stampede_model::fact::NotSent;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_plan::imported::{self, ImportedLoad, LeftOut, Omission};
 use stampede_plan::urls;
 use stampede_traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes, read_all};
 
@@ -28,6 +29,9 @@ const HEADERS_MAX: usize = 128;
 /// # Errors
 /// The file is no such list, or has a URL of another site.
 pub fn read(path: &Path) -> Result<RequestList, RequestError> {
+    if let Some(script) = imported::read(path)? {
+        return Ok(masked(of_script(&script)?));
+    }
     let unreadable = |source: io::Error| {
         let (path, source) = (path.to_owned(), Arc::new(source));
         RequestError::LoadTraffic(TrafficError::Unreadable { path, source })
@@ -39,9 +43,31 @@ pub fn read(path: &Path) -> Result<RequestList, RequestError> {
         return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
     }
     stampede_mask::text(&String::from_utf8_lossy(&bytes));
-    let listed = of(&bytes, path)?;
+    Ok(masked(of(&bytes, path)?))
+}
+
+/// The same, once the secrets in its headers are masked.
+fn masked(listed: RequestList) -> RequestList {
     let headers = listed.requests.iter().flat_map(|check_request| &check_request.headers);
     headers.for_each(|(name, value)| stampede_mask::header(name, value));
+    listed
+}
+
+/// The requests of a script, and those that are not taken over.
+fn of_script(script: &ImportedLoad) -> Result<RequestList, RequestError> {
+    let requests = script.requests.iter().map(|one| one.request(HABITS));
+    let requests: Vec<Request> = requests
+        .collect::<Result<_, _>>()
+        .map_err(|error| RequestError::LoadTraffic(error.into()))?;
+    let mut listed = gather(&requests);
+    listed.skipped.extend(script.requests_left_out().map(|LeftOut { line, what }| {
+        let why = match what {
+            Omission::OtherHost { host } => NotSent::OtherHost { host: host.clone() },
+            Omission::Request { part } => NotSent::OfScript { part: part.to_string() },
+            other => NotSent::OfScript { part: other.to_string() },
+        };
+        SkippedRequest { request: format!("the request in line {line}"), why: why.into() }
+    }));
     Ok(listed)
 }
 
@@ -280,6 +306,25 @@ mod tests {
             (line.method.as_str(), line.body.as_str(), &line.headers[..]),
             ("POST", "a={user}", &[("X-User".to_owned(), "{user}".to_owned())][..])
         );
+    }
+
+    #[test]
+    fn scripts_of_other_tools_are_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("script.js");
+        let text = "import http from 'k6/http';\nhttp.get('http://a.test/x');\n\
+                    http.post('http://a.test/y', 'a=1');\nhttp.get('http://a.test/x');\n\
+                    http.get(url());\nhttp.get('http://b.test/z');\n";
+        std::fs::write(&path, text).expect("written");
+        let listed = read(&path).expect("a script");
+        let sent: Vec<String> = listed.requests.iter().map(method_and_target).collect();
+        assert_eq!(sent, ["GET /x", "POST /y"]);
+        assert_eq!(listed.requests[1].body, "a=1");
+        let skipped: Vec<_> = listed.skipped.iter().map(|one| &*one.request).collect();
+        assert_eq!(skipped, ["the request in line 5", "the request in line 6"]);
+        std::fs::write(&path, "from locust import HttpUser\n").expect("written");
+        let error = read(&path).expect_err("a program");
+        assert!(matches!(error, RequestError::Script(_)), "{error:?}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ const TARGETS: [(&str, Run); 6] = [
     ("schedule", Run::Text(schedule::run)),
 ];
 /// Targets whose test is in the crate `stampede`.
-const ELSEWHERE: [&str; 3] = ["autostop", "code", "load_yaml"];
+const ELSEWHERE: [&str; 4] = ["autostop", "code", "load_yaml", "script"];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")

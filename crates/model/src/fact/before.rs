@@ -46,6 +46,15 @@ pub enum Before {
         /// What happens instead, in English.
         instead: String,
     },
+    /// A part of another tool's script is not taken over.
+    LeftOutOfScript {
+        /// What it is, in English.
+        what: String,
+        /// Its lines, counted from 1.
+        lines: Vec<usize>,
+        /// What happens instead, in English.
+        instead: String,
+    },
     /// The path of the URL is not requested: the request file has its own paths.
     PathUnused {
         /// The path of the URL.
@@ -88,6 +97,12 @@ impl fmt::Display for Before {
             Before::Addresses(taken) => taken.fmt(f),
             Before::KeyPassedOver { key, line, instead } => {
                 write!(f, "`{key}` in line {line} is ignored: {instead}")
+            }
+            Before::LeftOutOfScript { what, lines, instead } => {
+                let place = if lines.len() == 1 { "line" } else { "lines" };
+                let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+                let lines = lines.join(", ");
+                write!(f, "{what} in {place} {lines} is not taken over: {instead}")
             }
             Before::PathUnused { path } => {
                 write!(

@@ -79,6 +79,11 @@ pub enum NotSent {
         /// Why not.
         skip: Skip,
     },
+    /// A script of another tool makes it while it runs, or it is not valid.
+    OfScript {
+        /// The part of the request that is not known, in English.
+        part: String,
+    },
     /// It gets no answer on the runtime that the others are compared with.
     NoAnswer {
         /// That runtime.
@@ -122,6 +127,9 @@ impl fmt::Display for NotSent {
             NotSent::ChunkedBody {} => f.write_str("its body is sent in chunks"),
             NotSent::NoPath {} => f.write_str("no path"),
             NotSent::Entries { skip } => skip.fmt(f),
+            NotSent::OfScript { part } => {
+                write!(f, "only a run of the script would tell its {part}, or that is not valid")
+            }
             NotSent::NoAnswer { runtime, problem } => {
                 write!(f, "no answer from {runtime}: {problem}")
             }

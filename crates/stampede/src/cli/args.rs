@@ -152,7 +152,7 @@ pub struct CompareArgs {
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Send the requests in this file in turn: one path or URL per line
+    /// Send the requests in this file in turn: one path or URL per line, or a test of JMeter or k6
     #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// Measure every row N times; auto: until the intervals are narrow

@@ -16,8 +16,8 @@ pub struct CheckArgs {
     /// Check these worker runtimes, comma-separated: roadrunner, frankenphp-worker, swoole
     #[arg(long, value_name = "NAME,…", required_unless_present = "finding")]
     pub runtime: Option<String>,
-    /// Send the requests in this file: a path or URL per line, access.log, HAR, JSON lines or
-    /// Yandex Tank's formats [default: the pages that the app links to]
+    /// Send the requests in this file: a path or URL per line, access.log, HAR, JSON lines, Yandex
+    /// Tank's formats, or a test of JMeter or k6 [default: the pages that the app links to]
     #[arg(long = "traffic", alias = "urls", value_name = "FILE")]
     pub urls: Option<PathBuf>,
     /// Start to follow links at this path

@@ -140,9 +140,9 @@ pub enum Engine {
 #[command(next_help_heading = "Requests from a file")]
 pub struct TrafficFlags {
     /// Send the requests in this file: a list of URLs, HAR, curl, .http, Postman, OpenAPI, Yandex
-    /// Tank's formats, access.log and more (docs/traffic.md); `stampede traffic FILE` shows them
-    #[arg(long, alias = "ammo", value_name = "FILE",
-          conflicts_with_all = ["method", "body", "tank"])]
+    /// Tank's formats, access.log, a test of JMeter or k6 and more (docs/traffic.md); `stampede
+    /// traffic FILE` shows them
+    #[arg(long, alias = "ammo", value_name = "FILE", conflicts_with_all = ["method", "body"])]
     pub traffic: Option<PathBuf>,
     /// Set the file's format [default: detected from its beginning]
     #[arg(long, alias = "ammo-format", value_name = "FORMAT", requires = "traffic")]
@@ -162,7 +162,8 @@ pub struct TrafficFlags {
     /// Send each request once instead of repeating the file; --concurrency then needs no --for
     #[arg(long, requires = "traffic")]
     pub once: bool,
-    /// Read the load from Yandex Tank's load.yaml instead of flags; a URL overrides the file's
+    /// Read the load from Yandex Tank's load.yaml, load.ini or pandora's file instead of flags; a URL
+    /// overrides the file's address, --traffic its requests
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "rate", "schedule", "concurrency", "length", "requests", "connections", "max_in_flight", "method",
         "body", "header", "cookie", "basic_auth", "timeout", "keep_alive", "no_keep_alive", "client",

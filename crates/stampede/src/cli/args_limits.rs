@@ -16,7 +16,7 @@ pub struct SearchFlags {
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Send the requests in this file in turn: one path or URL per line
+    /// Send the requests in this file in turn: one path or URL per line, or a test of JMeter or k6
     #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
     pub urls: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. 0.5 or 500m is a quota of

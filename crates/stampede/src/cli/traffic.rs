@@ -7,14 +7,18 @@ use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use stampede_mask::mask_secrets;
+use stampede_model::fact::Before;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_plan::imported::{self, ImportError, ImportedLoad};
 use stampede_traffic::overview::{Counted, Counts, Outline, Overview, read_each};
 use stampede_traffic::write::json_line;
-use stampede_traffic::{Format, TrafficError, TrafficFile};
+use stampede_traffic::{Format, Request, TrafficError, TrafficFile, TrafficNotes};
 
 use super::args_traffic::TrafficArgs;
 use super::fail::CommandError;
+use super::fire::left_out;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 
@@ -25,16 +29,43 @@ pub fn run(args: &TrafficArgs) -> Result<Outcome, Failure> {
         stampede_mask::requests_file(environment);
     }
     let file = file(args)?;
-    let overview = read(&file, args.write.as_deref())?;
+    let shown = read(&file, args.write.as_deref())?;
     if args.json {
-        let text = serde_json::to_string_pretty(&overview).map_err(|error| Failure::new(&error))?;
+        let text = serde_json::to_string_pretty(&shown).map_err(|error| Failure::new(&error))?;
         return print(format!("{}\n", mask_secrets(&text)).as_bytes());
     }
-    let outcome = print(mask_secrets(&text(&args.file, &overview)).as_bytes())?;
+    let outcome = print(mask_secrets(&text(&args.file, &shown)).as_bytes())?;
     if let Some(out) = &args.write {
-        print_message(&format!("{} requests are in `{}`", overview.notes.requests, out.display()));
+        let requests = shown.overview.notes.requests;
+        print_message(&format!("{requests} requests are in `{}`", out.display()));
     }
     Ok(outcome)
+}
+
+/// What is shown of a file.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    overview: Overview,
+    /// `None`: the file is no script of another tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    script: Option<ShownScript>,
+}
+
+/// What is shown of a script beside its requests.
+#[derive(Debug, Serialize)]
+struct ShownScript {
+    /// Its load, as flags of `fire`. `None`: it has none that is literal.
+    load: Option<String>,
+    /// What is not taken over.
+    left_out: Vec<Before>,
+}
+
+impl ShownScript {
+    fn of(script: &ImportedLoad) -> ShownScript {
+        let load = script.load.as_ref().map(ToString::to_string);
+        ShownScript { load, left_out: left_out(script).collect() }
+    }
 }
 
 fn file(args: &TrafficArgs) -> Result<TrafficFile, TrafficCommandError> {
@@ -48,7 +79,11 @@ fn file(args: &TrafficArgs) -> Result<TrafficFile, TrafficCommandError> {
 }
 
 /// Reads the file once, and writes its requests to `out`.
-fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Overview, TrafficCommandError> {
+fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Shown, TrafficCommandError> {
+    let script = match file.format {
+        Some(_) => None,
+        None => imported::read(&file.path)?,
+    };
     let unwritable = |source: io::Error| TrafficCommandError::Unwritable {
         path: out.unwrap_or(Path::new("")).to_owned(),
         source,
@@ -58,13 +93,17 @@ fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Overview, TrafficComma
         .transpose()
         .map_err(unwritable)?;
     let mut counts = Counts::default();
-    let notes = read_each(file, HABITS, |request, tag| {
+    let each = |request: &Request, tag: &str| {
         counts.add(request, tag);
         match &mut writer {
             Some(writer) => writeln!(writer, "{}", json_line(request, tag)).map_err(unwritable),
             None => Ok(()),
         }
-    });
+    };
+    let notes = match &script {
+        Some(script) => read_script(script, each),
+        None => read_each(file, HABITS, each),
+    };
     if let Some(writer) = &mut writer {
         writer.flush().map_err(unwritable)?;
     }
@@ -72,7 +111,20 @@ fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Overview, TrafficComma
         // It is ours, and there is nothing to read in it.
         let _ = std::fs::remove_file(path);
     }
-    Ok(counts.overview(notes?))
+    let overview = counts.overview(notes?);
+    Ok(Shown { overview, script: script.as_ref().map(ShownScript::of) })
+}
+
+/// Calls `each` with every request of a script.
+fn read_script(
+    script: &ImportedLoad,
+    mut each: impl FnMut(&Request, &str) -> Result<(), TrafficCommandError>,
+) -> Result<TrafficNotes, TrafficCommandError> {
+    for request in &script.requests {
+        each(&request.request(HABITS).map_err(TrafficError::from)?, "")?;
+    }
+    let (format, requests) = (script.tool.name().to_owned(), script.requests.len() as u64);
+    Ok(TrafficNotes { format: Some(format), requests, ..TrafficNotes::default() })
 }
 
 /// A file that only its owner reads: requests are written as they would be sent, with the cookies
@@ -82,7 +134,7 @@ fn new_private_file(path: &Path) -> io::Result<File> {
 }
 
 /// The overview for people.
-fn text(path: &Path, overview: &Overview) -> String {
+fn text(path: &Path, Shown { overview, script }: &Shown) -> String {
     let notes = &overview.notes;
     let format = notes.format.as_deref().unwrap_or_default();
     let mut text = format!("{}: {format}, {}\n", path.display(), plural(notes.requests, "request"));
@@ -112,7 +164,23 @@ fn text(path: &Path, overview: &Overview) -> String {
             "\nthe target stands for variable `{name}`, which has no value: --environment"
         );
     }
+    if let Some(script) = script {
+        add_script(&mut text, script);
+    }
     text
+}
+
+fn add_script(text: &mut String, script: &ShownScript) {
+    if let Some(load) = &script.load {
+        let _ =
+            writeln!(text, "\nload of the script, which `stampede fire` takes as flags\n  {load}");
+    }
+    if !script.left_out.is_empty() {
+        text.push_str("\nthe rest of the script\n");
+    }
+    for one in &script.left_out {
+        let _ = writeln!(text, "  {one}");
+    }
 }
 
 fn add_list(text: &mut String, title: &str, list: &[Counted]) {
@@ -163,6 +231,9 @@ pub enum TrafficCommandError {
     /// The file has no requests, or cannot be read.
     #[error(transparent)]
     Traffic(#[from] TrafficError),
+    /// The file is a script of another tool that cannot be read.
+    #[error(transparent)]
+    Script(#[from] ImportError),
     /// The requests cannot be written.
     #[error("cannot write `{}`", path.display())]
     Unwritable {
@@ -184,6 +255,7 @@ impl CommandError for TrafficCommandError {
                     .to_owned()
             }
             TrafficCommandError::Traffic(error) => error.hint().to_owned(),
+            TrafficCommandError::Script(error) => error.hint().to_owned(),
             TrafficCommandError::Unwritable { .. } => {
                 "name a file that does not exist, in a directory where you may write".to_owned()
             }
@@ -224,12 +296,34 @@ mod tests {
         let har = format!(r#"{{"log": {{"entries": [{}"#, entries.join(","));
         std::fs::write(&path, har).unwrap();
         let out = directory.path().join("out.jsonl");
-        let overview = read(&TrafficFile::new(&path), Some(&out)).unwrap();
-        insta::assert_snapshot!(text(Path::new("shop.har"), &overview));
-        let again = read(&TrafficFile::new(&out), None).unwrap();
-        assert_eq!((&again.methods, &again.paths), (&overview.methods, &overview.paths));
-        assert_eq!((&again.hosts, &again.first), (&overview.hosts, &overview.first));
+        let shown = read(&TrafficFile::new(&path), Some(&out)).unwrap();
+        insta::assert_snapshot!(text(Path::new("shop.har"), &shown));
+        reads_back(&out, &shown);
         let error = read(&TrafficFile::new(&path), Some(&out)).unwrap_err();
         assert!(matches!(error, TrafficCommandError::Unwritable { .. }), "it is not overwritten");
+    }
+
+    /// What was written has the same requests.
+    fn reads_back(out: &Path, Shown { overview, .. }: &Shown) {
+        let again = read(&TrafficFile::new(out), None).unwrap().overview;
+        assert_eq!((&again.methods, &again.paths), (&overview.methods, &overview.paths));
+        assert_eq!((&again.hosts, &again.first), (&overview.hosts, &overview.first));
+    }
+
+    #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+    #[test]
+    fn a_script_is_shown_with_its_load_and_what_is_not_taken_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, out) = (directory.path().join("test.js"), directory.path().join("out.jsonl"));
+        let script = "import http from 'k6/http';\nexport const options = { vus: 2, duration: '5s' };\n\
+                      http.get('http://shop.test/a?b=1');\nhttp.post('http://shop.test/buy', 'a=1');\n\
+                      sleep(1);\nhttp.get(url());\nsleep(2);\n";
+        std::fs::write(&path, script).unwrap();
+        let shown = read(&TrafficFile::new(&path), Some(&out)).unwrap();
+        insta::assert_snapshot!(text(Path::new("test.js"), &shown));
+        reads_back(&out, &shown);
+        std::fs::write(&path, "import io.gatling.core.Predef._\n").unwrap();
+        let error = read(&TrafficFile::new(&path), None).unwrap_err();
+        assert!(matches!(error, TrafficCommandError::Script(_)), "{error:?}");
     }
 }

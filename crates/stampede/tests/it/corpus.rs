@@ -1,5 +1,5 @@
-//! Runs the start inputs of three fuzzers (autostop, `load.yaml` and an app's code) once through the
-//! fuzzed functions. The crate `stampede-load` does so for the other fuzzers.
+//! Runs the start inputs of four fuzzers (autostop, `load.yaml`, scripts of other tools and an app's
+//! code) once through the fuzzed functions. The crate `stampede-load` does so for the other fuzzers.
 
 use std::path::Path;
 
@@ -9,6 +9,13 @@ mod autostop;
 mod code;
 #[path = "../../../../fuzz/entries/load_yaml.rs"]
 mod load_yaml;
+#[path = "../../../../fuzz/entries/script.rs"]
+mod script;
+
+#[test]
+fn every_script_of_the_corpus_passes() {
+    each("script", |bytes| std::str::from_utf8(bytes).map(script::run).unwrap_or_default());
+}
 
 #[test]
 fn every_load_yaml_of_the_corpus_passes() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use stampede_load::LoadError;
 use stampede_load::check::RuleError;
 use stampede_plan::autostop::{AutostopError, UnsupportedMask};
+use stampede_plan::imported::ImportError;
 use stampede_traffic::{Format, TrafficError};
 
 use crate::cli::fail::CommandError;
@@ -36,6 +37,16 @@ pub enum FireError {
     NoLoad {
         /// Whether `--requests` is given.
         has_requests: bool,
+    },
+    /// No flag says how much load to send, and the script that is sent has a load.
+    #[error("no load is given; `{}`, a test of {tool}, has `{flags}`", path.display())]
+    LoadOfScript {
+        /// The script.
+        path: PathBuf,
+        /// The tool that it is for.
+        tool: &'static str,
+        /// The load as flags.
+        flags: String,
     },
     /// A flag for schedules is given with a load that has none.
     #[error("`{flag}` has no effect here: it is for `--rate` and `--schedule`")]
@@ -165,6 +176,7 @@ impl CommandError for FireError {
                 "who sends them? `--concurrency 4` beside `--requests`"
             }
             FireError::NoLoad { has_requests: false } => LOAD_HINT,
+            FireError::LoadOfScript { .. } => "add these flags to send that load, or others",
             FireError::FlagWithoutSchedule { .. } => {
                 "leave it out: with `--concurrency` the next request waits for an answer"
             }
@@ -202,6 +214,12 @@ impl CommandError for LoadError {
     }
 }
 
+impl CommandError for ImportError {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint().to_owned())
+    }
+}
+
 impl CommandError for TrafficError {
     fn hint(&self) -> Option<String> {
         Some(self.hint().to_owned())
@@ -217,7 +235,9 @@ impl CommandError for UnsupportedMask {
 /// Returns the flag that a file belongs to.
 fn flag_for_file(path: &str) -> String {
     match Path::new(path).extension().and_then(|extension| extension.to_str()) {
-        Some("yaml" | "yml") => format!("for a `load.yaml`: `stampede fire --tank {path}`"),
+        Some("yaml" | "yml" | "ini") => {
+            format!("for a configuration of Yandex Tank: `stampede fire --tank {path}`")
+        }
         _ => format!("for the requests of a file: `stampede fire URL --traffic {path}`"),
     }
 }

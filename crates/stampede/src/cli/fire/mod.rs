@@ -38,6 +38,8 @@ use stampede_plan::autostop::{Criterion, Guard};
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
+pub use self::ready::left_out;
+
 use self::files::Files;
 use self::nothing::NothingError;
 use self::ready::PreparedLoad;

@@ -10,6 +10,7 @@ use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
 use stampede_plan::autostop::{Autostop, Judge};
+use stampede_plan::imported::ImportedLoad;
 use stampede_plan::lookup::Lookup;
 use stampede_plan::model::{KeepAlive, LoadChoice};
 use stampede_plan::reach::Reach;
@@ -46,11 +47,14 @@ impl PreparedLoad {
 
     /// Reads the flags, and checks the limits of the machine.
     pub fn of(args: &FireArgs, machine: &MachineFacts) -> Result<PreparedLoad, Failure> {
-        let tank = args.traffic.tank.as_deref().map(tank::read).transpose()?;
+        let given = tank::Given { url: args.url.clone(), traffic: args.traffic.traffic.clone() };
+        let tank = args.traffic.tank.as_deref().map(|path| tank::read(path, &given)).transpose()?;
+        let script = traffic::script(args)?;
         let of_tank = tank.as_ref().map(|tank| tank.url.clone());
         let url = args.url.clone().or(of_tank).unwrap_or_default();
         is_no_file(&url)?;
         does_something(args)?;
+        names_a_load(args, script.as_ref())?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
         let lookup = Lookup::parse(&args.connect_to, &args.resolve).map_err(TargetError::from)?;
@@ -66,7 +70,8 @@ impl PreparedLoad {
             return Err(FireError::TankToFastCgi.into());
         }
         target.settle(&mut choice.client);
-        let load = load(args, tank.as_ref(), &choice, &target)?;
+        let source = traffic::Files { tank: tank.as_ref(), script: script.as_ref() };
+        let load = load(args, source, &choice, &target)?;
         let mut load = Load { cpus: cpus(args, machine)?, ..load };
         if load.traffic.ends_connections(load.habits) {
             load.habits.connection = ConnectionHabit::PerRequest;
@@ -84,6 +89,7 @@ impl PreparedLoad {
             let (key, instead) = (one.key.clone(), one.why.to_owned());
             Before::KeyPassedOver { key, line: one.line, instead }
         }));
+        notes.extend(script.iter().flat_map(left_out));
         notes.extend(idle_path(args, &target));
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
             return Err(FireError::PipeReadTwice { path: pipe.to_owned() }.into());
@@ -92,6 +98,32 @@ impl PreparedLoad {
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
         Ok(PreparedLoad { url, choice, load, autostop, notes })
+    }
+}
+
+/// Notes what is not taken over of a script.
+pub fn left_out(script: &ImportedLoad) -> impl Iterator<Item = Before> {
+    script.left_out_by_kind().into_iter().map(|(what, lines)| {
+        let instead = what.why().to_owned();
+        Before::LeftOutOfScript { what: what.to_string(), lines, instead }
+    })
+}
+
+/// Refuses a script without a load on the command line, and names the load that the script has.
+fn names_a_load(args: &FireArgs, script: Option<&ImportedLoad>) -> Result<(), FireError> {
+    let Some((script, path)) = script.zip(args.traffic.traffic.as_ref()) else { return Ok(()) };
+    let load = &args.load;
+    let is_said = load.rate.is_some()
+        || load.schedule.is_some()
+        || load.concurrency.is_some()
+        || args.connections.is_some()
+        || args.traffic.tank.is_some();
+    match &script.load {
+        Some(proposed) if !is_said => {
+            let (path, flags) = (path.clone(), proposed.to_string());
+            Err(FireError::LoadOfScript { path, tool: script.tool.name(), flags })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -265,7 +297,7 @@ fn criteria(text: String) -> Result<Autostop, FireError> {
 
 fn load(
     args: &FireArgs,
-    tank: Option<&TankConfig>,
+    files: traffic::Files<'_>,
     choice: &LoadChoice,
     target: &Target,
 ) -> Result<Load, Failure> {
@@ -277,7 +309,7 @@ fn load(
         }
         None => fastrand::u64(..),
     };
-    let traffic = traffic::of(args, tank, target, habits, seed)?;
+    let traffic = traffic::of(args, files, target, habits, seed)?;
     Ok(Load {
         wire: target.wire.clone(),
         habits,

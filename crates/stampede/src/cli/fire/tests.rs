@@ -474,6 +474,60 @@ fn a_load_yaml_is_sent() {
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
 }
 
+/// A request file on the command line stands for the one that the file names, or lacks.
+#[test]
+fn a_load_ini_is_sent_with_a_file_of_the_command_line() {
+    let server = server(half_bad());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_str().expect("text").to_owned();
+    let (ini, traffic) = (path("load.ini"), path("ammo.txt"));
+    let text = "[phantom]\naddress = ${HOST}\nrps_schedule = const(100, 500ms)\n";
+    std::fs::write(&ini, text).expect("written");
+    std::fs::write(&traffic, "[A: b] [Connection: close]\n/a\n/b\n").expect("written");
+    let report = load_result(&server, &["--tank", &ini, "--traffic", &traffic, "--once"]);
+    assert_eq!((report.requests_ok, report.requests_failed), (1, 1));
+}
+
+const SCRIPT: &str = "import http from 'k6/http';\nexport const options = { vus: 2, duration: '5s' };\n\
+    export default function () {\n  http.get('http://shop.test/a');\n  sleep(1);\n  \
+    http.post(`${__ENV.HOST}/b`, 'c');\n}\n";
+
+#[test]
+fn a_script_of_k6_is_sent_and_the_rest_of_it_named() {
+    let server = server(half_bad());
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("script.js");
+    std::fs::write(&script, SCRIPT).expect("written");
+    let script = script.to_str().expect("text");
+    let report = load_result(&server, &["--traffic", script, "--once", "--concurrency", "1"]);
+    assert_eq!((report.requests_ok, report.requests_failed), (1, 1));
+    let named = Traffic::BeforeLoad {
+        found: Before::LeftOutOfScript {
+            what: "`sleep`".to_owned(),
+            lines: vec![5],
+            instead: "a user does not pause; a rate is `--rate`".to_owned(),
+        },
+    };
+    assert!(report.notes.contains(&named.into()), "{:?}", report.notes);
+}
+
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+#[test]
+fn a_script_without_a_load_on_the_command_line_names_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("script.js");
+    std::fs::write(&script, SCRIPT).expect("written");
+    let script = script.to_str().expect("text");
+    let args = ["stampede", "fire", "http://127.0.0.1:1/", "--traffic", script];
+    let Command::Fire(args) = Cli::try_parse_from(args).expect("flags").command else {
+        panic!("no `fire`");
+    };
+    let machine = machine::facts_below(Path::new("/"), || {});
+    let Err(failure) = PreparedLoad::of(&args, &machine) else { panic!("a load") };
+    let failure = format!("{failure:?}");
+    assert!(failure.contains("`--concurrency 2 --for 5s`"), "{failure}");
+}
+
 /// The server's queue of new connections is full at first, so the kernel sends the SYN again after
 /// 1 s.
 #[test]

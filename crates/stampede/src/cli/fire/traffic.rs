@@ -1,11 +1,12 @@
-//! Chooses what `fire` sends: the request of its flags, a request file, or the traffic of a
-//! `load.yaml`.
+//! Chooses what `fire` sends: the request of its flags, a request file, the requests of another
+//! tool's script, or the traffic of Yandex Tank's configuration.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use stampede_load::check::Rule;
 use stampede_load::spec::Check;
 use stampede_model::load::Habits;
+use stampede_plan::imported::{self, ImportError, ImportedLoad, ImportedRequest};
 use stampede_plan::tank::TankConfig;
 use stampede_plan::target::Target;
 use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
@@ -14,38 +15,88 @@ use super::error::FireError;
 use crate::cli::Failure;
 use crate::cli::args_fire::{FireArgs, TrafficFlags, TrafficOrder};
 
+/// What was read of files that hold more than requests.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// Yandex Tank's configuration.
+    pub tank: Option<&'a TankConfig>,
+    /// A script of another tool, in place of a request file.
+    pub script: Option<&'a ImportedLoad>,
+}
+
+/// Reads the request file as a script of another tool. `None`: it is none, or its format is named.
+pub fn script(args: &FireArgs) -> Result<Option<ImportedLoad>, ImportError> {
+    match &args.traffic.traffic {
+        Some(path) if args.traffic.traffic_format.is_none() => imported::read(path),
+        _ => Ok(None),
+    }
+}
+
 /// Returns the traffic.
 pub fn of(
     args: &FireArgs,
-    tank: Option<&TankConfig>,
+    files: Files<'_>,
     target: &Target,
     habits: Habits,
     seed: u64,
 ) -> Result<LoadTraffic, Failure> {
-    if let Some(tank) = tank {
-        return Ok(tank.traffic.clone());
-    }
     let flags = &args.traffic;
-    let Some(path) = &flags.traffic else { return Ok([request(args, target, habits)?].into()) };
+    let Some(path) = &flags.traffic else {
+        return match files.tank {
+            Some(tank) => Ok(tank.traffic.clone()),
+            None => Ok([request(args, target, habits)?].into()),
+        };
+    };
     stampede_mask::requests_file(path);
+    let format = flags.traffic_format.as_deref().map(format).transpose()?;
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
     add_headers(args, &mut headers)?;
-    let format = flags.traffic_format.as_deref().map(format).transpose()?;
-    let script = target.script().cloned();
     let environment = flags.traffic_environment.clone();
     if let Some(environment) = &environment {
         stampede_mask::requests_file(environment);
     }
-    let file = TrafficFile { format, headers, environment, script, ..TrafficFile::new(path) };
+    let source = match (files.script, files.tank.map(|tank| &tank.traffic.source)) {
+        (Some(script), _) => Source::List(requests_of(script, target, &headers, habits)?.into()),
+        (None, Some(Source::File(file))) => {
+            Source::File(TrafficFile { format, environment, ..file.clone() })
+        }
+        (None, _) => {
+            let script = target.script().cloned();
+            let file = TrafficFile::new(path);
+            Source::File(TrafficFile { format, headers, environment, script, ..file })
+        }
+    };
+    let of_tank = files.tank.map(|tank| &tank.traffic);
     Ok(LoadTraffic {
         order: match flags.traffic_order {
             TrafficOrder::InOrder => Order::InTurn,
             TrafficOrder::Random => Order::Random { seed },
         },
-        passes: passes(flags),
-        limit: flags.traffic_limit,
-        ..LoadTraffic::from(Source::File(file))
+        passes: match of_tank {
+            Some(tank) if !flags.once => tank.passes,
+            _ => passes(flags),
+        },
+        limit: flags.traffic_limit.or(of_tank.and_then(|tank| tank.limit)),
+        ..LoadTraffic::from(source)
     })
+}
+
+/// The requests of a script, with the headers that it does not give.
+fn requests_of(
+    script: &ImportedLoad,
+    target: &Target,
+    defaults: &[(String, String)],
+    habits: Habits,
+) -> Result<Vec<Request>, Failure> {
+    let request = |ImportedRequest { spec, .. }: &ImportedRequest| {
+        let is_given = |(name, _): &&(String, String)| {
+            spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
+        let defaults = defaults.iter().filter(|header| !is_given(header));
+        let headers: Vec<_> = defaults.chain(&spec.headers).cloned().collect();
+        Ok(target.request(&spec.method, &spec.path, &headers, &spec.body, habits)?)
+    };
+    script.requests.iter().map(request).collect()
 }
 
 fn passes(flags: &TrafficFlags) -> Passes {
