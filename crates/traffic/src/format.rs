@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TrafficFile;
-use super::access_log::AccessLog;
+use super::access_log::{self, AccessLog};
 use super::har::Har;
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
 use super::json_lines::JsonLines;
@@ -24,7 +24,7 @@ pub enum Format {
     /// A line `size tag`, then a whole request of `size` bytes, which is sent unchanged. This is
     /// Yandex Tank's `phantom`, also called request-style.
     Request,
-    /// A web server's log in common or combined format. Method and path of each line are used.
+    /// A server's access log, in any of many forms. Method and path of each line are used.
     AccessLog,
     /// A recording of a browser: `log.entries` of HTTP Archive 1.2.
     Har,
@@ -81,9 +81,6 @@ impl Format {
 
     /// The format of a file with this beginning.
     pub(super) fn of(begin: &[u8]) -> Result<Format, Unknown> {
-        if begin.starts_with(GZIP) {
-            return Err(Unknown::Compressed);
-        }
         let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
         let lines = begin.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
@@ -96,15 +93,23 @@ impl Format {
             true => lines.find(|line| line[0] != b'['),
             false => Some(first),
         };
-        let Some(entry) = first_entry else { return Ok(Format::Uri) };
-        of_entry(entry, lines.next()).ok_or_else(|| Unknown::Begins(shown(first)))
+        let found = match first_entry {
+            Some(entry) => of_entry(entry, lines.next()),
+            None => Some(Format::Uri),
+        };
+        let is_log = || access_log::is_log(begin);
+        let found = match found {
+            // Before the first line of a log there may be one that begins with a path.
+            None | Some(Format::Uri) if is_log() => Some(Format::AccessLog),
+            found => found,
+        };
+        found.ok_or_else(|| Unknown::Begins(shown(first)))
     }
 }
 
 /// Why a beginning shows no format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
-    Compressed,
     Empty,
     /// The first line, for a message.
     Begins(String),
@@ -128,17 +133,19 @@ fn of_entry(entry: &[u8], next: Option<&[u8]>) -> Option<Format> {
     if first[0] == b'/' || is_url(first) {
         return Some(Format::Uri);
     }
-    // `127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2326`
-    let opens = entry.iter().position(|byte| *byte == b'[')?;
-    let quotes = entry[opens..].iter().filter(|byte| **byte == b'"').count();
-    (quotes >= 2).then_some(Format::AccessLog)
+    None
 }
 
 fn of_json(begin: &[u8]) -> Format {
-    // `log` is the only member of an archive's object.
+    // `log` is the only member of an archive's object; Docker has a line of a log there.
     let mut after = begin.trim_ascii_start()[1..].trim_ascii_start();
     after = after.strip_prefix(b"\"log\"").unwrap_or_default();
-    if after.trim_ascii_start().starts_with(b":") { Format::Har } else { Format::JsonLines }
+    let value = after.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+    match value {
+        Some(value) if !value.starts_with(b"\"") => Format::Har,
+        _ if access_log::is_log(begin) => Format::AccessLog,
+        _ => Format::JsonLines,
+    }
 }
 
 fn is_url(word: &[u8]) -> bool {
@@ -161,7 +168,7 @@ impl Parser {
             Format::Uri => Parser::Uri(Uris::default()),
             Format::UriPost => Parser::UriPost(UriPost::default()),
             Format::Request => Parser::Request(RawRequests::default()),
-            Format::AccessLog => Parser::AccessLog(AccessLog::new(&file.log_methods)),
+            Format::AccessLog => Parser::AccessLog(AccessLog::new(file)),
             Format::Har => Parser::Har(Har::default()),
             Format::JsonLines => Parser::JsonLines(JsonLines::default()),
         }
@@ -185,15 +192,26 @@ impl Parser {
     }
 }
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_format_is_detected_from_the_beginning() {
-        let cases: [(&[u8], Format); 14] = [
+        let cases: [(&[u8], Format); 18] = [
+            (
+                b"[10/Oct/2000:13:55:36 +0000] - 200 200 - GET https a.test \"/\"\n",
+                Format::AccessLog,
+            ),
+            (
+                b"/entrypoint.sh: start\n[10/Oct/2000:13:55:36] \"GET / HTTP/1.0\" 200\n",
+                Format::AccessLog,
+            ),
+            (
+                b"{\"log\":\"[10/Oct/2000:13:55:36] \\\"GET / HTTP/1.0\\\" 200\"}\n",
+                Format::AccessLog,
+            ),
+            (b"#Fields: cs-method cs-uri-stem\n", Format::AccessLog),
             (b"/\n", Format::Uri),
             (b"\n\n/buy tag\r\n", Format::Uri),
             (b"\xef\xbb\xbf/x", Format::Uri),
@@ -212,7 +230,6 @@ mod tests {
         for (begin, format) in cases {
             assert_eq!(Format::of(begin), Ok(format), "{}", shown(begin));
         }
-        assert_eq!(Format::of(b"\x1f\x8b\x08"), Err(Unknown::Compressed));
         assert_eq!(Format::of(b" \n\n"), Err(Unknown::Empty));
         let begins = |begin: &[u8]| Format::of(begin) == Err(Unknown::Begins(shown(begin)));
         assert!(begins(b"GET /") && begins(b"12") && begins(b"12 tag") && begins(b"<html>"));

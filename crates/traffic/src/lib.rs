@@ -3,6 +3,7 @@
 mod access_log;
 pub mod answer;
 pub mod base64_bytes;
+mod compressed;
 mod deal;
 mod error;
 pub mod feed;
@@ -13,6 +14,7 @@ mod input;
 mod json;
 mod json_lines;
 mod read;
+pub mod recorded;
 pub mod request;
 pub mod script;
 mod shuffle;
@@ -33,6 +35,9 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
+pub use crate::access_log::{
+    LogFormat, LogFormatError, LogFormatMistake, LoggedAnswers, LoggedHost,
+};
 pub use crate::answer::AnswerShape;
 pub use crate::request::{Form, Header, Parts, Request};
 use crate::script::Script;
@@ -136,6 +141,16 @@ pub struct TrafficFile {
     /// Methods that are taken from an access log. A log contains no bodies, so requests with
     /// methods other than GET and HEAD would differ from the original.
     pub log_methods: Vec<String>,
+    /// How the lines of an access log are written; `None`: each line shows it. With it, the format
+    /// is [`Format::AccessLog`] unless `format` is another.
+    #[serde(default)]
+    pub log_format: Option<LogFormat>,
+    /// Which requests of an access log are sent, by what was answered then.
+    #[serde(default)]
+    pub log_answers: LoggedAnswers,
+    /// The host that requests of an access log are sent to.
+    #[serde(default)]
+    pub log_host: LoggedHost,
     /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
     /// entries.
     pub script: Option<Script>,
@@ -150,6 +165,9 @@ impl TrafficFile {
             format: None,
             headers: Vec::new(),
             log_methods,
+            log_format: None,
+            log_answers: LoggedAnswers::All,
+            log_host: LoggedHost::Target,
             script: None,
         }
     }

@@ -336,7 +336,7 @@ mod tests {
 
     fn text(request: &Request, habits: Habits) -> String {
         let version = concat!("stampede/", env!("CARGO_PKG_VERSION"));
-        let text = String::from_utf8(crate::protocol::http1::text(request, habits)).unwrap();
+        let text = String::from_utf8(crate::tests::encoded::text(request, habits)).unwrap();
         text.replace(version, "stampede/VERSION")
     }
 
@@ -412,7 +412,7 @@ mod tests {
                 let headers = [header("Connection", value)];
                 let headers = if value.is_empty() { &[][..] } else { &headers[..] };
                 let request = Request::build("GET", "/", headers, b"", habits, None).unwrap();
-                let sent = crate::protocol::http1::text(&request, habits);
+                let sent = crate::tests::encoded::text(&request, habits);
                 assert_eq!(request.closes, asks_to_close(&sent), "{habits:?} {value}");
             }
         }
@@ -449,7 +449,7 @@ mod tests {
             if let Ok(request) = Request::build(&method, &path, &headers, &body, KEPT, None) {
                 let mut fields = [httparse::EMPTY_HEADER; 16];
                 let mut parsed = httparse::Request::new(&mut fields);
-                let bytes = crate::protocol::http1::text(&request, KEPT);
+                let bytes = crate::tests::encoded::text(&request, KEPT);
                 let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
                 prop_assert_eq!(&bytes[end..], &body[..]);
                 // httparse is stricter about bytes above 127 in a path, so those paths are not

@@ -206,7 +206,7 @@ fn file() -> impl Strategy<Value = TrafficFile> {
     let format = option::of(select(Format::ALL.to_vec()));
     let parts = (vec(header(), 0..3), vec("[A-Z]{1,6}", 0..3), option::of(script()));
     ("[a-zé/.]{1,12}", format, parts).prop_map(|(path, format, (headers, log_methods, script))| {
-        TrafficFile { path: path.into(), format, headers, log_methods, script }
+        TrafficFile { format, headers, log_methods, script, ..TrafficFile::new(path) }
     })
 }
 
