@@ -7,6 +7,8 @@ spl_autoload_register(static function (string $class): void {
     $prefix = 'Stampede\\Worker\\';
     if (str_starts_with($class, $prefix)) {
         $file = __DIR__ . '/src/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-        is_file($file) && require $file;
+        if (is_file($file)) {
+            require $file;
+        }
     }
 });

@@ -11,7 +11,7 @@ use stampede_traffic::{Format, Request, TrafficFile, read_all};
 pub fn run(input: &[u8]) {
     let Some((set, bytes)) = input.split_first() else { return };
     // `0` to `5` are the formats; from `6` on the format is detected.
-    let format = Format::ALL.get(usize::from(set & 7)).copied();
+    let format = Format::ALL[..6].get(usize::from(set & 7)).copied();
     let has_headers = set & 64 != 0;
     let headers = [("X-More", "and more"), ("host", "a.example")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -21,6 +21,8 @@ final class CallbackWorker
     private ?Request $answered = null;
     /** The request that the app is handling. */
     private ?Request $current = null;
+    /** The answer that is being streamed. */
+    private ?Http1Stream $stream = null;
     /** @var resource|null */
     private $connection = null;
 
@@ -51,15 +53,17 @@ final class CallbackWorker
     }
 
     /**
-     * @param resource|null $connection the client's connection, used if its request ends PHP, by
-     *     `exit` or by an error that nobody can catch
+     * Returns the answer; null: it was streamed to the connection, which the server has to close.
+     *
+     * @param resource|null $connection the client's connection, used for an answer that is streamed,
+     *     and if its request ends PHP, by `exit` or by an error that nobody can catch
      */
-    public function answer(Request $request, $connection = null): Response
+    public function answer(Request $request, $connection = null): ?Response
     {
         $this->cleanUp();
         $this->current = $request;
         $this->connection = $connection;
-        $response = $this->site->answer($request);
+        $response = $this->stream($this->site->answer($request));
         $this->current = $this->connection = null;
         $this->answered = $request;
         if (++$this->served === $this->maxRequests) {
@@ -67,7 +71,7 @@ final class CallbackWorker
             ($this->onLimit)();
         }
 
-        return $this->closes ? self::closeConnection($response) : $response;
+        return $this->closes && $response !== null ? self::closeConnection($response) : $response;
     }
 
     /** Cleans up after the answer was sent, at the latest before the next request. */
@@ -90,11 +94,31 @@ final class CallbackWorker
     /** @internal called by PHP */
     public function handleShutdown(): void
     {
-        if ($this->current !== null && is_resource($this->connection)) {
+        if ($this->stream !== null) {
+            $this->site->output->takePrinted();
+            $this->stream->end();
+        } elseif ($this->current !== null && is_resource($this->connection)) {
             $response = self::closeConnection($this->site->answerAfterExit());
             Http1::send($this->connection, $response, $this->current->method);
         }
         Uploads::remove($this->current->files ?? []);
+    }
+
+    /** Streams an answer that wants it; without the client's connection its body is collected. */
+    private function stream(Response $response): ?Response
+    {
+        if ($response->stream === null) {
+            return $response;
+        }
+        if (!is_resource($this->connection) || $this->current === null) {
+            return $this->site->collect($response);
+        }
+        $this->stream = new Http1Stream($this->connection, $response, $this->current);
+        $this->site->stream($response, fn (string $piece) => $this->stream?->write($piece));
+        $this->stream->end();
+        $this->stream = null;
+
+        return null;
     }
 
     private static function closeConnection(Response $response): Response

@@ -4,98 +4,110 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Parses cookies, form and files of a request, for servers that leave them to the app. */
+/**
+ * Reads what a server leaves to the app: cookies, and the body, which may be a form. It follows
+ * PHP's own rules, so that an app finds what it finds under PHP-FPM. A multipart form is read as it
+ * comes and is nowhere as a whole.
+ */
 final class Form
 {
+    /** Bytes of a body that are looked at together. */
+    private const PIECE = 1 << 16;
+
+    private ?Multipart $multipart = null;
+    private Limits $limits;
+    private string $type;
+    private string $body = '';
+    private int $bytes = 0;
+    /** Whether the body is longer than PHP takes a form; it is then none. */
+    private bool $isTooLong;
+
     /** @param string $directory where uploaded files are stored */
-    public static function parse(Request $request, string $directory): void
+    public function __construct(private Request $request, string $directory)
     {
-        $request->cookies = self::cookies($request->header('Cookie') ?? '');
+        $this->limits = Limits::fromIni();
         $type = $request->header('Content-Type') ?? '';
-        if (stripos($type, 'application/x-www-form-urlencoded') === 0) {
-            parse_str($request->body, $request->form);
-        } elseif (preg_match('~^multipart/form-data\b.*\bboundary=("?)([^";,\s]+)\1~i', $type, $found)) {
-            self::multipart($request, $found[2], $directory);
-            $request->body = '';
+        $this->type = strtolower(substr($type, 0, strcspn($type, ';, ')));
+        $this->isTooLong = $this->isTooLong((int) $request->header('Content-Length'));
+        $request->cookies = Cookies::parse($request->header('Cookie') ?? '');
+        $boundary = $this->isForm('multipart/form-data') ? Multipart::boundary($type) : null;
+        // Otherwise PHP leaves the body to the app, as that of no form.
+        if (!$this->isTooLong && $boundary !== null) {
+            $this->multipart = new Multipart($boundary, $this->limits, $directory);
         }
-    }
-
-    /** @return array<string, string> */
-    public static function cookies(string $header): array
-    {
-        $cookies = [];
-        foreach (explode(';', $header) as $pair) {
-            [$name, $value] = explode('=', trim($pair), 2) + ['', null];
-            if ($name !== '' && $value !== null) {
-                $cookies += [urldecode($name) => urldecode($value)];
-            }
-        }
-
-        return $cookies;
-    }
-
-    /** Parses a body as in RFC 7578. Names of fields nest as in PHP: `a[b][]`. */
-    private static function multipart(Request $request, string $boundary, string $directory): void
-    {
-        $fields = $files = [];
-        foreach (self::parts($request->body, $boundary) as [$head, $content]) {
-            $name = self::parameter($head, 'name');
-            $file = self::parameter($head, 'filename');
-            if ($name !== null && $file === null) {
-                $fields[] = [$name, $content];
-            } elseif ($name !== null) {
-                preg_match('~^Content-Type:[ \t]*([^\r\n]*)~mi', $head, $type);
-                $files[] = [$name, $file === ''
-                    ? Uploads::createMissing('', UPLOAD_ERR_NO_FILE)
-                    : Uploads::store($file, trim($type[1] ?? ''), $content, $directory)];
-            }
-        }
-        $request->form = self::nest($fields);
-        $request->files = self::nest($files);
-    }
-
-    /** @return iterable<array{string, string}> headers and content of each part */
-    private static function parts(string $body, string $boundary): iterable
-    {
-        $line = "\r\n--$boundary";
-        $body = "\r\n$body";
-        $at = strpos($body, $line);
-        while ($at !== false) {
-            $begin = $at + strlen($line);
-            $at = strpos($body, $line, $begin);
-            $middle = strpos($body, "\r\n\r\n", $begin);
-            if ($at !== false && $middle !== false && $middle < $at) {
-                $head = substr($body, $begin, $middle - $begin);
-                yield [$head, substr($body, $middle + 4, $at - $middle - 4)];
-            }
-        }
-    }
-
-    private static function parameter(string $head, string $name): ?string
-    {
-        $disposition = '~^Content-Disposition:[^\r\n]*;[ \t]*' . $name . '=("((?:[^"\\\\]|\\\\.)*)"|[^;\s]*)~mi';
-        if (!preg_match($disposition, $head, $found)) {
-            return null;
-        }
-
-        return isset($found[2]) ? preg_replace('~\\\\(["\\\\])~', '$1', $found[2]) : $found[1];
     }
 
     /**
-     * @param list<array{string, mixed}> $pairs of a name and a value
-     * @return array<mixed>
+     * Reads a body that is here as a whole.
+     *
+     * @param string $bytes has the body in it, from `$from` on
      */
-    private static function nest(array $pairs): array
+    public static function parse(Request $request, string $directory, string $bytes, int $from = 0): void
     {
-        $query = [];
-        foreach ($pairs as $at => [$name]) {
-            $query[] = urlencode($name) . "=$at";
+        $form = new self($request, $directory);
+        $piece = $form->multipart === null ? max(1, strlen($bytes) - $from) : self::PIECE;
+        for ($at = $from; $at < strlen($bytes); $at += $piece) {
+            $form->feed(substr($bytes, $at, $piece));
         }
-        parse_str(implode('&', $query), $tree);
-        array_walk_recursive($tree, static function (mixed &$at) use ($pairs): void {
-            $at = $pairs[(int) $at][1];
-        });
+        $form->finish();
+    }
 
-        return $tree;
+    /** Takes the next bytes of the body. */
+    public function feed(string $bytes): void
+    {
+        $this->bytes += strlen($bytes);
+        if ($this->multipart !== null) {
+            $this->multipart->feed($bytes);
+        } else {
+            $this->body .= $bytes;
+        }
+    }
+
+    /** Gives the request its form, its files or its body, after the last byte. */
+    public function finish(): void
+    {
+        $this->request->bodyBytes = $this->bytes;
+        $this->multipart?->finish();
+        $this->isTooLong = $this->isTooLong || $this->isTooLong($this->bytes);
+        if ($this->multipart === null) {
+            $this->request->body = $this->body;
+            if (!$this->isTooLong && $this->isForm('application/x-www-form-urlencoded')) {
+                $this->request->form = FormFields::ofQuery($this->body, $this->limits->fields);
+            }
+        } elseif ($this->isTooLong) {
+            Uploads::remove(FormFields::ofFiles($this->multipart->files));
+        } else {
+            $this->request->form = FormFields::ofParts($this->multipart->fields);
+            $this->request->files = FormFields::ofFiles($this->multipart->files);
+        }
+        $this->multipart = null;
+        $this->body = '';
+    }
+
+    /** Returns how many bytes of the body have come. */
+    public function bytes(): int
+    {
+        return $this->bytes;
+    }
+
+    /** Forgets a body that the app does not get. After `finish` there is none. */
+    public function discard(): void
+    {
+        if ($this->multipart !== null) {
+            $this->multipart->finish();
+            Uploads::remove(FormFields::ofFiles($this->multipart->files));
+            $this->multipart = null;
+        }
+        $this->body = '';
+    }
+
+    private function isForm(string $type): bool
+    {
+        return $this->request->method === 'POST' && $this->limits->takesForms && $this->type === $type;
+    }
+
+    private function isTooLong(int $bytes): bool
+    {
+        return $this->request->method === 'POST' && $this->limits->areExceededBy($bytes);
     }
 }

@@ -31,6 +31,13 @@ final class Http1
     public static function bytes(Response $response, string $method): string
     {
         $response = $response->removeLengthHeaders()->setHeader('Content-Length', (string) strlen($response->body));
+
+        return self::head($response) . ($method === 'HEAD' ? '' : $response->body);
+    }
+
+    /** Returns the status line and the headers, with the empty line after them. */
+    public static function head(Response $response): string
+    {
         $bytes = "HTTP/1.1 {$response->status} \r\n";
         foreach ($response->headers as $name => $values) {
             foreach ($values as $value) {
@@ -38,6 +45,6 @@ final class Http1
             }
         }
 
-        return "$bytes\r\n" . ($method === 'HEAD' ? '' : $response->body);
+        return "$bytes\r\n";
     }
 }

@@ -17,7 +17,9 @@ final class Library
         if ($file !== '' && !is_file($file)) {
             throw new Problem("`$file` is not there, which should load $need");
         }
-        $file !== '' && require_once $file;
+        if ($file !== '') {
+            require_once $file;
+        }
         if (!class_exists($class)) {
             throw new Problem("`$file` does not load $need: it has no `$class`");
         }

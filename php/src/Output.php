@@ -10,9 +10,14 @@ namespace Stampede\Worker;
  */
 final class Output
 {
+    /** Bytes after which a streamed answer leaves: `output_buffering` of php.ini. */
+    private const PIECE = 4096;
+
     /** Number of buffers that the app began and did not end, since this was last set to 0. */
     public int $unclosed = 0;
     private string $printed = '';
+    /** @var (\Closure(string): void)|null takes what is printed; null: it is kept */
+    private ?\Closure $sink = null;
     /** The nesting level of the guard's buffer; 0: there is no guard. */
     private int $guard = 0;
 
@@ -42,6 +47,32 @@ final class Output
         }
     }
 
+    /**
+     * Runs `$work`. What it prints goes to `$sink` in pieces, as soon as it would leave PHP under
+     * PHP-FPM: when it is long, or when the app flushes it. What it gives to its argument goes there
+     * at once, after what was printed before.
+     *
+     * @param \Closure(string): void $sink
+     * @param callable(\Closure(string): void): void $work
+     */
+    public function pass(\Closure $sink, callable $work): void
+    {
+        $level = ob_get_level();
+        $this->sink = $sink;
+        ob_start([$this, 'append'], self::PIECE);
+        try {
+            $work(static function (string $piece) use ($sink, $level): void {
+                if (ob_get_level() === $level + 1) {
+                    ob_flush();
+                }
+                $sink($piece);
+            });
+        } finally {
+            $this->drain($level);
+            $this->sink = null;
+        }
+    }
+
     /** Returns what was printed since the last call, and forgets it. */
     public function takePrinted(): string
     {
@@ -61,7 +92,11 @@ final class Output
     /** @internal called by PHP */
     public function append(string $text): string
     {
-        $this->printed .= $text;
+        if ($this->sink === null) {
+            $this->printed .= $text;
+        } elseif ($text !== '') {
+            ($this->sink)($text);
+        }
 
         return '';
     }

@@ -12,4 +12,10 @@ interface Peer
 
     /** Answers the request that `next` returned. */
     public function answer(Response $response): void;
+
+    /** Sends a piece of a body that is streamed; the answer's head goes with the first. */
+    public function sendPiece(Response $response, string $piece): void;
+
+    /** Ends an answer that is streamed. */
+    public function endPieces(Response $response): void;
 }

@@ -16,6 +16,11 @@ final class Psr7
         'GuzzleHttp\Psr7\HttpFactory',
     ];
 
+    /** A body that is longer, or of unknown length, is streamed. */
+    private const WHOLE = 1 << 18;
+    /** Bytes that are read of a streamed body at once. */
+    private const PIECE = 1 << 16;
+
     /** @var object a factory that implements all interfaces of PSR-17 */
     public object $factory;
 
@@ -53,9 +58,24 @@ final class Psr7
 
     public function response(ResponseInterface $response): Response
     {
-        $body = (string) $response->getBody();
+        [$body, $stream] = [$response->getBody(), null];
+        if (($body->getSize() ?? PHP_INT_MAX) > self::WHOLE) {
+            $stream = static function (\Closure $send) use ($body): void {
+                if ($body->isSeekable()) {
+                    $body->rewind();
+                }
+                while (!$body->eof()) {
+                    $send($body->read(self::PIECE));
+                }
+            };
+        }
 
-        return new Response($response->getStatusCode(), $response->getHeaders(), $body);
+        return new Response(
+            $response->getStatusCode(),
+            $response->getHeaders(),
+            $stream === null ? (string) $body : '',
+            $stream,
+        );
     }
 
     /**
@@ -65,7 +85,7 @@ final class Psr7
     private function files(array $tree): array
     {
         return array_map(function (mixed $node): mixed {
-            if (!Request::isFile($node)) {
+            if (!Uploads::isFile($node)) {
                 return $this->files((array) $node);
             }
             $stream = $node['error'] === UPLOAD_ERR_OK

@@ -4,17 +4,25 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** The answer that a client gets. */
+/**
+ * The answer that a client gets. Its body is `body` and then what `stream` writes, where there is
+ * one: an answer that is made, or read from a file, while it is sent.
+ */
 final class Response
 {
     /** The type that PHP gives to a page that names none. */
     public const DEFAULT_TYPE = 'text/html; charset=UTF-8';
 
-    /** @param array<string, list<string>> $headers */
+    /**
+     * @param array<string, list<string>> $headers
+     * @param ?\Closure(\Closure(string): void): void $stream prints the rest of the body or gives it
+     *     to its argument; it is called once, after the app has handled the request
+     */
     public function __construct(
         public int $status = 200,
         public array $headers = [],
         public string $body = '',
+        public ?\Closure $stream = null,
     ) {
     }
 
@@ -39,6 +47,12 @@ final class Response
         return $response;
     }
 
+    /** Returns the first value of a header; null if there is no such header. */
+    public function header(string $name): ?string
+    {
+        return array_change_key_case($this->headers)[strtolower($name)][0] ?? null;
+    }
+
     /** Removes the headers that state the length, since the server states it again. */
     public function removeLengthHeaders(): self
     {
@@ -56,11 +70,16 @@ final class Response
         return $this;
     }
 
-    /** Sets the type, if there is none. */
+    /** Sets the type, if there is none; like PHP, it names the charset of a text that names none. */
     public function ensureType(string $type = self::DEFAULT_TYPE): self
     {
-        if (!array_key_exists('content-type', array_change_key_case($this->headers))) {
+        $known = $this->header('Content-Type');
+        if ($known === null && $this->status !== 304) {
             $this->headers['Content-Type'] = [$type];
+        } elseif ($known !== null && str_starts_with($known, 'text/') && !str_contains($known, 'charset=')) {
+            foreach (preg_grep('/^content-type$/i', array_keys($this->headers)) ?: [] as $name) {
+                $this->headers[$name] = [$known . ';charset=' . ini_get('default_charset')];
+            }
         }
 
         return $this;

@@ -57,8 +57,8 @@ final class Site
     public function answer(Request $request): Response
     {
         $this->recorder?->beginRequest($request);
-        $script = $this->findScript($request);
-        $this->setSuperglobals($request, $script ?? "/{$this->index}");
+        [$script, $pathInfo] = $this->findScript($request);
+        $this->setSuperglobals($request, $script ?? "/{$this->index}", $pathInfo);
         $this->recorder?->enterDirectory();
         $this->appHandled = $script === null;
         $this->exited = false;
@@ -71,7 +71,9 @@ final class Site
         } catch (\Throwable $error) {
             $this->exited = in_array(get_class($error), $this->exits, true);
             $response = $this->exited ? self::answerExit($error) : new Response(500);
-            $this->exited || $this->logError("{$request->method} {$request->target}", $error);
+            if (!$this->exited) {
+                $this->logError("{$request->method} {$request->target}", $error);
+            }
         }
         $response->body = $this->output->takePrinted() . $response->body;
         if ($script !== null) {
@@ -91,6 +93,52 @@ final class Site
         $status = $failed ? 500 : ((int) http_response_code() ?: 200);
 
         return (new Response($status, [], $this->output->takePrinted()))->ensureType();
+    }
+
+    /**
+     * Gives the body of a streamed answer to `$send` piece by piece. An exception in between is
+     * logged; the client has then got what came before.
+     *
+     * @param \Closure(string): void $send
+     */
+    public function stream(Response $response, \Closure $send): void
+    {
+        $body = $response->body;
+        if ($body !== '') {
+            $send($body);
+        }
+        try {
+            $this->output->pass($send, $response->stream ?? static function (): void {
+            });
+        } catch (\Throwable $error) {
+            $this->logError('while the answer was streamed', $error);
+        }
+    }
+
+    /** Prints what of an answer is streamed, where printed text goes to the client. */
+    public function print(Response $response): void
+    {
+        if ($response->stream === null) {
+            return;
+        }
+        try {
+            ($response->stream)(static function (string $piece): void {
+                echo $piece;
+            });
+        } catch (\Throwable $error) {
+            $this->logError('while the answer was streamed', $error);
+        }
+    }
+
+    /** Returns a streamed answer as a whole, for a server that takes no pieces. */
+    public function collect(Response $response): Response
+    {
+        $body = '';
+        $this->stream($response, static function (string $piece) use (&$body): void {
+            $body .= $piece;
+        });
+
+        return new Response($response->status, $response->headers, $body);
     }
 
     /** Does what follows after the answer was sent. */
@@ -132,36 +180,52 @@ final class Site
     }
 
     /**
-     * Returns an existing PHP file of the docroot that the request names, relative to the docroot.
+     * Returns an existing PHP file of the docroot that the request names, relative to the docroot,
+     * and what follows it in the path. The front controller is none: it is the app.
+     *
+     * @return array{?string, string}
      */
-    private function findScript(Request $request): ?string
+    private function findScript(Request $request): array
     {
         $path = rawurldecode($request->path());
-        if (!str_ends_with($path, '.php') || str_contains($path, "\0")) {
-            return null;
+        if (preg_match('~^(.+?\.php)(/.*)?$~sD', $path, $found) !== 1 || str_contains($path, "\0")) {
+            return [null, ''];
         }
         $root = realpath($this->docroot);
-        $file = realpath($this->docroot . $path);
+        $file = realpath($this->docroot . $found[1]);
         $inside = $root !== false && $file !== false && str_starts_with($file, "$root/");
-        if (!$inside || $file === realpath("{$this->docroot}/{$this->index}")) {
-            return null;
+        if (!$inside || is_dir($file)) {
+            return [null, ''];
         }
+        $isFront = $file === realpath("{$this->docroot}/{$this->index}");
 
-        return substr($file, strlen($root));
+        return [$isFront ? null : substr($file, strlen($root)), $found[2] ?? ''];
     }
 
     /** Sets superglobals and the working directory, as a web server does for a script. */
-    private function setSuperglobals(Request $request, string $script): void
+    private function setSuperglobals(Request $request, string $script, string $pathInfo): void
     {
         $_GET = $request->query();
         $_POST = $request->form;
         $_COOKIE = $request->cookies;
-        $_FILES = $request->phpFiles();
-        $_REQUEST = array_merge($_GET, $_POST);
+        $_FILES = Uploads::superglobal($request->files);
+        $_REQUEST = self::mergeRequest();
         // FrankenPHP empties `$_ENV`, which also holds what the app read from its `.env` at boot.
         $_ENV += $this->env;
-        $_SERVER = $request->server($this->base, $this->docroot, $script);
+        $_SERVER = ServerVariables::build($request, $this->base, $this->docroot, $script, $pathInfo);
         chdir(dirname($this->docroot . $script));
+    }
+
+    /** @return array<mixed> `$_REQUEST`, in the order that php.ini wants */
+    private static function mergeRequest(): array
+    {
+        $sources = ['G' => $_GET, 'P' => $_POST, 'C' => $_COOKIE];
+        $merged = [];
+        foreach (str_split(strtoupper(ini_get('request_order') ?: (string) ini_get('variables_order'))) as $source) {
+            $merged = array_replace_recursive($merged, $sources[$source] ?? []);
+        }
+
+        return $merged;
     }
 
     private function runScript(string $file): Response

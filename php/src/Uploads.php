@@ -4,36 +4,34 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** Stores uploaded files as leaves of a request's tree of files. */
+/** The files of a request: leaves in a tree of fields. */
 final class Uploads
 {
-    /**
-     * Writes an upload to a file in the directory, and returns its leaf.
-     *
-     * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
-     */
-    public static function store(string $name, string $type, string $content, string $directory): array
-    {
-        $file = (string) tempnam($directory, 'upload');
-        $written = @file_put_contents($file, $content) === strlen($content);
+    /** The keys of a leaf, in PHP's order. */
+    public const LEAF = ['name', 'full_path', 'type', 'tmp_name', 'error', 'size'];
 
-        return [
-            'name' => basename(strtr($name, '\\', '/')),
-            'type' => $type,
-            'size' => strlen($content),
-            'error' => $written ? UPLOAD_ERR_OK : UPLOAD_ERR_CANT_WRITE,
-            'tmp_name' => $file,
-        ];
+    /** Tells whether a node of the tree is a file. */
+    public static function isFile(mixed $node): bool
+    {
+        return is_array($node) && is_string($node['tmp_name'] ?? null) && isset($node['error']);
     }
 
     /**
-     * Returns a leaf for a file that was not received.
+     * Turns the tree into `$_FILES`, where the keys of the leaves are outermost and the tree inside.
      *
-     * @return array{name: string, type: string, size: int, error: int, tmp_name: string}
+     * @param array<mixed> $tree
+     * @return array<mixed>
      */
-    public static function createMissing(string $name, int $error): array
+    public static function superglobal(array $tree): array
     {
-        return ['name' => $name, 'type' => '', 'size' => 0, 'error' => $error, 'tmp_name' => ''];
+        $files = [];
+        foreach ($tree as $field => $node) {
+            foreach (self::LEAF as $key) {
+                $files[$field][$key] = self::collect((array) $node, $key);
+            }
+        }
+
+        return $files;
     }
 
     /**
@@ -44,11 +42,21 @@ final class Uploads
     public static function remove(array $tree): void
     {
         foreach ($tree as $node) {
-            if (!Request::isFile($node)) {
+            if (!self::isFile($node)) {
                 self::remove((array) $node);
             } elseif (is_file($node['tmp_name'])) {
                 unlink($node['tmp_name']);
             }
         }
+    }
+
+    /** @param array<mixed> $tree */
+    private static function collect(array $tree, string $key): mixed
+    {
+        if (self::isFile($tree)) {
+            return $tree[$key] ?? ($key === 'full_path' ? $tree['name'] ?? '' : '');
+        }
+
+        return array_map(static fn (mixed $node): mixed => self::collect((array) $node, $key), $tree);
     }
 }

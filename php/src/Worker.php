@@ -8,6 +8,8 @@ namespace Stampede\Worker;
 final class Worker
 {
     private bool $answering = false;
+    /** The answer whose body is being streamed; null: none is. */
+    private ?Response $streamed = null;
 
     /** @param int $maxRequests the worker ends after so many; 0: no limit */
     public function __construct(
@@ -24,7 +26,7 @@ final class Worker
         while (($request = $this->peer->next()) !== null) {
             $this->answering = true;
             $response = $this->site->answer($request);
-            $this->peer->answer($response);
+            $this->send($response);
             $this->answering = false;
             $this->site->cleanUp();
             $served++;
@@ -44,11 +46,27 @@ final class Worker
     {
         $this->site->output->guard();
         register_shutdown_function(function (): void {
-            if ($this->answering) {
+            if ($this->streamed !== null) {
+                $this->site->output->takePrinted();
+                $this->peer->endPieces($this->streamed);
+            } elseif ($this->answering) {
                 $this->peer->answer($this->site->answerAfterExit());
             }
         });
 
         return $this->run();
+    }
+
+    private function send(Response $response): void
+    {
+        if ($response->stream === null) {
+            $this->peer->answer($response);
+
+            return;
+        }
+        $this->streamed = $response;
+        $this->site->stream($response, fn (string $piece) => $this->peer->sendPiece($response, $piece));
+        $this->peer->endPieces($response);
+        $this->streamed = null;
     }
 }

@@ -93,7 +93,14 @@ final class AppFactoryTest extends TestCase
         $app->terminate();
         $app->reboot();
         self::assertSame(['terminate', 'reboot'], array_slice(Kernel::$calls, 2));
-        self::assertSame('streamed', $app->handle(new Request('GET', '/?stream=1'))->body);
+        $put = new Request('PUT', '/s', ['Content-Type' => ['application/x-www-form-urlencoded']], 'f[]=3');
+        self::assertStringStartsWith('[[],{"f":["3"]},', $app->handle($put)->body, 'as from globals');
+        $app->terminate();
+        $streamed = $app->handle(new Request('GET', '/?stream=1'));
+        self::assertSame('', $streamed->body);
+        $this->expectOutputString('streamed');
+        ($streamed->stream)(static function (): void {
+        });
     }
 
     public function testSymfonysRuntimeResolvesTheFrontController(): void
@@ -114,7 +121,11 @@ final class AppFactoryTest extends TestCase
     {
         $front = '<?php return static fn () => new class implements Symfony\Component\HttpKernel\KernelInterface {
             private bool $handleAllThrowables = true;
-            public function handle($request, int $type = 1, bool $catch = true): Symfony\Component\HttpFoundation\Response
+            public function handle(
+                $request,
+                int $type = 1,
+                bool $catch = true,
+            ): Symfony\Component\HttpFoundation\Response
             {
                 throw new Error("wrong");
             }

@@ -8,10 +8,11 @@ use PHPUnit\Framework\TestCase;
 use Stampede\Worker\App;
 use Stampede\Worker\CallbackWorker;
 use Stampede\Worker\Http1;
+use Stampede\Worker\Http1Stream;
+use Stampede\Worker\IncomingFile;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Stampede\Worker\Site;
-use Stampede\Worker\Uploads;
 
 final class CallbackWorkerTest extends TestCase
 {
@@ -89,7 +90,9 @@ final class CallbackWorkerTest extends TestCase
 
     public function testUploadsAreRemovedAfterTheAnswer(): void
     {
-        $file = Uploads::store('a', '', 'text', sys_get_temp_dir());
+        $incoming = new IncomingFile('a', '', sys_get_temp_dir());
+        $incoming->write('text');
+        $file = $incoming->leaf();
         $worker = $this->worker();
         $worker->answer(new Request('POST', '/', files: ['a' => ['b' => $file]]));
         self::assertFileExists($file['tmp_name']);
@@ -112,5 +115,47 @@ final class CallbackWorkerTest extends TestCase
         Http1::send($ours, $response, 'GET');
         self::assertStringEndsWith(str_repeat('x', 1000), (string) stream_get_contents($theirs));
         self::assertFalse(is_resource($ours));
+    }
+
+    /**
+     * @param array<string, list<string>> $headers
+     * @return array{string, string} head and body as the client gets them
+     */
+    private static function streamed(Request $request, array $headers = []): array
+    {
+        [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        $stream = new Http1Stream($ours, new Response(200, $headers), $request);
+        foreach (['one', '', 'two'] as $piece) {
+            $stream->write($piece);
+        }
+        $stream->end();
+        fclose($ours);
+
+        return explode("\r\n\r\n", (string) stream_get_contents($theirs), 2) + ['', ''];
+    }
+
+    public function testAStreamedBodyEndsAsTheClientCanTell(): void
+    {
+        [$head, $body] = self::streamed(new Request());
+        self::assertSame("HTTP/1.1 200 \r\nTransfer-Encoding: chunked\r\nConnection: close", $head);
+        self::assertSame("3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n", $body);
+        [$head, $body] = self::streamed(new Request(), ['Content-Length' => ['6']]);
+        self::assertStringNotContainsString('chunked', $head);
+        self::assertSame('onetwo', $body);
+        [$head, $body] = self::streamed(new Request(protocol: 'HTTP/1.0'));
+        self::assertStringNotContainsString('chunked', $head);
+        self::assertSame('onetwo', $body);
+        self::assertSame('', self::streamed(new Request('HEAD'))[1]);
+    }
+
+    public function testAClientThatIsGoneDoesNotKeepTheWorker(): void
+    {
+        [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        fclose($theirs);
+        $stream = new Http1Stream($ours, new Response(), new Request());
+        $began = microtime(true);
+        $stream->write(str_repeat('x', 1 << 20));
+        $stream->end();
+        self::assertLessThan(1.0, microtime(true) - $began);
     }
 }

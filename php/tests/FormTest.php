@@ -13,9 +13,8 @@ final class FormTest extends TestCase
 {
     private function read(string $type, string $body, string $cookie = ''): Request
     {
-        $headers = ['Content-Type' => [$type], 'Cookie' => [$cookie]];
-        $request = new Request('POST', '/', $headers, $body);
-        Form::parse($request, sys_get_temp_dir());
+        $request = new Request('POST', '/', ['Content-Type' => [$type], 'Cookie' => [$cookie]]);
+        Form::parse($request, sys_get_temp_dir(), $body);
 
         return $request;
     }
@@ -30,8 +29,8 @@ final class FormTest extends TestCase
 
     public function testCookiesAreDecoded(): void
     {
-        $request = $this->read('', '', 'a=1; b=x%20y+z;c; =d;a=2');
-        self::assertSame(['a' => '1', 'b' => 'x y z'], $request->cookies);
+        $request = $this->read('', '', 'a=1; b=x%20y+z;c; =d;a=2;e%20f=3');
+        self::assertSame(['a' => '1', 'b' => 'x y+z', 'c' => '', 'e%20f' => '3'], $request->cookies);
     }
 
     public function testAFormIsParsedAndItsBodyStays(): void
@@ -63,14 +62,68 @@ final class FormTest extends TestCase
         self::assertFileDoesNotExist($file['tmp_name']);
     }
 
-    public function testWhatIsCutOffIsNoPart(): void
+    public function testPiecesMayBeTornAnywhere(): void
     {
-        $whole = self::multipart(["Content-Disposition: form-data; name=\"a\"\r\n\r\n1"]);
-        for ($length = 0; $length < strlen($whole); $length++) {
-            $request = $this->read('multipart/form-data; boundary=b', substr($whole, 0, $length));
-            self::assertContains($request->form, [[], ['a' => '1']], "at $length");
+        $body = self::multipart([
+            "Content-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n-",
+            "Content-Disposition: form-data; name=\"f\"; filename=\"n\"\r\n\r\n\r\n--\r\n",
+        ]);
+        for ($at = 0; $at <= strlen($body); $at++) {
+            $request = new Request('POST', '/', ['Content-Type' => ['multipart/form-data; boundary=b']]);
+            $form = new Form($request, sys_get_temp_dir());
+            $form->feed(substr($body, 0, $at));
+            $form->feed(substr($body, $at));
+            $form->finish();
+            self::assertSame(['a' => "1\r\n-"], $request->form, "torn at $at");
+            $file = (string) file_get_contents($request->files['f']['tmp_name']);
+            Uploads::remove($request->files);
+            self::assertSame("\r\n--\r\n", $file, "torn at $at");
         }
-        self::assertSame(['a' => '1'], $request->form);
+    }
+
+    public function testALongUploadIsNotHeldInMemory(): void
+    {
+        $request = new Request('POST', '/', ['Content-Type' => ['multipart/form-data; boundary=b']]);
+        $form = new Form($request, sys_get_temp_dir());
+        $form->feed("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"n\"\r\n\r\n");
+        $before = memory_get_usage();
+        $most = 0;
+        // Beyond `upload_max_filesize` a file is no longer written either.
+        for ($pieces = 0; $pieces < 256; $pieces++) {
+            $form->feed(str_repeat('x', 1 << 16));
+            $most = max($most, memory_get_usage() - $before);
+        }
+        $form->discard();
+        self::assertLessThan(1 << 18, $most);
+    }
+
+    public function testABodyThatIsDiscardedLeavesNoFiles(): void
+    {
+        $directory = sys_get_temp_dir() . '/stampede-discarded-' . bin2hex(random_bytes(6));
+        mkdir($directory);
+        $request = new Request('POST', '/', ['Content-Type' => ['multipart/form-data; boundary=b']]);
+        $form = new Form($request, $directory);
+        $form->feed(self::multipart(["Content-Disposition: form-data; name=\"f\"; filename=\"n\"\r\n\r\nx"]));
+        self::assertCount(1, glob("$directory/*") ?: []);
+        $form->discard();
+        self::assertSame([], glob("$directory/*"));
+        rmdir($directory);
+        $form->finish();
+        self::assertSame([[], []], [$request->form, $request->files]);
+    }
+
+    public function testAnErrorHandlerOfTheAppDoesNotHearOfTooManyFields(): void
+    {
+        $most = (int) ini_get('max_input_vars');
+        $log = ini_set('error_log', '/dev/null');
+        set_error_handler(static fn (int $code, string $text) => throw new \ErrorException($text));
+        try {
+            $form = $this->read('application/x-www-form-urlencoded', str_repeat('a[]=1&', $most + 5))->form;
+        } finally {
+            restore_error_handler();
+            ini_set('error_log', (string) $log);
+        }
+        self::assertCount($most + 1, $form['a']);
     }
 
     public function testOtherBodiesStay(): void

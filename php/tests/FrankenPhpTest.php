@@ -135,10 +135,11 @@ final class FrankenPhpTest extends TestCase
     public function testFilesOfAnyDepthAreATree(): void
     {
         $leaf = static fn (string $at): array => [
-            'name' => "n$at", 'type' => "t$at", 'tmp_name' => "/tmp/$at", 'error' => 0, 'size' => 3,
+            'name' => "n$at", 'full_path' => "n$at", 'type' => "t$at", 'tmp_name' => "/tmp/$at",
+            'error' => 0, 'size' => 3,
         ];
         $files = [
-            'one' => $leaf('1') + ['full_path' => 'n1'],
+            'one' => $leaf('1'),
             'many' => [
                 'name' => ['a' => ['n2'], 'b' => 'n3'],
                 'full_path' => ['a' => ['n2'], 'b' => 'n3'],

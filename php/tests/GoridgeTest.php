@@ -13,6 +13,7 @@ use Stampede\Worker\RoadRunner\Goridge;
 use Stampede\Worker\RoadRunner\Proto;
 use Stampede\Worker\RoadRunner\Relay;
 use Stampede\Worker\RoadRunner\Spiral;
+use Stampede\Worker\Uploads;
 
 final class GoridgeTest extends TestCase
 {
@@ -22,7 +23,7 @@ final class GoridgeTest extends TestCase
         [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
         stream_set_timeout($theirs, 2);
 
-        return [new Goridge(new Relay($ours, $ours)), $theirs];
+        return [new Goridge(new Relay($ours, $ours), sys_get_temp_dir()), $theirs];
     }
 
     private function sent(mixed $line): Frame
@@ -73,7 +74,7 @@ final class GoridgeTest extends TestCase
         self::assertSame(['GET', '/p%20q?x=1'], [$request->method, $request->target]);
         self::assertSame(['body', 'http'], [$request->body, $request->scheme]);
         self::assertSame(['Host' => ['h:8080'], 'X-A' => ['1', '2']], $request->headers);
-        self::assertSame([['c' => 'v'], '10.0.0.1'], [$request->cookies, $request->remoteAddr]);
+        self::assertSame([[], '10.0.0.1'], [$request->cookies, $request->remoteAddr]);
         $peer->answer(new Response(404, ['A' => ['1', '2'], 'B' => ['3']], 'gone'));
         $frame = $this->sent($line);
         self::assertSame(Frame::PROTO, $frame->flags);
@@ -83,17 +84,49 @@ final class GoridgeTest extends TestCase
         self::assertSame('gone', substr($frame->payload, $frame->options[0]));
     }
 
-    public function testAFormAndItsFilesComeParsed(): void
+    public function testAFormAndItsFilesAreParsedHere(): void
     {
         [$peer, $line] = $this->peer();
-        $file = ['name' => 'n', 'mime' => 'm', 'size' => 3, 'error' => 0, 'tmpName' => '/t'];
-        $context = Proto::encodeText(3, 'POST') . Proto::encodeText(4, 'https://h/') . Proto::encodeNumber(8, 1)
-            . Proto::encodeText(9, (string) json_encode(['f' => [$file]]));
-        fwrite($line, (new Frame(Frame::PROTO, "$context{\"a\":[\"1\"]}", [strlen($context)]))->bytes());
+        $headers = ['Content-Type' => ['multipart/form-data; boundary=b'], 'Cookie' => ['c+d=1+2']];
+        $context = Proto::encodeText(3, 'POST') . Proto::encodeText(4, 'https://h/') . Proto::encodeMap(5, $headers);
+        $body = "--b\r\nContent-Disposition: form-data; name=\"a[]\"\r\n\r\n1\r\n"
+            . "--b\r\nContent-Disposition: form-data; name=\"f[]\"; filename=\"d/n\"\r\n\r\nxyz\r\n--b--\r\n";
+        fwrite($line, (new Frame(Frame::PROTO, $context . $body, [strlen($context)]))->bytes());
         $request = $peer->next();
         self::assertSame([['a' => ['1']], '', 'https'], [$request->form, $request->body, $request->scheme]);
-        self::assertSame('/t', $request->files['f'][0]['tmp_name']);
-        self::assertSame(['n'], $request->phpFiles()['f']['name']);
+        self::assertSame(['c+d' => '1+2'], $request->cookies);
+        $file = $request->files['f'][0];
+        self::assertSame(['n', 'd/n', 3], [$file['name'], $file['full_path'], $file['size']]);
+        self::assertSame('xyz', file_get_contents($file['tmp_name']));
+        Uploads::remove($request->files);
+        self::assertSame(strlen($body), $request->bodyBytes());
+    }
+
+    public function testARoadRunnerThatParsesFormsItselfIsNamed(): void
+    {
+        [$peer, $line] = $this->peer();
+        $context = Proto::encodeText(3, 'POST') . Proto::encodeText(4, 'http://h/') . Proto::encodeNumber(8, 1);
+        fwrite($line, (new Frame(Frame::PROTO, $context . '{"a":"1"}', [strlen($context)]))->bytes());
+        $this->expectException(Problem::class);
+        $this->expectExceptionMessage('needs `http.raw_body: true`');
+        $peer->next();
+    }
+
+    public function testAStreamedAnswerGoesInFramesOfWhichTheLastEndsIt(): void
+    {
+        [$peer, $line] = $this->peer();
+        $answer = new Response(201, ['A' => ['1']]);
+        foreach (['one', 'two'] as $at => $piece) {
+            $peer->sendPiece($answer, $piece);
+            $frame = $this->sent($line);
+            self::assertSame(Frame::STREAM, $frame->streamBits);
+            self::assertSame($piece, substr($frame->payload, $frame->options[0]));
+            self::assertSame($at === 0, $frame->options[0] > 0, 'the head goes with the first only');
+        }
+        $peer->endPieces($answer);
+        self::assertEquals(new Frame(Frame::PROTO, '', [0]), $this->sent($line));
+        $peer->endPieces($answer);
+        self::assertGreaterThan(0, $this->sent($line)->options[0], 'without a piece the head goes with the end');
     }
 
     public function testAnOlderRoadRunnerSpeaksJson(): void
@@ -112,7 +145,7 @@ final class GoridgeTest extends TestCase
         $bytes = self::request('/torn', 'body');
         for ($at = 1; $at < strlen($bytes); $at++) {
             $parts = [substr($bytes, 0, $at), substr($bytes, $at), self::control(['stop' => true])];
-            $peer = new Goridge(new Relay(ChunkedStream::open($parts), fopen('php://memory', 'w')));
+            $peer = new Goridge(new Relay(ChunkedStream::open($parts), fopen('php://memory', 'w')), sys_get_temp_dir());
             $request = $peer->next();
             self::assertSame(['/torn', 'body'], [$request->target, $request->body], "at $at");
             self::assertNull($peer->next());
@@ -123,7 +156,7 @@ final class GoridgeTest extends TestCase
     {
         $bytes = self::request();
         for ($at = 0; $at < strlen($bytes); $at++) {
-            $peer = new Goridge(new Relay(ChunkedStream::open([substr($bytes, 0, $at)]), STDERR));
+            $peer = new Goridge(new Relay(ChunkedStream::open([substr($bytes, 0, $at)]), STDERR), sys_get_temp_dir());
             try {
                 self::assertNull($peer->next());
                 self::assertSame(0, $at, 'only before a frame');
@@ -175,24 +208,28 @@ final class GoridgeTest extends TestCase
             {
                 return (object) [
                     'remoteAddr' => '::1', 'protocol' => 'HTTP/2.0', 'method' => 'GET',
-                    'uri' => 'http://h/s', 'headers' => [], 'cookies' => ['a' => 'b'],
+                    'uri' => 'http://h/s', 'headers' => ['Cookie' => ['a=b']], 'cookies' => [],
                     'uploads' => [], 'attributes' => [], 'query' => [], 'body' => 'x',
                     'parsed' => false,
                 ];
             }
 
             /** @param array<string, list<string>> $headers */
-            public function respond(int $status, string $body, array $headers): void
+            public function respond(int $status, string $body, array $headers, bool $isLast = true): void
             {
-                $this->answered = [$status, $body, $headers];
+                $this->answered = [$status, $body, $headers, $isLast];
             }
         };
-        self::assertNull(Spiral::createIfAvailable());
-        $peer = new Spiral($worker);
+        self::assertNull(Spiral::createIfAvailable(sys_get_temp_dir()));
+        $peer = new Spiral($worker, sys_get_temp_dir());
         $request = $peer->next();
         self::assertInstanceOf(Request::class, $request);
         self::assertSame(['/s', 'x', ['a' => 'b']], [$request->target, $request->body, $request->cookies]);
         $peer->answer(new Response(200, ['A' => ['1']], 'b'));
-        self::assertSame([200, 'b', ['A' => ['1']]], $worker->answered);
+        self::assertSame([200, 'b', ['A' => ['1']], true], $worker->answered);
+        $peer->sendPiece(new Response(200, ['A' => ['1']]), 'b');
+        self::assertSame([200, 'b', ['A' => ['1']], false], $worker->answered);
+        $peer->endPieces(new Response(200, ['A' => ['1']]));
+        self::assertSame([200, '', [], true], $worker->answered);
     }
 }

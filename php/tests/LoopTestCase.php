@@ -62,11 +62,37 @@ abstract class LoopTestCase extends TestCase
         self::assertSame("stampede: worker $pid ended with exit code 7\n", $process->log());
     }
 
+    public function testAStreamedAnswerReachesTheClientWhileItIsMade(): void
+    {
+        $flag = sys_get_temp_dir() . '/stampede-read-' . bin2hex(random_bytes(8));
+        $handler = "return ['status' => 200, 'body' => (static function () {
+            yield 'first';
+            for (\$tries = 0; !file_exists('$flag') && \$tries < 500; \$tries++) {
+                usleep(10_000);
+                clearstatcache();
+            }
+            yield file_exists('$flag') ? ' second' : ' too late';
+        })()];";
+        $process = static::start($handler);
+        $connection = $process->connect();
+        fwrite($connection, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        $text = '';
+        for ($reads = 0; !str_contains($text, 'first') && $reads < 500; $reads++) {
+            $text .= fread($connection, 4096);
+        }
+        touch($flag);
+        $text .= stream_get_contents($connection);
+        unlink($flag);
+        self::assertStringEndsWith("5\r\nfirst\r\n7\r\n second\r\n0\r\n\r\n", $text, $process->log());
+    }
+
     public function testAKilledProcessIsReplaced(): void
     {
         $process = static::start();
         $connection = $process->connect();
         $pid = (int) substr($process->ask($connection), 4);
+        // A pid of 0 would be this program and all that started it.
+        self::assertGreaterThan(1, $pid);
         exec("kill -9 $pid");
         self::assertSame('nothing', $process->ask($connection));
         self::assertStringStartsWith('200 ', $process->ask($process->connect()));

@@ -43,8 +43,17 @@ final class OctaneTest extends TestCase
     {
         is_dir("{$app->directory}/tmp") || mkdir("{$app->directory}/tmp");
 
-        return new Setup($app->directory, 'laravel', "{$app->directory}/public", 'index.php',
-            $app->directory, '127.0.0.1', 80, ['php' => 'php', $need => 'x'], $settings);
+        return new Setup(
+            $app->directory,
+            'laravel',
+            "{$app->directory}/public",
+            'index.php',
+            $app->directory,
+            '127.0.0.1',
+            80,
+            ['php' => 'php', $need => 'x'],
+            $settings,
+        );
     }
 
     private static function failureOf(callable $work): string
@@ -101,11 +110,15 @@ final class OctaneTest extends TestCase
             'dispatch' => 'free', 'compression' => false, 'task_workers' => 0];
         Start::worker(self::setupFor($app, 'swoole_so', $settings));
         [$script, , $file] = $GLOBALS['octane'];
-        self::assertSame(['swoole-server', "{$app->directory}/tmp/octane-server-state.json"],
-            [$script, $file]);
+        self::assertSame(
+            ['swoole-server', "{$app->directory}/tmp/octane-server-state.json"],
+            [$script, $file],
+        );
         $state = json_decode((string) file_get_contents($file), true)['state'];
-        self::assertSame(['Double', "{$app->directory}/public", "{$app->directory}/storage"],
-            [$state['appName'], $state['publicPath'], $state['storagePath']]);
+        self::assertSame(
+            ['Double', "{$app->directory}/public", "{$app->directory}/storage"],
+            [$state['appName'], $state['publicPath'], $state['storagePath']],
+        );
         $octane = ['garbage' => 7, 'max_execution_time' => 4, 'tick' => false];
         self::assertSame($octane, $state['octaneConfig']);
         self::assertSame(['127.0.0.1', 80], [$state['host'], $state['port']]);

@@ -55,7 +55,7 @@ final class ProcessTest extends TestCase
                 return substr($out, $at - $length, $length);
             });
             $context = Proto::decode(substr($frame->payload, 0, $frame->options[0]));
-            $answers[] = $context[1][0] . ' ' . substr($frame->payload, $frame->options[0]);
+            $answers[] = ($context[1][0] ?? '') . ' ' . substr($frame->payload, $frame->options[0]);
         }
 
         return $answers;
@@ -75,6 +75,21 @@ final class ProcessTest extends TestCase
         [$answers, $log, $exit] = $this->talk($handler, self::ask('/') . self::ask('/'));
         $text = 'ab' . print_r(['c'], true) . 'd';
         self::assertSame([["200 $text", "200 $text"], '', 0], [$answers, $log, $exit]);
+    }
+
+    public function testAStreamedAnswerComesInFrames(): void
+    {
+        $handler = 'return ["status" => 200, "body" => (static function () { yield "a"; echo "b"; yield "c"; })()];';
+        [$answers, $log, $exit] = $this->talk($handler, self::ask('/') . self::ask('/'));
+        self::assertSame(['200 a', ' b', ' c', ' '], array_slice($answers, 0, 4));
+        self::assertSame([8, '', 0], [count($answers), $log, $exit]);
+    }
+
+    public function testAnAppThatExitsWhileItStreamsEndsItsAnswer(): void
+    {
+        $handler = 'return ["status" => 200, "body" => (static function () { yield "a"; echo "b"; exit; })()];';
+        [$answers] = $this->talk($handler, self::ask('/'));
+        self::assertSame(['200 a', ' b', ' '], $answers);
     }
 
     public function testAnExceptionIsLoggedAndTheWorkerLives(): void

@@ -6,6 +6,8 @@ namespace Stampede\Worker\Tests;
 
 use PHPUnit\Framework\TestCase;
 use Stampede\Worker\Request;
+use Stampede\Worker\ServerVariables;
+use Stampede\Worker\Uploads;
 
 final class RequestTest extends TestCase
 {
@@ -18,7 +20,7 @@ final class RequestTest extends TestCase
             'Proxy' => ['http://evil.test'],
         ];
         $request = new Request('PUT', '/a%20b?x[]=1&y=2', $headers, 'body');
-        $server = $request->server(['APP_ENV' => 'prod', 'REQUEST_URI' => 'old'], '/w', '/i.php');
+        $server = ServerVariables::build($request, ['APP_ENV' => 'prod', 'REQUEST_URI' => 'old'], '/w', '/i.php');
         $expected = [
             'REQUEST_METHOD' => 'PUT', 'REQUEST_URI' => '/a%20b?x[]=1&y=2',
             'QUERY_STRING' => 'x[]=1&y=2', 'SERVER_NAME' => 'example.test',
@@ -37,7 +39,7 @@ final class RequestTest extends TestCase
 
     public function testOfHttpsTheServerVariablesTell(): void
     {
-        $server = (new Request(scheme: 'https'))->server([], '/w', '/i.php');
+        $server = ServerVariables::build(new Request(scheme: 'https'), [], '/w', '/i.php');
         self::assertSame(['on', '443'], [$server['HTTPS'], $server['SERVER_PORT']]);
     }
 
@@ -47,7 +49,7 @@ final class RequestTest extends TestCase
             'name' => $name, 'type' => 't', 'size' => 3, 'error' => 0, 'tmp_name' => "/$name",
         ];
         $request = new Request(files: ['one' => $file('a'), 'many' => ['x' => [$file('b')]]]);
-        $files = $request->phpFiles();
+        $files = Uploads::superglobal($request->files);
         self::assertSame($file('a')['tmp_name'], $files['one']['tmp_name']);
         self::assertSame(['x' => ['b']], $files['many']['name']);
         self::assertSame(['x' => [3]], $files['many']['size']);

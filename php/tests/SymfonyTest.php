@@ -35,7 +35,8 @@ final class SymfonyTest extends TestCase
             private function configureContainer(ContainerConfigurator $container): void
             {
                 $container->extension('framework', ['secret' => 's', 'http_method_override' => false]);
-                $listens = $container->services()->set(Listens::class)->public()->args([new Reference('request_stack')]);
+                $listens = $container->services()->set(Listens::class)->public();
+                $listens->args([new Reference('request_stack')]);
                 foreach (['exception', 'response', 'finish_request', 'terminate'] as $name) {
                     $listens->tag('kernel.event_listener', ['event' => "kernel.$name", 'method' => $name]);
                 }

@@ -62,24 +62,25 @@ final class WorkermanTest extends TestCase
         self::assertSame(1, substr_count($process->log(), "\n"));
     }
 
-    public function testARequestIsConvertedWithItsFormAndFiles(): void
+    public function testARequestIsConvertedWithItsForm(): void
     {
         $head = "POST /p?q=1 HTTP/1.0\r\nHost: h\r\nX-Two: 2\r\nCookie: c=1%202\r\nContent-Type: ";
-        $bytes = "{$head}multipart/form-data; boundary=b\r\n\r\nraw";
-        $workermanRequest = new WorkermanRequest($bytes, ['a' => '1'], ['f' => []]);
-        $request = Messages::request($workermanRequest, '::1');
+        $ask = static fn (string $rest): Request =>
+            Messages::request(new WorkermanRequest($head . $rest), '::1', 4711, sys_get_temp_dir());
+        $request = $ask("multipart/form-data; boundary=b\r\n\r\n--b\r\nContent-Disposition: form-data; "
+            . "name=\"a[x]\"\r\n\r\n1\r\n--b--\r\n");
         self::assertSame(['POST', '/p?q=1', 'HTTP/1.0'], [$request->method, $request->target, $request->protocol]);
         self::assertSame(['2'], $request->headers['X-Two']);
-        self::assertSame([['c' => '1 2'], ['a' => '1'], ['f' => []]], [$request->cookies, $request->form, $request->files]);
-        self::assertSame('', $request->body);
-        $json = new WorkermanRequest("{$head}application/json\r\n\r\n{\"a\":1}", ['a' => 1]);
-        $request = Messages::request($json, '::1');
+        self::assertSame([['c' => '1 2'], ['a' => ['x' => '1']]], [$request->cookies, $request->form]);
+        self::assertSame(['', '::1', 4711], [$request->body, $request->remoteAddr, $request->remotePort]);
+        $request = $ask("application/json\r\n\r\n{\"a\":1}");
         self::assertSame([[], '{"a":1}'], [$request->form, $request->body], 'JSON is no form');
     }
 
     public function testAnAnswerHasTheLettersThatWorkermanKnows(): void
     {
-        $response = static fn (): Response => new Response(200, ['content-type' => ['a/b'], 'content-length' => ['9']], 'x');
+        $headers = ['content-type' => ['a/b'], 'content-length' => ['9']];
+        $response = static fn (): Response => new Response(200, $headers, 'x');
         $head = "HTTP/1.1 200 \r\nContent-Type: a/b\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n";
         self::assertSame("{$head}x", Messages::bytes($response(), new Request()));
         self::assertSame($head, Messages::bytes($response(), new Request('HEAD')));

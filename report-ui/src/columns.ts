@@ -52,7 +52,7 @@ function times(title: string, stats: readonly Stat[], of: (entry: Case) => TimeF
     const column = figure(stat, (entry) => of(entry)[stat], format.time);
     if (!group) return column;
     const field = (entry: Case) => {
-      const made = marked(column.field(entry), stat, entry, group);
+      const made = marked(column.field(entry), stat, entry);
       const isPrimary = of(entry)[stat] === primaryFigure(group, entry.figures);
       return isPrimary && !made.tone ? { ...made, tone: "strong" as const } : made;
     };
@@ -61,12 +61,14 @@ function times(title: string, stats: readonly Stat[], of: (entry: Case) => TimeF
   return { title, columns };
 }
 
-/** Marks a response time of which the generator's own delay makes much. */
-function marked(field: Field, stat: Stat, { figures }: Case, { model }: Group): Field {
-  const mark = model === "open" ? figures.lag_marks?.find((one) => one.figure === stat) : undefined;
+/** Marks a time of which the generator's own delay makes, or may make, much. */
+function marked(field: Field, stat: Stat, { figures }: Case): Field {
+  const mark = figures.lag_marks?.find((one) => one.figure === stat);
   if (!mark) return field;
-  const [all, lag] = [mark.response_time_ns, mark.response_time_ns - mark.without_lag_ns].map(format.time);
-  const title = `${stat} ${all}, of which ${lag} is the generator's own delay`;
+  const [all, lag] = [mark.time_ns, mark.time_ns - mark.without_lag_ns].map(format.time);
+  const title = mark.may
+    ? `${stat} ${all}, of which up to ${lag} may be the generator's own delay: a Unix socket does not say when an answer arrived`
+    : `${stat} ${all}, of which ${lag} is the generator's own delay`;
   return { ...field, text: `${field.text}†`, tone: "warning", title };
 }
 

@@ -194,7 +194,16 @@ export interface Figures {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
@@ -302,14 +311,22 @@ export interface Estimate {
   trials: number;
 }
 
-/** A figure of response time of which schedule lag makes more than 5 % and more than 20 µs. */
+/**
+ * A figure of which the generator's own delay makes, or may make, more than 5 % and more than
+ * 20 µs: of response time in the open model, of service time in the closed one.
+ */
 export interface LagMark {
   /** The figure: `mean`, a percentile such as `p99.9`, or `max`. */
   figure: "mean" | "p50" | "p75" | "p80" | "p85" | "p90" | "p95" | "p98" | "p99" | "p99.9" | "max";
   /** Its value, in nanoseconds. */
-  response_time_ns: number;
+  time_ns: number;
   /** Its value without the generator's own delay, in nanoseconds. */
   without_lag_ns: number;
+  /**
+   * Whether part of the difference is only possible: how long answers may have been there before
+   * they were seen, where nothing stamps what arrives (Unix sockets).
+   */
+  may?: boolean;
 }
 
 /** The resource use of one role. */
@@ -2444,6 +2461,22 @@ export type EntryError =
     code: "file_ends";
     /** What was expected. */
     expected: string;
+  }
+  /** A document that its format's reader refuses. */
+  | {
+    code: "document";
+    /** Name of the format: `YAML`, `XML`. */
+    format: string;
+    /** What the reader says. */
+    problem: string;
+  }
+  /** A quote of a command is not closed before the end of the file. */
+  | {
+    code: "quote_open";
+  }
+  /** A body that is announced as base64 and is not. */
+  | {
+    code: "not_base64";
   };
 
 /** What cannot be made into a request. */
@@ -2524,6 +2557,68 @@ export type Skip =
   /** Its body is in base64. */
   | {
     code: "base64_body";
+  }
+  /** A proxy was asked for a tunnel. */
+  | {
+    code: "connect";
+  }
+  /** The answer is a stream of events that does not end. */
+  | {
+    code: "event_stream";
+  }
+  /** It opens a web socket. */
+  | {
+    code: "web_socket";
+  }
+  /** Its URL has a scheme that is not HTTP's. */
+  | {
+    code: "scheme";
+    /** The scheme. */
+    scheme: string;
+  }
+  /** The file ends within it. */
+  | {
+    code: "cut_off";
+  }
+  /** A form sends a file whose content was not recorded. */
+  | {
+    code: "form_file";
+    /** Name of the field. */
+    field: string;
+  }
+  /** A file that it names cannot be read. */
+  | {
+    code: "file";
+    /** The path, as it is written. */
+    path: string;
+  }
+  /** A variable in it has no value. */
+  | {
+    code: "variable";
+    /** Name of the variable. */
+    name: string;
+  }
+  /** A way to sign in that needs a program. */
+  | {
+    code: "authentication";
+    /** Name of the way. */
+    kind: string;
+  }
+  /** A required parameter has neither an example nor a default value. */
+  | {
+    code: "parameter";
+    /** Name of the parameter. */
+    name: string;
+  }
+  /** An option of curl that is not known. */
+  | {
+    code: "curl_option";
+    /** The option. */
+    option: string;
+  }
+  /** A list of other sitemaps. */
+  | {
+    code: "sitemap";
   }
   /** There are more reasons than are told apart. */
   | {
@@ -2962,7 +3057,16 @@ export interface CaseSummary {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;
@@ -3292,7 +3396,16 @@ export interface TrialSummary {
   response_time_ns: TimeFigures;
   /** The same without schedule lag, the generator's own delay. Open model only. */
   response_time_without_lag_ns: TimeFigures;
-  /** The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs. */
+  /**
+   * A lower bound of the time that tables show, which is response time in the open model and
+   * service time in the closed one: also without the time for which answers may have been there
+   * before they were seen. Only where nothing stamps what arrives (Unix sockets).
+   */
+  lower_bound_ns: TimeFigures;
+  /**
+   * The figures of the time that tables show of which the generator's own delay makes, or may
+   * make, more than 5 % and 20 µs.
+   */
   lag_marks?: LagMark[];
   /** Response time of the ok requests alone. Open model only. */
   response_time_ns_ok: TimeFigures;

@@ -11,7 +11,7 @@ export const STATS = [
 export type Stat = keyof written.TimeFigures;
 
 export const TIMES = [
-  "response_time_ns", "response_time_without_lag_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
+  "response_time_ns", "response_time_without_lag_ns", "lower_bound_ns", "response_time_ns_ok", "service_time_ns", "service_time_ns_ok",
 ] as const satisfies readonly (keyof Figures)[];
 export const SINGLES = [
   "connection_wait_ns_p99", "schedule_lag_ns_p99", "first_answer_ns", "first_request_ns", "ok_share",

@@ -333,7 +333,7 @@ function toFigures(raw: Raw<Figures>): Figures {
 function toLagMark(raw: Raw<written.LagMark>): written.LagMark[] {
   const figure = STATS.find((stat) => stat === raw.figure);
   if (!figure) return [];
-  return [{ figure, response_time_ns: number(raw.response_time_ns), without_lag_ns: number(raw.without_lag_ns) }];
+  return [{ figure, time_ns: number(raw.time_ns), without_lag_ns: number(raw.without_lag_ns), may: raw.may === true }];
 }
 
 function times(from: unknown): TimeFigures {

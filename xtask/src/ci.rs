@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::error::{ChoreError, Need, succeeded};
+use crate::error::{ChoreError, succeeded};
 use crate::programs::{self, Program, Results};
-use crate::{keys, report_ui, types, workers, xdebug};
+use crate::{keys, php, report_ui, types, workers, xdebug};
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub fn run(
         if_installed(root, tool, &mut results)?;
     }
     report_ui::check(root)?;
-    php_library(root)?;
+    php::check(root, &mut results)?;
     cargo(root, PROGRAM)?;
     types::check(root)?;
     keys::check(root)?;
@@ -113,23 +113,6 @@ fn build_tests(root: &Path) -> Result<Vec<Program>, ChoreError> {
         .map_err(|source| ChoreError::NotStarted { command: "cargo test".to_owned(), source })?;
     succeeded("cargo test --no-run", Ok(output.status))?;
     Ok(programs::programs(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// Runs the tests of `php/`. Without PHPUnit it prints that it skips them; with `CI` set that is an
-/// error.
-fn php_library(root: &Path) -> Result<(), ChoreError> {
-    announce("phpunit");
-    match Command::new("phpunit").args(["-c", "php"]).current_dir(root).status() {
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-            if std::env::var_os("CI").is_some() {
-                return Err(ChoreError::Missing(Need::PhpUnit));
-            }
-            eprintln!("SKIPPED: {}", Need::PhpUnit);
-            Ok(())
-        }
-        Err(source) => Err(ChoreError::NotStarted { command: "phpunit".to_owned(), source }),
-        ran => succeeded("phpunit -c php", ran),
-    }
 }
 
 /// Runs a tool of cargo. Without it, that is said at once and in the results.

@@ -3,6 +3,7 @@
 mod ci;
 mod error;
 mod keys;
+mod php;
 mod picture;
 mod programs;
 mod report_ui;

@@ -7,6 +7,7 @@ use stampede_model::counts::TimeSet;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::{IntervalTimes, Times};
 
+use crate::engine::Arrival;
 use crate::outcome::{Failures, Outcome};
 use crate::report::RequestRecord;
 use stampede_traffic::answer::{QUIRK_KINDS, Quirk};
@@ -185,6 +186,9 @@ pub(crate) struct Recorder {
     busy_before: Nanos,
     /// When the last request ended.
     last_end: Nanos,
+    /// For how long the bytes that came last may have been there before they were seen. `None`: the
+    /// kernel stamps them.
+    unseen: Option<Nanos>,
 }
 
 /// Buffers for the records that go to the listener.
@@ -261,6 +265,20 @@ impl Recorder {
             gauge: InFlightGauge::default(),
             busy_before: Nanos(0),
             last_end: Nanos(0),
+            unseen: None,
+        }
+    }
+
+    /// Also records lower bounds of the times, because nothing stamps what arrives.
+    pub(crate) fn with_lower_bound(mut self) -> Recorder {
+        self.unseen = Some(Nanos(0));
+        self
+    }
+
+    /// Notes when the bytes arrived that may end requests.
+    pub(crate) fn arrived(&mut self, arrival: Arrival) {
+        if let Some(unseen) = &mut self.unseen {
+            *unseen = arrival.at.since(arrival.earliest);
         }
     }
 
@@ -428,13 +446,18 @@ impl Recorder {
         }
         self.stats.ok += 1;
         self.stats.ok_inside += u64::from(end_timing == EndTiming::Inside);
-        self.stats.times.service_time.record(service_time);
+        let times = &mut self.stats.times;
+        times.service_time.record(service_time);
+        let mut without_lag = service_time;
         if self.measured_times == MeasuredTimes::ResponseTime {
             let connection_wait = request.free.since(request.due).0;
-            let times = &mut self.stats.times;
+            without_lag += connection_wait;
             times.response_time.record(done.since(request.due).0);
-            times.response_time_without_lag.record(connection_wait + service_time);
+            times.response_time_without_lag.record(without_lag);
             times.connection_wait.record(connection_wait);
+        }
+        if let Some(unseen) = self.unseen {
+            times.lower_bound.record(without_lag - unseen.0.min(service_time));
         }
     }
 }

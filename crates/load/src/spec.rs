@@ -4,7 +4,7 @@
 //! running load is given beside it: the flag that stops it, and the listener.
 
 use serde::{Deserialize, Serialize};
-use stampede_model::load::{Addresses, ConnectionHabit, Habits, HttpVersion, Model};
+use stampede_model::load::{Address, Addresses, ConnectionHabit, Habits, HttpVersion, Model};
 use stampede_model::time::Nanos;
 
 pub use crate::check::{Check, Rule};
@@ -95,6 +95,16 @@ pub enum Timestamps {
     Kernel,
     /// We take it when we read the bytes. For comparison with `Kernel` only.
     Userspace,
+}
+
+impl Timestamps {
+    /// Who takes them on connections to these addresses, which are all of one kind.
+    pub(crate) fn on(self, addresses: &Addresses) -> Timestamps {
+        match addresses.first() {
+            Address::Tcp(_) => self,
+            Address::Unix(_) => Timestamps::Userspace,
+        }
+    }
 }
 
 /// Protocol on a connection.

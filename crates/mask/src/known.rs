@@ -1,66 +1,50 @@
 //! Masks values that are known to be secrets.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use super::encodings::{View, for_each_view};
+use super::ordinary::is_distinctive;
+use super::search::{Forms, HEAD};
 use super::{MASK, own, shapes};
 
-/// Shorter values would occur everywhere.
-const SHORTEST: usize = 4;
-/// A shorter number could just as well be a figure.
-const SHORTEST_NUMBER: usize = 6;
-/// A value below this length is masked only as a separate word.
-const SHORTEST_PART: usize = 8;
-/// A value of letters only, as words are, is masked only as a separate word below this length.
-const SHORTEST_PLAIN: usize = 16;
 /// Highest number of values. A request file may have a token for each of a million users.
 const VALUES_MAX: usize = 20_000;
+/// Highest number of bytes of all values. Their Base64 takes about twenty times as much memory.
+const BYTES_MAX: usize = 4 << 20;
 /// A longer value is not a secret, but may be a body.
 const LONGEST: usize = 64 << 10;
-
-/// Words that occur in every report. If one of them is a password, it is masked only after its
-/// name.
-const COMMON: &str = " true false null none auto default root admin user users test testing tests prod production \
-dev development local localhost password passwd secret token changeme guest public private basic bearer digest \
-cookie file files redis mysql mysqli pgsql sqlite postgres postgresql mariadb memcached array database session sync \
-smtp mail http https utf8 utf8mb4 apps shop demo example symfony laravel lumen hello nginx apache stampede index \
-html json text base64 plain string value name email required nullable write read strict unset some ";
+/// A longer value is searched for in pieces, so that little of a stream must be held back.
+const PIECE: usize = 1 << 10;
 
 /// Secrets that are known by value.
 #[derive(Clone, Debug, Default)]
 pub struct KnownSecrets {
     values: BTreeSet<String>,
-    /// The values in every spelling, by their first bytes. So the time of a search does not grow
-    /// with the number of values.
-    heads: BTreeMap<FormKey, BTreeSet<String>>,
-    /// The values in every spelling, by their last bytes.
-    tails: BTreeMap<FormKey, BTreeSet<String>>,
-    /// Bytes of the longest value.
-    longest: usize,
-    /// Secret words that also occur in other texts. They are masked only after a secret name.
-    words: BTreeSet<String>,
-    /// Secret words that are also stampede's own words. They are masked in text that others wrote.
+    /// Bytes of all values.
+    bytes: usize,
+    /// The values and their Base64. They are masked wherever they appear.
+    forms: Forms,
+    /// Values that also occur in other texts. They are masked only at a secret's place.
+    ordinary: BTreeSet<String>,
+    /// Those of them that are stampede's own words. They are masked in text that others wrote.
     own: BTreeSet<String>,
     /// Whether there were more values than are kept.
     is_full: bool,
 }
-
-/// The first or last bytes of a value. No value is shorter.
-type FormKey = [u8; SHORTEST];
 
 impl KnownSecrets {
     /// An empty set.
     pub const fn new() -> KnownSecrets {
         KnownSecrets {
             values: BTreeSet::new(),
-            heads: BTreeMap::new(),
-            tails: BTreeMap::new(),
-            longest: 0,
-            words: BTreeSet::new(),
+            bytes: 0,
+            forms: Forms::new(),
+            ordinary: BTreeSet::new(),
             own: BTreeSet::new(),
             is_full: false,
         }
@@ -69,26 +53,25 @@ impl KnownSecrets {
     /// Adds a value, and each line of a value with several lines.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
-        if self.values.contains(value) {
+        if self.values.contains(value) || value.len() > LONGEST {
             return;
         }
-        if !is_maskable(value) {
-            if is_word(value) && self.words.len() < VALUES_MAX {
-                self.words.insert(value.to_owned());
-                if is_distinctive(value) {
-                    self.own.insert(value.to_owned());
-                }
-            }
-            return;
+        if !is_distinctive(value) {
+            return self.add_ordinary(value);
         }
-        if self.values.len() >= VALUES_MAX {
+        if self.values.len() >= VALUES_MAX || self.bytes + value.len() > BYTES_MAX {
             self.is_full = true;
             return;
         }
         self.values.insert(value.to_owned());
-        forms(value).into_iter().for_each(|form| self.add_form(form));
+        self.bytes += value.len();
+        for piece in pieces(value) {
+            for form in forms(piece) {
+                self.forms.add(&form);
+            }
+        }
         if value.contains('\n') {
-            let lines = value.lines().filter(|line| line.trim().len() >= SHORTEST_PART);
+            let lines = value.lines().filter(|line| line.trim().len() >= HEAD);
             lines.for_each(|line| self.add(line));
         }
         let plain = percent_encoding::percent_decode_str(value).decode_utf8();
@@ -99,112 +82,148 @@ impl KnownSecrets {
         }
     }
 
+    fn add_ordinary(&mut self, value: &str) {
+        let is_switch = shapes::is_switch(value) || value.contains(MASK);
+        if is_switch || self.ordinary.len() >= VALUES_MAX {
+            return;
+        }
+        self.ordinary.insert(value.to_owned());
+        if own::is_own(value) && value.len() >= HEAD {
+            self.own.insert(value.to_owned());
+        }
+    }
+
     /// Whether there were more values than are kept.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    fn add_form(&mut self, form: String) {
-        let (Some(head), Some(tail)) =
-            (form.as_bytes().first_chunk(), form.as_bytes().last_chunk())
-        else {
-            return;
-        };
-        self.longest = self.longest.max(form.len());
-        self.tails.entry(*tail).or_default().insert(form.clone());
-        self.heads.entry(*head).or_default().insert(form);
-    }
-
     /// Returns `text` with `***` in place of the values. Overlapping values are masked together.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let places = self.places(text);
-        if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
+        with_masks(text, self.all_places(text))
     }
 
     /// Does the same for a text that others wrote, such as a log or an app's page. In such a text,
     /// a secret that is also a word of stampede's own is masked too.
     pub fn mask_foreign<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut places = self.places(text);
-        places.extend(words(text).filter(|place| self.own.contains(&text[place.clone()])));
-        if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
+        let mut places = self.all_places(text);
+        if !self.own.is_empty() {
+            places.extend(words(text).filter(|place| self.own.contains(&text[place.clone()])));
+        }
+        with_masks(text, places)
     }
 
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places = self.after_names(text);
-        if self.heads.is_empty() {
-            return places;
-        }
-        for (at, form) in form_matches(&self.heads, text.as_bytes(), 0..text.len()) {
-            let place = at..at + form.len();
-            if text.as_bytes()[at..].starts_with(form.as_bytes()) && stands_alone(text, &place) {
-                places.push(place);
-            }
-        }
-        for (at, _) in text.match_indices(CUT) {
-            self.before(text, at, SHORTEST, &mut places);
-            self.behind(text, at + CUT.len(), &mut places);
-        }
-        if text.len() >= SHORTEST_CUT {
-            self.before(text, text.len(), SHORTEST_NUMBER, &mut places);
+    fn all_places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut places = self.ordinary_places(text);
+        if !self.forms.is_empty() {
+            for_each_view(text, |view| {
+                self.forms.find(&view.bytes, |place| places.push(view.origin(&place)));
+                self.cut_places(view, &mut places);
+            });
         }
         places
     }
 
-    /// Finds values after secret names that contain a known secret word.
-    fn after_names(&self, text: &str) -> Vec<Range<usize>> {
-        if self.words.is_empty() {
+    /// Finds the whole values in `text`, however they are encoded.
+    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut places = self.ordinary_places(text);
+        if !self.forms.is_empty() {
+            for_each_view(text, |view| {
+                self.forms.find(&view.bytes, |place| places.push(view.origin(&place)));
+            });
+        }
+        places
+    }
+
+    /// Finds the places of secrets that contain an ordinary value.
+    fn ordinary_places(&self, text: &str) -> Vec<Range<usize>> {
+        if self.ordinary.is_empty() {
             return Vec::new();
         }
         let is_known = |place: &Range<usize>| {
             let value = &text[place.clone()];
-            words(value).any(|word| self.words.contains(&value[word]))
+            let plain = value.trim_matches(|letter: char| "\\\"' ".contains(letter));
+            self.ordinary.contains(plain)
+                || words(value).any(|word| self.ordinary.contains(&value[word]))
         };
         shapes::places(text).into_iter().filter(is_known).collect()
     }
 
-    /// Finds the beginning of a value, of `least` bytes or more, where `text` was cut off at `end`.
-    fn before(&self, text: &str, end: usize, least: usize, places: &mut Vec<Range<usize>>) {
-        let range = end.saturating_sub(self.longest)..end;
-        for (at, form) in form_matches(&self.heads, text.as_bytes(), range) {
-            if end - at >= least && form.as_bytes().starts_with(&text.as_bytes()[at..end]) {
-                places.push(at..end);
+    /// Finds what is left of a value beside the mark [`CUT`], and at the end of a text that may be
+    /// cut without a mark.
+    fn cut_places(&self, view: &View<'_>, places: &mut Vec<Range<usize>>) {
+        let text = &*view.bytes;
+        let marks: Vec<usize> = text
+            .windows(CUT.len())
+            .enumerate()
+            .filter_map(|(at, part)| (part == CUT.as_bytes()).then_some(at))
+            .collect();
+        // No remainder reaches beyond another mark, so each byte is looked at once.
+        let mut from = 0;
+        for (number, mark) in marks.iter().enumerate() {
+            let behind = mark + CUT.len();
+            let next = marks.get(number + 1).copied().unwrap_or(text.len());
+            if let Some(begin) = self.forms.begun_before(text, from, *mark, REMAINDER) {
+                places.push(view.origin(&(begin..*mark)));
             }
+            if let Some(end) = self.forms.ended_after(text, behind, next) {
+                places.push(view.origin(&(behind..end)));
+            }
+            from = behind;
+        }
+        if text.len() >= SHORTEST_CUT
+            && let Some(begin) = self.forms.begun_before(text, from, text.len(), END_REMAINDER)
+        {
+            places.push(view.origin(&(begin..text.len())));
         }
     }
 
-    /// Finds the end of a value where `text` was cut off before `begin`.
-    fn behind(&self, text: &str, begin: usize, places: &mut Vec<Range<usize>>) {
-        let range = begin..text.len().min(begin + self.longest);
-        for (at, form) in form_matches(&self.tails, text.as_bytes(), range) {
-            let end = at + SHORTEST;
-            if form.as_bytes().ends_with(&text.as_bytes()[begin..end]) {
-                places.push(begin..end);
-            }
+    /// Finds the beginning of a value that the end of `text` cuts off.
+    pub(super) fn begun_at_end(&self, text: &str) -> Option<Range<usize>> {
+        let mut from = None;
+        if !self.forms.is_empty() {
+            for_each_view(text, |view| {
+                let whole = &view.bytes[..view.whole];
+                let begun = self.forms.begun_before(whole, 0, whole.len(), END_REMAINDER);
+                let begun = begun.map(|at| view.origin_of(at));
+                from = from.into_iter().chain(begun).min();
+            });
         }
+        from.map(|from| from..text.len())
     }
-}
 
-/// Finds the places in `range` of `text` whose bytes are a key of `forms`, with each form of that
-/// key.
-fn form_matches<'a>(
-    forms: &'a BTreeMap<FormKey, BTreeSet<String>>,
-    text: &'a [u8],
-    range: Range<usize>,
-) -> impl Iterator<Item = (usize, &'a String)> {
-    let begin = range.start;
-    let at = text[range].windows(SHORTEST).enumerate();
-    at.filter_map(|(at, four)| Some((at, forms.get(four)?)))
-        .flat_map(move |(at, forms)| forms.iter().map(move |form| (begin + at, form)))
+    /// Returns from where on `text` may be the beginning of a value, if more text follows it.
+    pub(super) fn undecided_from(&self, text: &str) -> usize {
+        let mut from = text.len();
+        if self.forms.is_empty() {
+            return from;
+        }
+        for_each_view(text, |view| {
+            let whole = &view.bytes[..view.whole];
+            let begun = self.forms.begun_before(whole, 0, whole.len(), 1);
+            from = from.min(view.origin_of(begun.unwrap_or(view.whole)));
+        });
+        from
+    }
 }
 
 /// Mark of a text that was cut.
 const CUT: &str = "…";
+/// The shortest remainder beside a mark that is taken for a part of a value, in bytes.
+const REMAINDER: usize = 4;
+/// The same at the end of a text without a mark, where it is more often a part of a word.
+const END_REMAINDER: usize = 6;
 /// The shortest text that may be cut without a mark.
 const SHORTEST_CUT: usize = 100;
+
+fn with_masks(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
+    if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
+}
 
 /// Returns `text` with `***` in each of `places`, which may have any order. Overlapping places
 /// become one.
 pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
+    places.retain(|place| !place.is_empty());
     places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -218,42 +237,11 @@ pub(super) fn masked(text: &str, mut places: Vec<Range<usize>>) -> String {
     out + &text[done..]
 }
 
-/// Whether a value may be masked everywhere, because it is not a word or number of ordinary texts.
-pub(super) fn is_maskable(value: &str) -> bool {
-    is_distinctive(value) && !own::is_own(value)
-}
-
-/// Whether a value may be masked everywhere in a text that stampede did not write.
-fn is_distinctive(value: &str) -> bool {
-    let length = value.chars().count();
-    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let is_common = || COMMON.contains(&format!(" {} ", value.to_ascii_lowercase()));
-    let is_variable = || {
-        value.starts_with("${") && value.ends_with('}')
-            || value.starts_with("%env(") && value.ends_with(")%")
-    };
-    length >= if is_number { SHORTEST_NUMBER } else { SHORTEST }
-        && value.len() <= LONGEST
-        && value.chars().any(char::is_alphanumeric)
-        && !value.contains(MASK)
-        && !is_common()
-        && !is_variable()
-}
-
-/// Whether a value is one word that can be masked at least after a name.
-fn is_word(value: &str) -> bool {
-    value.len() >= 3
-        && value.len() <= 64
-        && value.chars().any(char::is_alphabetic)
-        && value.chars().all(is_part)
-        && !shapes::is_switch(value)
-}
-
 fn is_part(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '-'
 }
 
-/// Returns the places of the words in `text`, in the sense of [`is_word`].
+/// Returns the places of the words in `text`: letters, digits, `_` and `-`.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()).map(|word| {
         let begin = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -261,114 +249,49 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the spellings of a value in JSON, HTML, URLs, shell words, YAML, PHP and Base64.
+/// Splits a long value into pieces of similar length.
+fn pieces(value: &str) -> impl Iterator<Item = &str> {
+    let length = value.len().div_ceil(value.len().div_ceil(PIECE).max(1)).max(1);
+    let mut rest = value;
+    std::iter::from_fn(move || {
+        let end = (length.min(rest.len())..).find(|end| rest.is_char_boundary(*end))?;
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// Returns the spellings of a value that [`for_each_view`] does not undo: Base64, and those of
+/// shells, SQL, YAML and forms.
 fn forms(value: &str) -> BTreeSet<String> {
-    let inner = |json: String| json[1..json.len() - 1].to_owned();
-    let quoted = inner(serde_json::Value::from(value).to_string());
-    let twice = inner(serde_json::Value::from(quoted.clone()).to_string());
-    let codes = |text: &str, is_meant: fn(char) -> bool| -> String {
-        let mut units = [0; 2];
-        let one = |letter: char| match is_meant(letter) {
-            true => letter
-                .encode_utf16(&mut units)
-                .iter()
-                .map(|unit| format!("\\u{unit:04x}"))
-                .collect(),
-            false => letter.to_string(),
-        };
-        text.chars().map(one).collect()
-    };
-    let markup = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let url = percent_encoding::utf8_percent_encode(value, UNRESERVED).to_string();
-    let plus = url.replace("%20", "+");
     let mut all: BTreeSet<String> = [
         value.to_owned(),
-        quoted.replace('/', "\\/"),
-        codes(&quoted, |letter| "<>&\u{2028}\u{2029}".contains(letter)),
-        codes(&quoted.replace('/', "\\/"), |letter| !letter.is_ascii()),
-        codes(&quoted, |letter| !letter.is_ascii()),
-        markup.replace('"', "&quot;"),
-        markup.replace('"', "&quot;").replace('\'', "&#39;"),
-        markup.replace('"', "&quot;").replace('\'', "&#039;"),
-        markup.replace('"', "&quot;").replace('\'', "&#x27;"),
-        lower_hex(&url),
-        lower_hex(&plus),
-        form_urlencoded::byte_serialize(value.as_bytes()).collect(),
-        url,
-        plus,
         value.replace('\'', "'\\''"),
-        value.replace('\'', "\\'"),
         value.replace('\'', "''"),
-        value.replace('"', "\\\""),
-        value.replace('\\', "\\\\"),
-        value.replace('\n', "\\n"),
         value.replace('"', "\"\""),
+        value.replace(' ', "+"),
         value.split_whitespace().collect::<Vec<_>>().join(" "),
-        markup,
-        quoted,
-        twice,
+        STANDARD.encode(value),
+        URL_SAFE.encode(value),
     ]
     .into();
-    if value.len() >= SHORTEST_PART {
-        all.extend([
-            STANDARD.encode(value),
-            STANDARD_NO_PAD.encode(value),
-            URL_SAFE.encode(value),
-            URL_SAFE_NO_PAD.encode(value),
-        ]);
+    for before in 0..3 {
+        let inner = base64_within(value, before);
+        all.insert(inner.replace('+', "-").replace('/', "_"));
+        all.insert(inner);
     }
     all
 }
 
-/// The unreserved characters of RFC 3986 section 2.3.
-const UNRESERVED: &percent_encoding::AsciiSet =
-    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-
-fn lower_hex(url: &str) -> String {
-    let mut out = String::with_capacity(url.len());
-    let mut hex = 0;
-    for letter in url.chars() {
-        out.push(if hex > 0 { letter.to_ascii_lowercase() } else { letter });
-        hex = if letter == '%' { 2 } else { hex - i32::from(hex > 0) };
-    }
-    out
-}
-
-/// Whether a match is the value itself, and not a part of another word or a figure in JSON.
-fn stands_alone(text: &str, place: &Range<usize>) -> bool {
-    let value = &text[place.clone()];
-    let (before, behind) = (&text[..place.start], &text[place.end..]);
-    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    let is_plain = value.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if value.len() >= if is_plain { SHORTEST_PLAIN } else { SHORTEST_PART } && !is_number {
-        return true;
-    }
-    if is_number && is_figure(before, behind) {
-        return false;
-    }
-    !ends_in_word(before) && !behind.starts_with(|letter: char| letter.is_alphanumeric())
-}
-
-/// Whether a letter or digit precedes that is not part of `%3D` or `\n`.
-fn ends_in_word(before: &str) -> bool {
-    let mut letters = before.chars().rev();
-    let Some(last) = letters.next().filter(|last| last.is_alphanumeric()) else { return false };
-    let (second, third) = (letters.next(), letters.next());
-    let is_escape = second == Some('\\') && "nrt".contains(last);
-    let is_code = third == Some('%')
-        && last.is_ascii_hexdigit()
-        && second.is_some_and(|second| second.is_ascii_hexdigit());
-    !is_escape && !is_code
-}
-
-/// Whether the place is a number in JSON, such as `"planned": 1000000,`. Masked, the text would not
-/// be JSON any more.
-fn is_figure(before: &str, behind: &str) -> bool {
-    let (before, behind) = (before.trim_end(), behind.trim_start());
-    let is_value = before.strip_suffix(':').is_some_and(|key| key.trim_end().ends_with('"'));
-    let is_item = before.ends_with(['[', ',']) && behind.starts_with([',', ']']);
-    let is_fraction = before.ends_with('.') || behind.starts_with('.');
-    is_value || is_item || is_fraction
+/// Returns the part of a Base64 text that a value decides by itself, when `before` bytes stand before
+/// it in its group of three.
+fn base64_within(value: &str, before: usize) -> String {
+    let mut bytes = vec![0; before];
+    bytes.extend_from_slice(value.as_bytes());
+    let encoded = STANDARD.encode(&bytes);
+    let begin = (before * 8).div_ceil(6);
+    let end = bytes.len() * 8 / 6;
+    encoded[begin..end].to_owned()
 }
 
 #[cfg(test)]
@@ -384,9 +307,9 @@ mod tests {
 
     #[test]
     fn a_secret_that_contains_another_is_masked_completely() {
-        let values = ["hunter2", "hunter2-and-more", "more-to-come"];
-        assert_eq!(without(&values, "a hunter2-and-more b hunter2 c"), "a *** b *** c");
-        assert_eq!(without(&values, "hunter2-and-more-to-come"), "***", "they overlap");
+        let values = ["hunter22", "hunter22-and-more", "more-to-come"];
+        assert_eq!(without(&values, "a hunter22-and-more b hunter22 c"), "a *** b *** c");
+        assert_eq!(without(&values, "hunter22-and-more-to-come"), "***", "they overlap");
     }
 
     #[test]
@@ -399,13 +322,16 @@ mod tests {
             r#"pa\"ss\/w&rd 'ü\\1"#,
             r#"pa\"ss\/w&rd '\u00fc\\1"#,
             r#"pa\"ss/w\u0026rd 'ü\\1"#,
+            r#"pa\\\"ss\\\/w&rd '\\u00fc\\\\1"#,
             "pa&quot;ss/w&amp;rd &#39;ü\\1",
-            "pa&quot;ss/w&amp;rd &#039;ü\\1",
+            "pa&quot;ss/w&amp;rd &#039;&#xFC;\\1",
             "pa%22ss%2Fw%26rd%20%27%C3%BC%5C1",
-            "pa%22ss%2fw%26rd+%27%c3%bc%5c1",
+            "pa%22ss%2fw%26rd+'%c3%BC%5c1",
+            r"pa\x22ss/w&rd 'ü\x5C1",
             "pa\"ss/w&rd '\\''ü\\1",
             "pa\"ss/w&rd ''ü\\1",
             &base64,
+            &base64.replace('/', "\\/").replace('=', "%3D"),
         ] {
             assert_eq!(without(&[value], &format!("<{written}>")), "<***>", "{written}");
         }
@@ -417,66 +343,89 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_found_in_base64_whatever_is_around_it() {
+        for value in ["hunter22", "hunter22-", "hunter22-a", "pässwörd?>~"] {
+            for (before, behind) in
+                [("", ""), ("u", ":x"), ("us", "z"), ("use", ""), ("user:", "yy")]
+            {
+                let text = format!("{before}{value}{behind}");
+                for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
+                    let masked = without(&[value], &encoded);
+                    let rest = masked.replace("***", "");
+                    assert!(masked.contains("***"), "{text}: {masked}");
+                    assert!(rest.len() <= encoded.len() - value.len() * 8 / 6 + 2, "{masked}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_secret_is_masked_piece_by_piece() {
+        let value: String = (0..700).map(|number| format!("{number}x")).collect();
+        assert!(value.len() > 2 * PIECE);
+        let masked = without(&[&value], &format!("a {value} b"));
+        assert_eq!(masked.replace("***", ""), "a  b");
+        let joined: Vec<&str> = pieces("aé").chain(pieces("")).collect();
+        assert_eq!(joined, ["aé"]);
+        assert_eq!(pieces(&value).collect::<String>(), value);
+    }
+
+    #[test]
     fn a_secret_that_was_cut_is_masked_too() {
-        let value = "hunter2-and-mÖre-to-come";
-        assert_eq!(without(&[value], "it said hunter2-and-m… and"), "it said ***… and");
+        let value = "hunter22-and-mÖre-to-come";
+        assert_eq!(without(&[value], "it said hunter22-and-m… and"), "it said ***… and");
         assert_eq!(
             without(&[value], "it said …Öre-to-come and …re-to-come"),
             "it said …*** and …***"
         );
-        let long = format!("{} hunter2-a", "x".repeat(100));
+        let long = format!("{} hunter22-a", "x".repeat(100));
         assert!(without(&[value], &long).ends_with("x ***"));
+        assert_eq!(without(&["a/b/c/d/e/f"], "at a%2Fb%2Fc… and"), "at ***… and");
         assert_eq!(
-            without(&[value], "hunt hun… unter2…"),
-            "hunt hun… unter2…",
+            without(&[value], "hunt hun… ome…"),
+            "hunt hun… ome…",
             "too little is left of it"
         );
     }
 
     #[test]
-    fn a_plain_word_is_masked_as_a_word_and_an_own_word_after_its_name() {
-        let text = "correcthorse correcthorses \"correcthorse\" hunter2";
-        assert_eq!(without(&["correcthorse", "hunter2"], text), "*** correcthorses \"***\" ***");
+    fn an_ordinary_value_is_masked_only_at_a_secrets_place() {
         set_words_of_tests();
-        let text = "throughput 1 157/s /throughput?token=throughput&a=1 mysql://joe:valid@db valid";
-        let masked = "throughput 1 157/s /throughput?token=***&a=1 mysql://***@db valid";
-        assert_eq!(without(&["throughput", "valid", "requests"], text), masked);
+        let text =
+            "throughput 1 157/s /throughput?token=throughput&a=1 mysql://joe:root@db root hunter2";
+        let masked = "throughput 1 157/s /throughput?token=***&a=1 mysql://***@db root hunter2";
+        assert_eq!(without(&["throughput", "root", "requests", "hunter2"], text), masked);
+        for value in ["abc", "true", "root", "8080", "12345678", "***", "${DB_PASS}", "  "] {
+            assert_eq!(without(&[value], &format!("x {value} y")), format!("x {value} y"));
+        }
+        let text = "{\"a\": 12345678, \"b\": [1, 12345678]} password=12345678, pin 12345678";
+        let masked = "{\"a\": 12345678, \"b\": [1, 12345678]} password=***, pin 12345678";
+        assert_eq!(without(&["12345678"], text), masked);
     }
 
     #[test]
     fn an_own_word_is_masked_in_foreign_text() {
         set_words_of_tests();
         let mut known = KnownSecrets::new();
-        ["master", "throughput", "root", "abc"].iter().for_each(|value| known.add(value));
-        let text = "root: the password master, not masters or web-master, \"throughput\", abc";
+        ["master", "throughput", "root"].iter().for_each(|value| known.add(value));
+        let text = "root: the password master, not throughputs, \"throughput\", abc";
         assert_eq!(known.mask(text), text);
-        let masked = "root: the password ***, not masters or web-master, \"***\", abc";
+        let masked = "root: the password master, not throughputs, \"***\", abc";
         assert_eq!(known.mask_foreign(text), masked);
     }
 
     #[test]
     fn too_many_values_are_noticed() {
         let mut known = KnownSecrets::new();
-        (0..VALUES_MAX).for_each(|number| known.add(&format!("k{number:05}x")));
+        (0..VALUES_MAX).for_each(|number| known.add(&format!("k-{number:05}-x")));
         assert!(!known.is_full());
-        known.add("k00007x");
+        known.add("k-00007-x");
         assert!(!known.is_full());
         known.add("one-more-1");
         assert!(known.is_full());
-    }
-
-    #[test]
-    fn trivial_values_are_not_masked() {
-        for value in ["abc", "true", "root", "8080", "12345", "***", "${DB_PASS}", "  "] {
-            assert_eq!(without(&[value], &format!("x {value} y")), format!("x {value} y"));
-        }
-        assert_eq!(
-            without(&["s3cr3t"], "s3cr3ts as3cr3t s3cr3t a%3Ds3cr3t"),
-            "s3cr3ts as3cr3t *** a%3D***"
-        );
-        assert_eq!(
-            without(&["123456"], "{\"a\": 123456, \"b\": [1, 123456]} pin 123456"),
-            "{\"a\": 123456, \"b\": [1, 123456]} pin ***"
-        );
+        let mut known = KnownSecrets::new();
+        let long = |number: usize| format!("{number}-{}", "x".repeat(LONGEST - 10));
+        (0..=BYTES_MAX / LONGEST).for_each(|number| known.add(&long(number)));
+        assert!(known.is_full());
     }
 }

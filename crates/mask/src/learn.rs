@@ -199,11 +199,11 @@ mod tests {
         let mut known = KnownSecrets::new();
         header_into(&mut known, "Cookie", "SID=abcdefgh1; theme=midnight9");
         header_into(&mut known, "Authorization", "Basic dXNlcjpodW50ZXIyMg==");
-        text_into(&mut known, "mysql://joe:pa%2Fss99@db/x?a=1&token=tokentok1;auth=\"authauth1\"");
+        text_into(&mut known, "mysql://joe:pa%2Fss999@db/x?a=1&token=tokentok1;auth=\"authauth1\"");
         of_flag(&mut known, "--login", "ann:loginlogin1");
         named_into(&mut known, "DB_PASS", "hunter 2 hunter");
         named_into(&mut known, "PWD", "/srv/www/app");
-        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss99 pa%2Fss99 tokentok1 authauth1 loginlogin1";
+        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
         assert_eq!(known.mask("/srv/www/app joe hunter"), "/srv/www/app joe hunter");

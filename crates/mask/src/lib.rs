@@ -4,37 +4,47 @@
 //! A secret is found in two ways. One is its form: `DB_PASS=…`, `Cookie: …`, `//user:…@host`
 //! (`shapes`, `names`). The other is its value. Under such a name in a plan, a flag, a header, a
 //! request or an app's `.env` it is learnt when it is read. From then on it is masked everywhere,
-//! also in the spelling of an app, a URL or JSON (`known`).
+//! also as JSON, HTML, a URL or Base64 writes it (`known`, `encodings`).
 //!
-//! Some values are masked only after their names: values of less than 4 characters, numbers of less
-//! than 6 digits, words that occur everywhere (`root`, `true`, `localhost`), and stampede's own
-//! words (`valid`, `workers`, `own`). The last are masked by value too in text that others wrote,
-//! which is logs and answers of the app. Numbers, values of less than 8 characters, and values of
-//! less than 16 characters that are letters only are masked only as separate words. The longest of
-//! several matches is masked first. A secret that has an innocent name and looks like other text
-//! stays.
+//! A value of 8 characters or more is masked wherever it appears, also in part where a text was cut
+//! (`search`). A shorter one, and an ordinary one (`ordinary`: a common word, a number, a boolean, an
+//! existing path, a word of stampede's own) is masked only at a secret's place: beside its name, in
+//! a URL before the host, in a header. stampede's own words are also masked by value in text that
+//! others wrote, which is logs and answers of the app. The longest of several matches is masked
+//! first. A secret that has an innocent name and looks like other text stays.
+//!
+//! What is written or printed is a [`Masked`] or goes through a [`MaskingWriter`].
 //!
 //! Masking never breaks a record: it changes no names in JSON, and no text that is one of
 //! stampede's own words.
 
+mod encodings;
 mod json;
 mod known;
 mod learn;
+mod masked;
 mod names;
+mod ordinary;
 mod own;
+mod php_ini;
+mod search;
 mod shapes;
 mod tokens;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::sync::{PoisonError, RwLock};
 
 pub use json::is_field;
 pub use learn::{args, header, named, named_into, requests_file, text};
 
 pub use known::KnownSecrets;
+pub use masked::Masked;
 pub use own::{is_of_record, is_own, set_own_words};
+pub use writer::MaskingWriter;
 
 /// The text in place of a secret.
 pub const MASK: &str = "***";
@@ -70,13 +80,6 @@ pub fn mask_known(text: &str) -> Cow<'_, str> {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).mask(text)
 }
 
-/// Does the same, and also masks the values of `env` that are secret by their name or form.
-pub fn mask_env(text: &str, env: &BTreeMap<String, String>) -> String {
-    let mut known = KnownSecrets::new();
-    env.iter().for_each(|(name, value)| learn::named_into(&mut known, name, value));
-    known.mask(&mask_known(text)).into_owned()
-}
-
 /// Returns JSON, or lines of JSON, with [`mask_secrets`] applied to each text. No field name and no
 /// word of stampede's own is masked, so the result stays readable whatever the secrets are.
 pub fn mask_json(text: &str) -> String {
@@ -106,20 +109,4 @@ pub fn mask_printed(text: &str) -> Cow<'_, str> {
 /// Whether the value of a field with this name counts as a secret.
 pub fn is_secret_name(name: &str) -> bool {
     names::secrecy_of(name).is_some()
-}
-
-/// Writes text without the values that are known to be secrets.
-#[derive(Debug)]
-pub struct MaskingWriter<W: Write>(pub W);
-
-impl<W: Write> Write for MaskingWriter<W> {
-    /// Masks each call by itself.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write_all(mask_known(&String::from_utf8_lossy(bytes)).as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
 }

@@ -2,10 +2,12 @@
 //!
 //! A name is split into words: `_`, `-`, `.` and a change of case end a word. So `STRIPE_KEY`,
 //! `stripeKey` and `stripe-key` contain the word `key`, and `MONKEY` does not. In doubt, a value is
-//! masked.
+//! masked. Keys of php.ini have a list of their own (`php_ini`).
+
+use super::php_ini;
 
 /// Words that by themselves mean a secret.
-const WORDS: [&str; 37] = [
+const WORDS: [&str; 38] = [
     "pass",
     "pw",
     "pwd",
@@ -43,6 +45,7 @@ const WORDS: [&str; 37] = [
     "connectionstring",
     "connstr",
     "passwds",
+    "psk",
 ];
 
 /// Successive words that mean a secret.
@@ -68,13 +71,20 @@ const PARTS: [&str; 15] = [
     "sessionid",
 ];
 
+/// Last words of a name whose value is the id of a visitor. Before another word they name a setting:
+/// `SESSION_DRIVER`, `session_table`.
+const LAST: [&str; 2] = ["session", "sessions"];
+
 /// Ends of a word, as in `dbpass`, `requirepass`, `redisauth`.
 const ENDS: [&str; 5] = ["pass", "pwd", "dsn", "auth", "pw"];
 
 /// Words with such an end or part that do not mean a secret.
-const INNOCENT: [&str; 9] = [
+const INNOCENT: [&str; 12] = [
     "compass",
     "bypass",
+    "tokenize",
+    "tokenized",
+    "secretary",
     "trespass",
     "overpass",
     "underpass",
@@ -86,7 +96,7 @@ const INNOCENT: [&str; 9] = [
 
 /// Last words of names that only describe a secret, such as its length or place. Also file endings
 /// after which a line number follows: `Auth.php:12`.
-const ABOUT: [&str; 57] = [
+const ABOUT: [&str; 123] = [
     "mode",
     "type",
     "driver",
@@ -144,10 +154,79 @@ const ABOUT: [&str; 57] = [
     "character",
     "tags",
     "hosts",
+    "age",
+    "adapter",
+    "alive",
+    "backend",
+    "bits",
+    "bytes",
+    "charset",
+    "check",
+    "connection",
+    "connections",
+    "created",
+    "deadline",
+    "disabled",
+    "divisor",
+    "encoding",
+    "endpoint",
+    "exists",
+    "expire",
+    "expired",
+    "expiry",
+    "fields",
+    "guards",
+    "handler",
+    "interval",
+    "issuer",
+    "iterations",
+    "kind",
+    "label",
+    "lifespan",
+    "limiter",
+    "locale",
+    "max",
+    "maxlength",
+    "min",
+    "missing",
+    "model",
+    "models",
+    "names",
+    "options",
+    "permitted",
+    "policy",
+    "position",
+    "probability",
+    "protection",
+    "realm",
+    "refresh",
+    "regex",
+    "required",
+    "retries",
+    "scheme",
+    "scope",
+    "scopes",
+    "seconds",
+    "storage",
+    "store",
+    "strategy",
+    "strength",
+    "supported",
+    "tables",
+    "timeouts",
+    "usage",
+    "valid",
+    "validation",
+    "verified",
+    "views",
+    "width",
 ];
 
+/// Words before `pass` that make it an address of a web server: `proxy_pass http://…`.
+const OF_NO_PASSWORD: [&str; 6] = ["proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached"];
+
 /// Words before `key` that make it the key of a table, a page or a sort order.
-const OF_NO_LOCK: [&str; 16] = [
+const OF_NO_LOCK: [&str; 32] = [
     "sort",
     "sorting",
     "page",
@@ -164,12 +243,28 @@ const OF_NO_LOCK: [&str; 16] = [
     "partition",
     "lookup",
     "array",
+    "unique",
+    "hash",
+    "range",
+    "cluster",
+    "composite",
+    "natural",
+    "surrogate",
+    "routing",
+    "translation",
+    "message",
+    "locale",
+    "object",
+    "dict",
+    "map",
+    "registry",
+    "public",
 ];
 
-/// Whether a name such as `key` or `sort_key` may have a secret or a plain word. The value decides.
+/// Whether a name such as `key`, `sort_key` or `session` may have a secret or a plain word. The value decides.
 pub fn is_weak(name: &str) -> bool {
     match words(name).as_slice() {
-        [key] => key == "key",
+        [name] => ["key", "session", "sessions"].contains(&name.as_str()),
         [before, key] => key == "key" && OF_NO_LOCK.contains(&before.as_str()),
         _ => false,
     }
@@ -188,6 +283,9 @@ pub enum Secrecy {
 
 /// Returns how far the secret after `name` reaches; `None`: the value is not secret.
 pub fn secrecy_of(name: &str) -> Option<Secrecy> {
+    if let Some(is_secret) = php_ini::is_secret(name) {
+        return is_secret.then_some(Secrecy::Value);
+    }
     let words = words(name);
     let last = words.last().map(String::as_str)?;
     if words.len() == 1 && ["bearer", "basic"].contains(&last) {
@@ -200,7 +298,7 @@ pub fn secrecy_of(name: &str) -> Option<Secrecy> {
 }
 
 fn is_secret(words: &[String], last: &str) -> bool {
-    if words.len() > 1 && ABOUT.contains(&last) {
+    if words.len() > 1 && ABOUT.contains(&last) || is_of_web_server(words, last) {
         return false;
     }
     let words: Vec<&str> =
@@ -209,8 +307,14 @@ fn is_secret(words: &[String], last: &str) -> bool {
         |word: &&str| ENDS.iter().any(|end| word.len() > end.len() + 1 && word.ends_with(end));
     let joined = words.concat();
     words.iter().any(|word| WORDS.contains(word) || ends(word))
+        || LAST.contains(&last)
         || words.windows(2).any(|two| PAIRS.contains(&(two[0], two[1])))
         || PARTS.iter().any(|part| joined.contains(part))
+}
+
+fn is_of_web_server(words: &[String], last: &str) -> bool {
+    let before = words.len().checked_sub(2).map(|at| words[at].as_str());
+    last == "pass" && before.is_some_and(|before| OF_NO_PASSWORD.contains(&before))
 }
 
 /// Splits a name into words in lower case. Digits at the end of a word, as in `PASSWORD2`, are
@@ -252,7 +356,8 @@ mod tests {
                       AWS_SESSION_TOKEN MAILER_DSN SENTRY_DSN auth redis.auth AUTH_TOKEN OAUTH_CLIENT_SECRET \
                       credentials PRIVATE_PEM salt APP_SALT X-Signature sig PHPSESSID session_id sessionId sid \
                       SLACK_WEBHOOK_URL X-XSRF-TOKEN jwt mysqli.default_pw key PASSWORD2 DB2_PASS1 access_token \
-                      Authorization Set-Cookie HTTP_COOKIE laravel_session_cookie passphrase secret1";
+                      Authorization Set-Cookie HTTP_COOKIE laravel_session_cookie passphrase secret1 laravel_session \
+                      MY-SESSION session newrelic.license userPwd DB_PSK x.y.auth cookies HTTPProxyAuth";
         for name in secret.split_whitespace() {
             assert!(secrecy_of(name).is_some(), "{name}");
         }
@@ -263,7 +368,11 @@ mod tests {
         let harmless = "KEYBOARD MONKEY AUTHOR AUTHORITY COMPASS_DIR compass BYPASS bypassCache cache_key_prefix \
                         tokenizer passive PASSENGER_COUNT KEYWORDS session.cookie_samesite session.use_strict \
                         session.name session.save_path session.trans_sid_tags donkey turkey hockey APP_ENV DATABASE_URL host \
-                        opcache.validate_timestamps Auth.php append-as-a-key.yaml assign design AUTH_DRIVER TOKEN_TTL";
+                        opcache.validate_timestamps Auth.php append-as-a-key.yaml assign design AUTH_DRIVER TOKEN_TTL author authors keepalive keep_alive \
+                        keepAlive session.gc_probability session.gc_maxlifetime SESSION_DRIVER session_table cookie_lifetime \
+                        CacheKeyPrefix proxy_pass fastcgi_pass key_exists auth_required passengers passed key_length \
+                        opcache.interned_strings_buffer password_max_age tokenized SESSION_LIFETIME sessionless monkeys \
+                        monkey_patch authored passage keyed hotkeys";
         for name in harmless.split_whitespace() {
             assert_eq!(secrecy_of(name), None, "{name}");
         }

@@ -83,6 +83,10 @@ pub struct TimeSet<T = Times> {
     /// done − due − schedule lag: connection wait + service time. No strict lower bound: a late
     /// start may make a later request wait for its connection.
     pub response_time_without_lag: T,
+    /// Of response time in the open model, of service time in the closed one: without schedule lag,
+    /// and without the time for which the answer may have been there before it was seen. Empty
+    /// where the kernel stamps what arrives (TCP), because nothing is unseen there.
+    pub lower_bound: T,
     /// done − started.
     pub service_time: T,
     /// max(0, free − due).
@@ -120,6 +124,7 @@ impl<C: Counter> TimeSet<Times<C>> {
     pub fn clear(&mut self) {
         self.response_time.clear();
         self.response_time_without_lag.clear();
+        self.lower_bound.clear();
         self.service_time.clear();
         self.connection_wait.clear();
         self.schedule_lag.clear();
@@ -131,6 +136,7 @@ impl<T> TimeSet<T> {
         TimeSet {
             response_time: empty(),
             response_time_without_lag: empty(),
+            lower_bound: empty(),
             service_time: empty(),
             connection_wait: empty(),
             schedule_lag: empty(),
@@ -141,6 +147,7 @@ impl<T> TimeSet<T> {
     fn each<U>(&mut self, other: &TimeSet<U>, what: impl Fn(&mut T, &U)) {
         what(&mut self.response_time, &other.response_time);
         what(&mut self.response_time_without_lag, &other.response_time_without_lag);
+        what(&mut self.lower_bound, &other.lower_bound);
         what(&mut self.service_time, &other.service_time);
         what(&mut self.connection_wait, &other.connection_wait);
         what(&mut self.schedule_lag, &other.schedule_lag);

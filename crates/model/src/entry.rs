@@ -163,6 +163,20 @@ pub enum EntryError {
         /// What was expected.
         expected: char,
     },
+    /// A document that its format's reader refuses.
+    #[error("this is not valid {format}: {problem}")]
+    Document {
+        /// Name of the format: `YAML`, `XML`.
+        format: String,
+        /// What the reader says.
+        problem: String,
+    },
+    /// A quote of a command is not closed before the end of the file.
+    #[error("a quote is opened here and never closed")]
+    QuoteOpen {},
+    /// A body that is announced as base64 and is not.
+    #[error("its body is not base64")]
+    NotBase64 {},
 }
 
 fn one_of(expected: &[char]) -> String {
@@ -233,6 +247,63 @@ pub enum Skip {
     /// Its body is in base64.
     #[error("body in base64")]
     Base64Body {},
+    /// A proxy was asked for a tunnel.
+    #[error("CONNECT, which asks a proxy for a tunnel")]
+    Connect {},
+    /// The answer is a stream of events that does not end.
+    #[error("event stream")]
+    EventStream {},
+    /// It opens a web socket.
+    #[error("web socket")]
+    WebSocket {},
+    /// Its URL has a scheme that is not HTTP's.
+    #[error("URL of scheme `{scheme}:`")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// The file ends within it.
+    #[error("cut off: the file ends within it")]
+    CutOff {},
+    /// A form sends a file whose content was not recorded.
+    #[error("the file in form field `{field}` was not recorded")]
+    FormFile {
+        /// Name of the field.
+        field: String,
+    },
+    /// A file that it names cannot be read.
+    #[error("its file `{path}` cannot be read")]
+    File {
+        /// The path, as it is written.
+        path: String,
+    },
+    /// A variable in it has no value.
+    #[error("variable `{name}` has no value")]
+    Variable {
+        /// Name of the variable.
+        name: String,
+    },
+    /// A way to sign in that needs a program.
+    #[error("authentication by `{kind}`")]
+    Authentication {
+        /// Name of the way.
+        kind: String,
+    },
+    /// A required parameter has neither an example nor a default value.
+    #[error("parameter `{name}` has no example")]
+    Parameter {
+        /// Name of the parameter.
+        name: String,
+    },
+    /// An option of curl that is not known.
+    #[error("option `{option}` of curl")]
+    CurlOption {
+        /// The option.
+        option: String,
+    },
+    /// A list of other sitemaps.
+    #[error("another sitemap, which is a list of its own")]
+    Sitemap {},
     /// It is a line of an error log, among those of an access log.
     #[error("line of an error log")]
     ErrorLog {},

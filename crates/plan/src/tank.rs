@@ -307,7 +307,8 @@ impl Phantom<'_> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => node.place.source.base.join(path),
         };
-        Ok(TrafficSource::File(TrafficFile { format, headers, ..TrafficFile::new(&path) }))
+        let file = TrafficFile { format, headers, ..TrafficFile::new(&path) };
+        Ok(TrafficSource::File(Box::new(file)))
     }
 
     /// A number that limits something. `None` if absent or -1, which is Tank's value for "no

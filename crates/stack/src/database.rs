@@ -101,8 +101,6 @@ pub(super) struct ErrorContext<'a> {
     pub runtime: &'a str,
     /// The working directory.
     pub dir: &'a Path,
-    /// The app's environment, whose secret values are masked.
-    pub env: &'a BTreeMap<String, String>,
 }
 
 impl RuntimeDirectory {
@@ -357,7 +355,7 @@ impl QueryCounter {
     ) -> Result<(), RuntimeError> {
         let begun = Instant::now();
         let runtime = error_context.runtime.to_owned();
-        let log = || match logs::last_lines(error_context.dir, error_context.env) {
+        let log = || match logs::last_lines(error_context.dir) {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };

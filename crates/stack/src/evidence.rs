@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stampede_mask::mask_foreign;
 use stampede_model::record::{LogEvidence, LogSignal};
 use stampede_model::sample::PoolSample;
 use stampede_monitor::WorkerPattern;
 
 use super::fastcgi;
-use super::logs::{self, LogMarks};
+use super::logs::LogMarks;
 use crate::process::stack::ProcessStack;
 
 /// The longest part of a line that is kept, in characters; a request's own line fits.
@@ -79,7 +80,7 @@ impl ProcessStack {
                 let found = patterns.find(|(_, one)| line.contains(&one.contains));
                 if let Some((need, one)) = found.filter(|(_, one)| one.once == once) {
                     count(&mut evidence, need, one.signal, || {
-                        let masked = logs::mask(line, &self.stack.secrets);
+                        let masked = mask_foreign(line);
                         masked.chars().take(LINE_MAX).collect()
                     });
                 }

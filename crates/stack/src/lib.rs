@@ -6,6 +6,7 @@
 //! A [`Provider`] does this: for processes of this machine, or for servers that already run. Nothing
 //! outside of it knows which. Nothing here names a runtime: adding a runtime adds only its directory.
 
+pub mod against;
 mod answer;
 mod app;
 mod app_manifest;

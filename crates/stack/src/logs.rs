@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use stampede_mask::{mask_env, mask_foreign};
+use stampede_mask::mask_foreign;
 
 /// The most lines shown in total; more would hide the message.
 const LINES_MAX: usize = 12;
@@ -49,9 +49,8 @@ pub fn of_app(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The last lines of all logs, each as `  name: line`, with the values of secret variables and
-/// passwords in URLs masked.
-pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
+/// The last lines of all logs, each as `  name: line`, with secrets masked.
+pub fn last_lines(dir: &Path) -> String {
     let texts = files(dir).into_iter().map(|file| (tail(&file, 0), file));
     let own = of_app(dir).into_iter().map(|file| (entries(&tail(&file, 0)), file));
     let texts: Vec<(String, PathBuf)> =
@@ -64,7 +63,7 @@ pub fn last_lines(dir: &Path, env: &BTreeMap<String, String>) -> String {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in &own[own.len().saturating_sub(each)..] {
-            let line: String = mask(line, env).chars().take(LINE_MAX).collect();
+            let line: String = mask_foreign(line).chars().take(LINE_MAX).collect();
             lines.push(format!("  {name}: {line}"));
         }
     }
@@ -155,7 +154,7 @@ impl LogMarks {
     }
 
     /// The last lines that were written since then, as many of each log, with secrets masked.
-    pub fn last_lines_since(&self, dir: &Path, env: &BTreeMap<String, String>) -> Vec<String> {
+    pub fn last_lines_since(&self, dir: &Path) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
         let texts = files(dir).into_iter().filter(|file| is_process_log(file));
         let texts: Vec<String> = texts.map(|file| tail(&file, from(&file))).collect();
@@ -167,7 +166,7 @@ impl LogMarks {
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             let last = new[new.len().saturating_sub(each)..].iter();
             lines.extend(
-                last.map(|line| mask(line, env).chars().take(WORDS_MAX).collect::<String>()),
+                last.map(|line| mask_foreign(line).chars().take(WORDS_MAX).collect::<String>()),
             );
         }
         lines
@@ -193,11 +192,6 @@ fn tail(file: &Path, from: u64) -> String {
     }
 }
 
-/// Returns a line with its secrets masked.
-pub fn mask(line: &str, env: &BTreeMap<String, String>) -> String {
-    mask_foreign(&mask_env(line, env))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,14 +205,14 @@ mod tests {
         write("0-php.log", "ready\n");
         write("access.log", "");
         let marks = LogMarks::of(place.path(), place.path());
-        let env = BTreeMap::from([("APP_SECRET".into(), "s3cr3t".into())]);
-        assert_eq!(marks.last_lines_since(place.path(), &env), [] as [&str; 0]);
-        write("0-php.log", "ready\na\n\nb s3cr3t\nc\nd\n");
+        stampede_mask::named("APP_SECRET", "s3cr3t-of-logs");
+        assert_eq!(marks.last_lines_since(place.path()), [] as [&str; 0]);
+        write("0-php.log", "ready\na\n\nb s3cr3t-of-logs\nc\nd\n");
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
-        assert_eq!(marks.last_lines_since(place.path(), &env), ["b ***", "c", "d", "new"]);
+        assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d", "new"]);
         assert_eq!(
-            LogMarks::of(place.path(), place.path()).last_lines_since(place.path(), &env).len(),
+            LogMarks::of(place.path(), place.path()).last_lines_since(place.path()).len(),
             0
         );
     }
@@ -233,17 +227,7 @@ mod tests {
             format!("[2026-11-22 10:00:00] prod.ERROR: no table `orders`\n[stacktrace]\n{trace}");
         fs::write(directory.join("laravel.log"), text).expect("log");
         std::os::unix::fs::symlink("/etc/passwd", directory.join("other.log")).expect("link");
-        let lines = last_lines(place.path(), &BTreeMap::new());
+        let lines = last_lines(place.path());
         assert_eq!(lines, "  laravel: [2026-11-22 10:00:00] prod.ERROR: no table `orders`");
-    }
-
-    #[test]
-    fn secrets_do_not_reach_messages() {
-        let env = BTreeMap::from([
-            ("APP_SECRET".into(), "s3cr3t".into()),
-            ("APP_ENV".into(), "prod".into()),
-        ]);
-        let line = mask("prod: key s3cr3t, mysql://joe:pw@db/shop", &env);
-        assert_eq!(line, "prod: key ***, mysql://***@db/shop");
     }
 }

@@ -233,11 +233,6 @@ pub trait Logs {
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-
-    /// Returns `text` with the values of the app's secret variables masked.
-    fn without_secrets(&self, text: String) -> String {
-        text
-    }
 }
 
 /// The logs of a stack whose logs cannot be seen.

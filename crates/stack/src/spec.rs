@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
-use stampede_mask::{mask_env, mask_json, mask_secrets};
+use stampede_mask::mask_json;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
@@ -141,9 +141,8 @@ impl PartialEq for StackSpec {
 /// As JSON, with secrets masked.
 impl fmt::Display for StackSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let secrets = dotenv::secrets(&self.app, &app_env(&self.app, &self.runtime));
-        let text = format!("{:#}", self.facts());
-        f.write_str(&mask_secrets(&mask_json(&mask_env(&text, &secrets))))
+        dotenv::learn_secrets_with_env(&self.app, &app_env(&self.app, &self.runtime));
+        f.write_str(&mask_json(&format!("{:#}", self.facts())))
     }
 }
 

@@ -6,7 +6,6 @@
 //! ```
 //! Modules to the right of `store` start no process and open no socket to a runtime.
 
-pub mod against;
 pub mod capacity;
 pub mod causes;
 pub mod cli;

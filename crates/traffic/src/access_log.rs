@@ -48,13 +48,34 @@ pub enum LoggedHost {
     Logged,
 }
 
+/// What is taken of an access log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogSelection {
+    /// Methods of the requests. A log contains no bodies, so requests with methods other than GET
+    /// and HEAD would differ from the original.
+    pub methods: Vec<String>,
+    /// Which requests are sent, by what was answered then.
+    pub answers: LoggedAnswers,
+    /// The host that they are sent to.
+    pub host: LoggedHost,
+    /// How the lines are written; `None`: each line shows it.
+    pub format: Option<LogFormat>,
+}
+
+impl Default for LogSelection {
+    fn default() -> LogSelection {
+        LogSelection {
+            methods: ["GET", "HEAD"].map(String::from).to_vec(),
+            answers: LoggedAnswers::All,
+            host: LoggedHost::Target,
+            format: None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct AccessLog {
-    methods: Vec<String>,
-    answers: LoggedAnswers,
-    host: LoggedHost,
-    /// How the user says that lines are written.
-    format: Option<LogFormat>,
+    selection: LogSelection,
     /// The columns that the file says that lines have.
     columns: Option<Columns>,
     line: Vec<u8>,
@@ -62,14 +83,7 @@ pub(super) struct AccessLog {
 
 impl AccessLog {
     pub(super) fn new(file: &TrafficFile) -> AccessLog {
-        AccessLog {
-            methods: file.log_methods.clone(),
-            answers: file.log_answers,
-            host: file.log_host,
-            format: file.log_format.clone(),
-            columns: None,
-            line: Vec::new(),
-        }
+        AccessLog { selection: file.log.clone(), columns: None, line: Vec::new() }
     }
 
     pub(super) fn next(
@@ -85,7 +99,8 @@ impl AccessLog {
             if line.is_empty() || is_comment(line, &mut self.columns) {
                 continue;
             }
-            return Ok(match read(line, self.format.as_ref(), self.columns.as_ref()) {
+            let format = self.selection.format.as_ref();
+            return Ok(match read(line, format, self.columns.as_ref()) {
                 Line::Request(record) => self.entry(record, input.line_number(), draft),
                 Line::NotHttp => ParsedEntry::Skipped(Skip::NotHttp {}),
                 Line::Error => ParsedEntry::Skipped(Skip::ErrorLog {}),
@@ -99,12 +114,12 @@ impl AccessLog {
         if !is_token(&method) {
             return ParsedEntry::Skipped(Skip::NotHttp {});
         }
-        if !self.methods.contains(&method) {
+        if !self.selection.methods.contains(&method) {
             let method: String = method.chars().take(METHOD_CHARS).collect();
             return ParsedEntry::Skipped(Skip::Method { method });
         }
         let class = status.map(|status| status / 100).filter(|class| *class >= 4);
-        if let (Some(class), LoggedAnswers::WithoutErrors) = (class, self.answers) {
+        if let (Some(class), LoggedAnswers::WithoutErrors) = (class, self.selection.answers) {
             return ParsedEntry::Skipped(Skip::LoggedStatus { class });
         }
         draft.begin(line, &method);
@@ -118,7 +133,7 @@ impl AccessLog {
             }
             false => encode(&target, &mut draft.path),
         }
-        match self.host {
+        match self.selection.host {
             LoggedHost::Target => draft.host.clear(),
             LoggedHost::Logged if draft.host.is_empty() => draft.host = host,
             LoggedHost::Logged => {}
@@ -146,16 +161,23 @@ fn is_comment(line: &[u8], columns: &mut Option<Columns>) -> bool {
     line.starts_with(b"#")
 }
 
-/// Whether a file with this beginning is an access log: one of its lines says of a request that it
-/// was answered. The first lines may be comments, or of an error log.
-pub(super) fn is_log(begin: &[u8]) -> bool {
-    let mut columns = None;
-    begin.split(|byte| *byte == b'\n').any(|line| {
-        let line = line.trim_ascii();
-        !line.is_empty()
-            && !is_comment(line, &mut columns)
-            && matches!(read(line, None, columns.as_ref()), Line::Request(_) | Line::NotHttp)
-    }) || columns.is_some()
+/// How many lines at the beginning of a file say of a request that it was answered, and the lines
+/// that neither do nor are of an error log. `None`: this is no log. One of errors alone is one, so
+/// that it is called that.
+pub(super) fn logged_lines(begin: &[u8]) -> (Option<usize>, Vec<&[u8]>) {
+    let (mut columns, mut logged, mut errors, mut others) = (None, 0, 0, Vec::new());
+    for line in begin.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if line.is_empty() || is_comment(line, &mut columns) {
+            continue;
+        }
+        match read(line, None, columns.as_ref()) {
+            Line::Request(_) | Line::NotHttp => logged += 1,
+            Line::Error => errors += 1,
+            Line::Other => others.push(line),
+        }
+    }
+    let is_log = logged > 0 || columns.is_some() || errors > others.len();
+    (is_log.then_some(logged), others)
 }
 
 /// Most characters of a method in a reason.

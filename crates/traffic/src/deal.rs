@@ -88,7 +88,7 @@ mod tests {
 
     fn next(feed: &mut Feed) -> Option<u16> {
         let is_there = feed.poll() == FeedStatus::Ready;
-        is_there.then(|| String::from_utf8_lossy(&feed.next().bytes).parse().unwrap())
+        is_there.then(|| String::from_utf8_lossy(&feed.take().bytes).parse().unwrap())
     }
 
     #[test]

@@ -59,6 +59,27 @@ pub enum TrafficError {
         /// What was skipped, and how often.
         skipped: Vec<(Skip, u64)>,
     },
+    /// Most requests of a recording go to other hosts than the one that is sent to.
+    #[error("request file `{}` has {requests} requests to `{host}`, and more to other hosts: {}", path.display(), counted(others))]
+    MostlyOtherHosts {
+        /// Path of the file.
+        path: PathBuf,
+        /// Host of most requests.
+        host: String,
+        /// Number of requests to it.
+        requests: u64,
+        /// The other hosts, most requests first.
+        others: Vec<(String, u64)>,
+    },
+    /// The file with values of variables is something else.
+    #[error("environment file `{}` has no values of variables", path.display())]
+    Environment {
+        /// Path of the file.
+        path: PathBuf,
+        /// What the reader of JSON says.
+        #[serde(skip)]
+        source: Arc<serde_json::Error>,
+    },
     /// A pipe that should be read again, and does not fit into memory.
     #[error("request file `{}` is not a regular file and can be read only once", .0.display())]
     OnlyOnce(PathBuf),
@@ -88,16 +109,33 @@ impl TrafficError {
                 "unpack it first; gzip and zstd are read as they are"
             }
             TrafficError::UnknownFormat { .. } => {
-                "name its format: uri, uripost, request, access.log, har or jsonl"
+                "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http"
             }
             TrafficError::Broken { hint, .. } => hint,
             TrafficError::Empty { .. } => "traffic is one request at least",
+            TrafficError::MostlyOtherHosts { .. } => {
+                "name the host that is meant, also where it is this one: -H 'Host: shop.example'"
+            }
+            TrafficError::Environment { .. } => {
+                "it is an environment that Postman exports, or an object `{\"name\": \"value\"}`"
+            }
             TrafficError::OnlyOnce(_) => "send it once, or write it to a file first",
             TrafficError::Stopped(_) => "start the program that writes to the pipe",
             TrafficError::Thread(_) => "the system has no thread left: see ulimit -u",
         }
     }
 }
+
+/// The text of hosts with their requests, such as `a.example` 5, `b.example` 2.
+fn counted(hosts: &[(String, u64)]) -> String {
+    let most = hosts.iter().take(HOSTS_SHOWN).map(|(host, count)| format!("{count} × `{host}`"));
+    let more = hosts.len().saturating_sub(HOSTS_SHOWN);
+    let more = (more > 0).then(|| format!("{more} more hosts"));
+    most.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// Hosts that are named in a message. What matters is among the first ones.
+const HOSTS_SHOWN: usize = 5;
 
 /// The text of what was skipped, such as ` (skipped: 2 × no path)`.
 fn left_out(skipped: &[(Skip, u64)]) -> String {

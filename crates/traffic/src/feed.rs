@@ -84,7 +84,7 @@ impl Feed {
     }
 
     /// The next request; to be called only after `poll` said that there is one.
-    pub fn next(&mut self) -> &Request {
+    pub fn take(&mut self) -> &Request {
         let number = self.number.take().expect("looked for before");
         match &mut self.origin {
             Origin::List(list) => list.at(number),
@@ -135,7 +135,7 @@ mod tests {
             for turn in 0..600 {
                 let feed = &mut feeds[usize::from(turn % 10 == 9)];
                 assert_eq!(feed.poll(), FeedStatus::Ready);
-                sent[feed.next().tag.index()] += 1;
+                sent[feed.take().tag.index()] += 1;
             }
             let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
             assert!(most - least <= 1, "{sent:?}");
@@ -153,7 +153,7 @@ mod tests {
         for turn in 0..30 {
             let feed = &mut feeds[turn % 3];
             if feed.poll() == FeedStatus::Ready {
-                feed.next();
+                feed.take();
                 sent += 1;
             }
         }

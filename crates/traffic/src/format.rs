@@ -1,14 +1,20 @@
-//! The formats of request files, and how they are detected.
+//! The formats of request files, and their parsers.
 
 use serde::{Deserialize, Serialize};
 
 use super::TrafficFile;
-use super::access_log::{self, AccessLog};
+use super::access_log::AccessLog;
+use super::body_file::BodyFiles;
+use super::curl::Curl;
+use super::document::{Document, DocumentKind};
 use super::har::Har;
-use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
+use super::input::{Draft, Input, ParseError, ParsedEntry};
 use super::json_lines::JsonLines;
+use super::siege::Siege;
 use super::sized::{RawRequests, UriPost};
-use super::uri::Uris;
+use super::uri::{Blank, Uris};
+use super::variables::Variables;
+use super::vegeta::{VegetaLines, VegetaTargets};
 
 /// How a request file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +38,50 @@ pub enum Format {
     /// "c=d", "tag": "buy"}`. Only `path` is required. `uri` or `url` instead of `path`, and
     /// `host`, are accepted too.
     JsonLines,
+    /// A path or a URL per line. Blanks belong to it.
+    Urls,
+    /// A list of URLs in which `POST` and a body may follow, and lines `NAME = value` set variables:
+    /// the list of siege.
+    Siege,
+    /// Blocks of a line `METHOD URL`, lines of headers, and a line `@file` that names the body: the
+    /// targets of Vegeta.
+    Vegeta,
+    /// An object per line with `method`, `url`, `header` and a `body` in base64: Vegeta's targets in
+    /// JSON.
+    VegetaJson,
+    /// Commands of curl.
+    Curl,
+    /// Requests as the HTTP clients of editors read them, in files `.http` and `.rest`.
+    #[serde(rename = "http")]
+    Editor,
+    /// A collection of Postman.
+    Postman,
+    /// A description of an HTTP interface by OpenAPI or Swagger, in JSON or YAML. Its GET operations
+    /// are sent, with examples and default values as parameters.
+    #[serde(rename = "openapi")]
+    OpenApi,
+    /// A site's list of its pages, in XML.
+    Sitemap,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 15] = [
         Format::Uri,
         Format::UriPost,
         Format::Request,
         Format::AccessLog,
         Format::Har,
         Format::JsonLines,
+        Format::Urls,
+        Format::Siege,
+        Format::Vegeta,
+        Format::VegetaJson,
+        Format::Curl,
+        Format::Editor,
+        Format::Postman,
+        Format::OpenApi,
+        Format::Sitemap,
     ];
 
     /// Name of the format, for people.
@@ -54,6 +93,15 @@ impl Format {
             Format::AccessLog => "access.log",
             Format::Har => "har",
             Format::JsonLines => "jsonl",
+            Format::Urls => "urls",
+            Format::Siege => "siege",
+            Format::Vegeta => "vegeta",
+            Format::VegetaJson => "vegeta-json",
+            Format::Curl => "curl",
+            Format::Editor => "http",
+            Format::Postman => "postman",
+            Format::OpenApi => "openapi",
+            Format::Sitemap => "sitemap",
         }
     }
 
@@ -64,13 +112,16 @@ impl Format {
             "phantom" | "raw" => Some(Format::Request),
             "access" | "access-log" => Some(Format::AccessLog),
             "json" => Some(Format::JsonLines),
+            "rest" => Some(Format::Editor),
+            "swagger" => Some(Format::OpenApi),
             _ => Format::ALL.into_iter().find(|format| format.name() == name),
         }
     }
 
     /// Whether entries can have tags.
     pub(super) fn has_tags(self) -> bool {
-        !matches!(self, Format::AccessLog | Format::Har)
+        use Format::{AccessLog, Curl, Har, Siege, Sitemap, Urls, Vegeta, VegetaJson};
+        !matches!(self, AccessLog | Curl | Har | Siege | Sitemap | Urls | Vegeta | VegetaJson)
     }
 
     /// How many bytes may precede the first request, if a list of requests may have `bytes`. Most
@@ -78,78 +129,6 @@ impl Format {
     pub(super) fn begins_within(self, bytes: u64) -> u64 {
         if self == Format::Har { bytes.saturating_mul(64) } else { bytes }
     }
-
-    /// The format of a file with this beginning.
-    pub(super) fn of(begin: &[u8]) -> Result<Format, Unknown> {
-        let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-        let lines = begin.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let mut lines = lines.filter(|line| !line.is_empty());
-        let Some(first) = lines.next() else { return Err(Unknown::Empty) };
-        if first[0] == b'{' {
-            return Ok(of_json(begin));
-        }
-        // Both kinds may begin with header lines.
-        let first_entry = match first[0] == b'[' {
-            true => lines.find(|line| line[0] != b'['),
-            false => Some(first),
-        };
-        let found = match first_entry {
-            Some(entry) => of_entry(entry, lines.next()),
-            None => Some(Format::Uri),
-        };
-        let is_log = || access_log::is_log(begin);
-        let found = match found {
-            // Before the first line of a log there may be one that begins with a path.
-            None | Some(Format::Uri) if is_log() => Some(Format::AccessLog),
-            found => found,
-        };
-        found.ok_or_else(|| Unknown::Begins(shown(first)))
-    }
-}
-
-/// Why a beginning shows no format.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
-    Empty,
-    /// The first line, for a message.
-    Begins(String),
-}
-
-fn of_entry(entry: &[u8], next: Option<&[u8]>) -> Option<Format> {
-    let mut words = entry.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let first = words.next()?;
-    if first.iter().all(u8::is_ascii_digit) {
-        let is_request = next.is_some_and(|line| {
-            let version = line.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-            version.starts_with(b"HTTP/")
-        });
-        let has_path = words.next().is_some_and(|word| word[0] == b'/' || is_url(word));
-        return match (is_request, has_path) {
-            (true, _) => Some(Format::Request),
-            (false, true) => Some(Format::UriPost),
-            (false, false) => None,
-        };
-    }
-    if first[0] == b'/' || is_url(first) {
-        return Some(Format::Uri);
-    }
-    None
-}
-
-fn of_json(begin: &[u8]) -> Format {
-    // `log` is the only member of an archive's object; Docker has a line of a log there.
-    let mut after = begin.trim_ascii_start()[1..].trim_ascii_start();
-    after = after.strip_prefix(b"\"log\"").unwrap_or_default();
-    let value = after.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
-    match value {
-        Some(value) if !value.starts_with(b"\"") => Format::Har,
-        _ if access_log::is_log(begin) => Format::AccessLog,
-        _ => Format::JsonLines,
-    }
-}
-
-fn is_url(word: &[u8]) -> bool {
-    word.starts_with(b"http://") || word.starts_with(b"https://")
 }
 
 /// Reads the entries of one pass.
@@ -160,17 +139,42 @@ pub(super) enum Parser {
     AccessLog(AccessLog),
     Har(Har),
     JsonLines(JsonLines),
+    Siege(Siege),
+    Vegeta(VegetaTargets),
+    VegetaJson(VegetaLines),
+    Curl(Curl),
+    Document(Document),
+}
+
+/// What is known of a file before its parser reads it.
+pub(super) struct ParserParts {
+    /// The site of a recording whose requests are sent.
+    pub(super) site: Option<String>,
+    /// Values of variables.
+    pub(super) variables: Variables,
 }
 
 impl Parser {
-    pub(super) fn new(format: Format, file: &TrafficFile) -> Parser {
+    pub(super) fn new(format: Format, file: &TrafficFile, parts: &ParserParts) -> Parser {
+        let files = || BodyFiles::beside(&file.path);
+        let document =
+            |kind| Parser::Document(Document::new(kind, parts.variables.clone(), files()));
         match format {
-            Format::Uri => Parser::Uri(Uris::default()),
+            Format::Uri => Parser::Uri(Uris::new(Blank::Tag)),
+            Format::Urls => Parser::Uri(Uris::new(Blank::Part)),
             Format::UriPost => Parser::UriPost(UriPost::default()),
             Format::Request => Parser::Request(RawRequests::default()),
             Format::AccessLog => Parser::AccessLog(AccessLog::new(file)),
-            Format::Har => Parser::Har(Har::default()),
+            Format::Har => Parser::Har(Har::new(parts.site.as_deref())),
             Format::JsonLines => Parser::JsonLines(JsonLines::default()),
+            Format::Siege => Parser::Siege(Siege::new(files())),
+            Format::Vegeta => Parser::Vegeta(VegetaTargets::new(files())),
+            Format::VegetaJson => Parser::VegetaJson(VegetaLines::default()),
+            Format::Curl => Parser::Curl(Curl::new(files())),
+            Format::Editor => document(DocumentKind::Editor),
+            Format::Postman => document(DocumentKind::Postman),
+            Format::OpenApi => document(DocumentKind::OpenApi),
+            Format::Sitemap => document(DocumentKind::Sitemap),
         }
     }
 
@@ -188,6 +192,11 @@ impl Parser {
             Parser::AccessLog(parser) => parser.next(input, draft),
             Parser::Har(parser) => parser.next(input, draft),
             Parser::JsonLines(parser) => parser.next(input, draft),
+            Parser::Siege(parser) => parser.next(input, draft),
+            Parser::Vegeta(parser) => parser.next(input, draft),
+            Parser::VegetaJson(parser) => parser.next(input, draft),
+            Parser::Curl(parser) => parser.next(input, draft),
+            Parser::Document(parser) => parser.next(input, draft),
         }
     }
 }
@@ -195,45 +204,6 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_format_is_detected_from_the_beginning() {
-        let cases: [(&[u8], Format); 18] = [
-            (
-                b"[10/Oct/2000:13:55:36 +0000] - 200 200 - GET https a.test \"/\"\n",
-                Format::AccessLog,
-            ),
-            (
-                b"/entrypoint.sh: start\n[10/Oct/2000:13:55:36] \"GET / HTTP/1.0\" 200\n",
-                Format::AccessLog,
-            ),
-            (
-                b"{\"log\":\"[10/Oct/2000:13:55:36] \\\"GET / HTTP/1.0\\\" 200\"}\n",
-                Format::AccessLog,
-            ),
-            (b"#Fields: cs-method cs-uri-stem\n", Format::AccessLog),
-            (b"/\n", Format::Uri),
-            (b"\n\n/buy tag\r\n", Format::Uri),
-            (b"\xef\xbb\xbf/x", Format::Uri),
-            (b"https://example.org/a\n", Format::Uri),
-            (b"[Host: a]\n[X: 1]\n/x\n", Format::Uri),
-            (b"[Host: a]\n", Format::Uri),
-            (b"[Host: a]\n5 /x tag\nclass\n", Format::UriPost),
-            (b"0 /x\n\n", Format::UriPost),
-            (b"73 good\nGET / HTTP/1.0\r\nHost: x\r\n\r\n", Format::Request),
-            (b"73 /good\r\nGET / HTTP/1.0\r\nHost: x\r\n\r\n", Format::Request),
-            (b"::1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1\n", Format::AccessLog),
-            (b"{\"path\": \"/\"}\n{\"path\": \"/log\"}\n", Format::JsonLines),
-            (b"{\n  \"log\" : {\"version\": \"1.2\"", Format::Har),
-            (b"{\"log\":{\"entries\":[]}}", Format::Har),
-        ];
-        for (begin, format) in cases {
-            assert_eq!(Format::of(begin), Ok(format), "{}", shown(begin));
-        }
-        assert_eq!(Format::of(b" \n\n"), Err(Unknown::Empty));
-        let begins = |begin: &[u8]| Format::of(begin) == Err(Unknown::Begins(shown(begin)));
-        assert!(begins(b"GET /") && begins(b"12") && begins(b"12 tag") && begins(b"<html>"));
-    }
 
     #[test]
     fn every_format_has_its_name() {

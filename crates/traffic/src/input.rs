@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use stampede_model::entry::{EntryError, Skip};
 
 use super::Header;
+use super::url::is_http;
 
 /// The bytes of one pass.
 pub(crate) struct Input {
@@ -65,6 +66,8 @@ pub(crate) struct Draft {
     /// The body; for a raw request, all of its bytes.
     pub(crate) body: Vec<u8>,
     pub(crate) tag: String,
+    /// Variable without a value at the begin of the URL; the target stands for it.
+    pub(crate) target_variable: String,
     pub(crate) is_raw: bool,
     /// Line where the entry begins.
     pub(crate) line: u64,
@@ -78,7 +81,8 @@ impl Draft {
         self.line = line;
         self.method.clear();
         self.method.push_str(method);
-        [&mut self.path, &mut self.host, &mut self.tag].into_iter().for_each(String::clear);
+        let texts = [&mut self.path, &mut self.host, &mut self.tag, &mut self.target_variable];
+        texts.into_iter().for_each(String::clear);
         self.body.clear();
         // Frees a body of megabytes, because the small ones that follow do not need it.
         self.body.shrink_to(KEPT_BYTES);
@@ -88,8 +92,9 @@ impl Draft {
 
     /// Sets the path, or host and path of a URL.
     pub(crate) fn set_url(&mut self, url: &str) {
-        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-        let Some(rest) = rest else { return self.path.push_str(url) };
+        let Some((_, rest)) = url.split_once("://").filter(|_| is_http(url)) else {
+            return self.path.push_str(url);
+        };
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(end);
@@ -182,6 +187,30 @@ impl Input {
             return Err(ParseError::Broken(Broken { line: announced, what, hint: CUT_SHORT }));
         }
         Ok(())
+    }
+
+    /// Reads all that is left, as text without a byte order mark.
+    pub(crate) fn rest(
+        &mut self,
+        bytes_max: usize,
+        hint: &'static str,
+    ) -> Result<String, ParseError> {
+        self.skip_byte_order_mark()?;
+        let mut bytes = Vec::new();
+        let read = (&mut self.reader).take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+        if read > bytes_max {
+            let what = EntryError::TooLong { limit_bytes: bytes_max as u64 };
+            return Err(ParseError::Broken(Broken { line: 1, what, hint }));
+        }
+        self.count(&bytes);
+        String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = valid.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+            let begin = valid.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
+            let bad = error.as_bytes()[begin..].split(|byte| *byte == b'\n').next();
+            let what = EntryError::NotUtf8 { line: shown(bad.unwrap_or_default()) };
+            ParseError::Broken(Broken { line, what, hint })
+        })
     }
 
     /// The next byte, without taking it; `None` at the end of the file.

@@ -36,6 +36,9 @@ impl Json<'_> {
     /// taken.
     pub(super) fn has_next(&mut self, end: u8) -> Result<bool, ParseError> {
         let found = self.peek()?;
+        if found.is_none() {
+            return Err(self.broken(EntryError::FileEnds { expected: char::from(end) }));
+        }
         if found != Some(end) && found != Some(b',') {
             let expected = vec![',', char::from(end)];
             return Err(self.broken(EntryError::Unexpected { expected, found: None }));
@@ -86,10 +89,10 @@ impl Json<'_> {
             // omit it.
             let said = error.to_string();
             let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
-            self.broken(if is_too_long {
-                TOO_LONG
-            } else {
-                EntryError::Json { json_error, column: None }
+            self.broken(match () {
+                () if is_too_long => TOO_LONG,
+                () if error.is_eof() => EntryError::FileEnds { expected: '}' },
+                () => EntryError::Json { json_error, column: None },
             })
         })
     }
@@ -108,6 +111,18 @@ impl Json<'_> {
     fn broken(&self, what: EntryError) -> ParseError {
         self.input.broken_after(what, self.hint)
     }
+}
+
+/// The error of a line that is no valid object. The library counts the lines of its own text, which
+/// is always one.
+pub(super) fn line_error(
+    input: &Input,
+    error: &serde_json::Error,
+    hint: &'static str,
+) -> ParseError {
+    let said = error.to_string();
+    let json_error = said.split(" at line ").next().unwrap_or_default().to_owned();
+    input.broken(EntryError::Json { json_error, column: Some(error.column() as u64) }, hint)
 }
 
 /// Most bytes of an entry with its answer, most of which is skipped.

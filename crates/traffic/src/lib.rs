@@ -3,21 +3,35 @@
 mod access_log;
 pub mod answer;
 pub mod base64_bytes;
+mod body_file;
 mod compressed;
+mod curl;
 mod deal;
+mod detect;
+mod document;
+mod editor;
 mod error;
 pub mod feed;
 pub mod fields;
+mod form;
 mod format;
 mod har;
 mod input;
 mod json;
 mod json_lines;
+mod loose;
+mod openapi;
+pub mod overview;
+mod postman;
 mod read;
-pub mod recorded;
+mod recorded;
+pub mod recorded_rate;
 pub mod request;
 pub mod script;
+mod shape;
 mod shuffle;
+mod siege;
+mod sitemap;
 mod sized;
 mod skipped;
 pub mod stream;
@@ -26,6 +40,10 @@ pub mod tag;
 #[cfg(test)]
 mod tests;
 mod uri;
+mod url;
+mod variables;
+mod vegeta;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,7 +54,7 @@ use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
 pub use crate::access_log::{
-    LogFormat, LogFormatError, LogFormatMistake, LoggedAnswers, LoggedHost,
+    LogFormat, LogFormatError, LogFormatMistake, LogSelection, LoggedAnswers, LoggedHost,
 };
 pub use crate::answer::AnswerShape;
 pub use crate::request::{Form, Header, Parts, Request};
@@ -72,7 +90,7 @@ impl LoadTraffic {
 
     /// A file, sent in turn and repeated from its start.
     pub fn file(file: TrafficFile) -> LoadTraffic {
-        LoadTraffic::from(Source::File(file))
+        LoadTraffic::from(Source::File(Box::new(file)))
     }
 
     /// Whether each of the first [`EXAMINED`] requests closes its connection although `habits`
@@ -124,7 +142,7 @@ pub enum Source {
     /// Memory; never empty.
     List(Arc<[Request]>),
     /// A file.
-    File(TrafficFile),
+    File(Box<TrafficFile>),
 }
 
 /// A file of requests. As data it is the file's path, not its content: whoever reads this needs the
@@ -138,19 +156,15 @@ pub struct TrafficFile {
     /// Headers for each request that has no header of that name. Not for [`Format::Request`], whose
     /// requests are sent unchanged.
     pub headers: Vec<Header>,
-    /// Methods that are taken from an access log. A log contains no bodies, so requests with
-    /// methods other than GET and HEAD would differ from the original.
-    pub log_methods: Vec<String>,
-    /// How the lines of an access log are written; `None`: each line shows it. With it, the format
-    /// is [`Format::AccessLog`] unless `format` is another.
-    #[serde(default)]
-    pub log_format: Option<LogFormat>,
-    /// Which requests of an access log are sent, by what was answered then.
-    #[serde(default)]
-    pub log_answers: LoggedAnswers,
-    /// The host that requests of an access log are sent to.
-    #[serde(default)]
-    pub log_host: LoggedHost,
+    /// What is taken of an access log. With a format of its lines, the file is
+    /// [`Format::AccessLog`] unless `format` is another.
+    pub log: LogSelection,
+    /// A file with values of the variables in the requests: an environment of Postman, or an object
+    /// of names and values.
+    pub environment: Option<PathBuf>,
+    /// Host whose requests are taken from a recording. `None`: the `Host` of `headers` where the
+    /// recording has it, otherwise that of most requests.
+    pub site: Option<String>,
     /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
     /// entries.
     pub script: Option<Script>,
@@ -159,15 +173,13 @@ pub struct TrafficFile {
 impl TrafficFile {
     /// The file at `path`, whose format is detected.
     pub fn new(path: impl Into<PathBuf>) -> TrafficFile {
-        let log_methods = ["GET", "HEAD"].map(String::from).to_vec();
         TrafficFile {
             path: path.into(),
             format: None,
             headers: Vec::new(),
-            log_methods,
-            log_format: None,
-            log_answers: LoggedAnswers::All,
-            log_host: LoggedHost::Target,
+            log: LogSelection::default(),
+            environment: None,
+            site: None,
             script: None,
         }
     }
@@ -217,6 +229,9 @@ pub struct TrafficNotes {
     /// A host in the URLs of the file's beginning that differs from the target's. It is sent as
     /// their `Host`, but the requests go to the target all the same.
     pub other_host: Option<String>,
+    /// The first variable without a value at the begin of a URL. The target stands for it.
+    #[serde(default)]
+    pub target_variable: Option<String>,
     /// About how many requests are shuffled among each other; `None`: all of them.
     pub shuffled_within: Option<u64>,
 }

@@ -10,13 +10,17 @@ use stampede_model::entry::{EntryError, Skip};
 use stampede_model::load::Habits;
 
 use super::compressed::{self, BytesRead};
-use super::format::{Parser, Unknown};
+use super::detect::{self, Unknown};
+use super::format::{Parser, ParserParts};
+use super::har::Survey;
 use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
 use super::{
     AnswerShape, EXAMINED, Form, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile,
 };
 use crate::request::{RequestParts, asks_to_close};
 use crate::script::Script;
+use crate::url;
+use crate::variables::Variables;
 
 /// A file that is being read.
 pub(super) struct TrafficReader {
@@ -33,11 +37,14 @@ pub(super) struct TrafficReader {
     bytes_read: BytesRead,
     input: Input,
     parser: Parser,
+    parts: ParserParts,
     draft: Draft,
     /// The last tag and its name, because requests of one tag often follow each other.
     last: (String, Tag),
     /// The first host in a URL of an entry that differs from the target's.
     pub(super) other_host: Option<String>,
+    /// The first variable without a value for which the target stands.
+    pub(super) target_variable: Option<String>,
 }
 
 /// Opens the file at its beginning, for each pass.
@@ -86,8 +93,8 @@ impl TrafficReader {
         let mut reader = compressed::unpacked(reader, file, Arc::clone(&bytes_read))?;
         let mut begin = Vec::new();
         (&mut reader).take(BEGIN_BYTES).read_to_end(&mut begin).map_err(unreadable)?;
-        let of_flag = file.log_format.as_ref().map(|_| Format::AccessLog);
-        let format = match (file.format.or(of_flag), Format::of(&begin)) {
+        let of_flag = file.log.format.as_ref().map(|_| Format::AccessLog);
+        let format = match (file.format.or(of_flag), detect::format(&begin)) {
             (_, Err(Unknown::Empty)) if (begin.len() as u64) < BEGIN_BYTES => {
                 return Err(TrafficError::Empty { path: file.path.clone(), skipped: Vec::new() });
             }
@@ -101,8 +108,12 @@ impl TrafficReader {
                 return Err(TrafficError::UnknownFormat { path: file.path.clone(), begins });
             }
         };
+        let mut parts = ParserParts { site: None, variables: Variables::of(file)? };
+        if format == Format::Har {
+            parts.site = site_of(file, &mut open, length, &mut begin, &mut reader)?;
+        }
         let input = Input::new(Box::new(Cursor::new(begin).chain(reader)));
-        let parser = Parser::new(format, file);
+        let parser = Parser::new(format, file, &parts);
         let (draft, last) = (Draft::default(), (String::new(), Tag::NONE));
         let (file, tags) = (file.clone(), tags.clone());
         Ok(TrafficReader {
@@ -116,9 +127,11 @@ impl TrafficReader {
             bytes_read,
             input,
             parser,
+            parts,
             draft,
             last,
             other_host: None,
+            target_variable: None,
         })
     }
 
@@ -151,7 +164,7 @@ impl TrafficReader {
     pub(super) fn again(&mut self) -> io::Result<()> {
         let bytes_read = Arc::clone(&self.bytes_read);
         self.input = Input::new(compressed::again((self.open)()?, bytes_read)?);
-        self.parser = Parser::new(self.format, &self.file);
+        self.parser = Parser::new(self.format, &self.file, &self.parts);
         self.draft = Draft::default();
         Ok(())
     }
@@ -189,6 +202,9 @@ impl TrafficReader {
             return Entry::Request;
         }
         let draft = &mut self.draft;
+        if self.target_variable.is_none() && !draft.target_variable.is_empty() {
+            self.target_variable = Some(draft.target_variable.clone());
+        }
         let host = std::mem::take(&mut draft.host);
         let is_host = |(name, _): &Header| name.eq_ignore_ascii_case("host");
         let adds_host = !host.is_empty() && !draft.headers.iter().any(is_host);
@@ -241,5 +257,48 @@ pub(super) fn ends_connections(file: &TrafficFile, habits: Habits) -> Option<boo
     (seen > 0).then_some(true)
 }
 
+/// The site of a recording whose requests are sent: the target's, or that of most requests. A pipe
+/// is read into `begin` for that, as far as it may be kept in memory.
+fn site_of(
+    file: &TrafficFile,
+    open: &mut Open,
+    length: Option<u64>,
+    begin: &mut Vec<u8>,
+    reader: &mut Bytes,
+) -> Result<Option<String>, TrafficError> {
+    if let Some(site) = &file.site {
+        return Ok(Some(url::site(site)));
+    }
+    let unreadable = |source: io::Error| TrafficError::Unreadable {
+        path: file.path.clone(),
+        source: Arc::new(source),
+    };
+    let surveyed: Bytes = match length {
+        Some(_) => {
+            let whole = open().and_then(|reader| compressed::again(reader, BytesRead::default()));
+            Box::new(whole.map_err(unreadable)?.take(SURVEY_BYTES))
+        }
+        None => {
+            let more = SURVEY_BYTES.saturating_sub(begin.len() as u64);
+            reader.by_ref().take(more).read_to_end(begin).map_err(unreadable)?;
+            Box::new(Cursor::new(begin.clone()))
+        }
+    };
+    let survey = Survey::of(Input::new(surveyed)).map_err(unreadable)?;
+    let target = file.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let target = target.map(|(_, host)| host.as_str());
+    let Some(site) = survey.site(target) else { return Ok(None) };
+    let is_named = target.is_some_and(|host| url::site(host) == site);
+    let (requests, others) = survey.besides(site);
+    let to_others: u64 = others.iter().map(|(_, count)| count).sum();
+    if to_others > requests && !is_named {
+        let (path, host) = (file.path.clone(), site.to_owned());
+        return Err(TrafficError::MostlyOtherHosts { path, host, requests, others });
+    }
+    Ok(Some(site.to_owned()))
+}
+
+/// Bytes of a recording from which its host is chosen; of a pipe, they are kept in memory.
+const SURVEY_BYTES: u64 = 64 << 20;
 /// Bytes from which the format is detected.
 const BEGIN_BYTES: u64 = 64 << 10;

@@ -1,128 +1,87 @@
-//! When the requests of a recording were made, as a schedule that can be replayed.
+//! A request as a file of another tool describes it, before it becomes a draft.
 
-use std::collections::VecDeque;
-use std::io;
+use super::Header;
+use super::input::Draft;
+use super::url;
 
-use stampede_model::load::Habits;
-use stampede_model::time::Nanos;
-
-use super::read::{Entry, TrafficReader};
-use super::{Request, Tags, TrafficError, TrafficFile};
-
-/// The times of a file's requests, in the order in which they are sent: how long after the first one
-/// each was made. Read as a stream: memory is needed for the requests of one moment only, at most
-/// [`MOMENT_REQUESTS_MAX`].
-///
-/// A log is written when a request ends, so a time may be before the one above it. Such a request
-/// counts as made with the one above, for the order is that of the file. Where times are whole
-/// seconds, the requests of a second are spread over it evenly: they were not made all at once.
-pub struct RecordedTimes {
-    reading: TrafficReader,
-    request: Request,
-    /// The time of the first request.
-    first_ns: Option<u64>,
-    /// The latest time so far, since the first one.
-    last_ns: u64,
-    /// Offsets that are known.
-    ready: VecDeque<Nanos>,
-    /// The requests of the moment that is being read.
-    moment: Option<Moment>,
-    without_time: u64,
-    is_over: bool,
+/// One request. What is empty was not said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recorded {
+    /// Line where it begins; the first one is 1.
+    pub(super) line: u64,
+    pub(super) method: String,
+    /// A whole URL, or a path with its query.
+    pub(super) url: String,
+    pub(super) headers: Vec<Header>,
+    pub(super) body: Vec<u8>,
+    pub(super) tag: String,
+    /// Variable without a value at the begin of the URL, for which the target stands.
+    pub(super) target_variable: String,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Moment {
-    offset_ns: u64,
-    requests: u32,
-    /// Whether it is a whole second.
-    is_second: bool,
-}
-
-impl RecordedTimes {
-    /// The times of `file`, for the requests that a load sends of it.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is in no known format.
-    pub fn of(file: &TrafficFile, habits: Habits) -> Result<RecordedTimes, TrafficError> {
-        Ok(RecordedTimes::new(TrafficReader::of(file, habits, &Tags::new())?))
+impl Recorded {
+    /// Writes it over what is in the draft. Headers of the connection are left out, and so is the
+    /// length of the body, which is known.
+    pub(super) fn write(self, draft: &mut Draft) {
+        let implied = if self.body.is_empty() { "GET" } else { "POST" };
+        let method = if self.method.is_empty() { implied } else { self.method.as_str() };
+        draft.begin(self.line, method);
+        let is_path = self.url.starts_with('/') || self.url == "*" || url::is_http(&self.url);
+        match is_path {
+            true => draft.set_url(&url::encoded(&self.url)),
+            false => draft.set_url(&url::encoded(&format!("/{}", self.url))),
+        }
+        draft.headers = self.headers;
+        draft.headers.retain(|(name, _)| is_of_request(name));
+        draft.body.extend_from_slice(&self.body);
+        draft.tag = self.tag;
+        draft.target_variable = self.target_variable;
     }
 
-    pub(super) fn new(reading: TrafficReader) -> RecordedTimes {
-        RecordedTimes {
-            reading,
-            request: Request::default(),
-            first_ns: None,
-            last_ns: 0,
-            ready: VecDeque::new(),
-            moment: None,
-            without_time: 0,
-            is_over: false,
+    /// The value of the first header with this name.
+    pub(super) fn header(&self, wanted: &str) -> Option<&str> {
+        header(&self.headers, wanted)
+    }
+
+    /// Adds a header unless there is one with that name.
+    pub(super) fn add_header(&mut self, name: &str, value: impl Into<String>) {
+        if self.header(name).is_none() {
+            self.headers.push((name.to_owned(), value.into()));
         }
     }
 
-    /// Requests so far whose time is not in the file. They count as made with the one above.
-    pub fn without_time(&self) -> u64 {
-        self.without_time
-    }
-
-    /// Reads the next request that is sent.
-    fn read(&mut self) -> io::Result<()> {
-        match self.reading.next(&mut self.request)? {
-            Entry::Request => self.add(self.reading.time_ns()),
-            Entry::Skipped(_) | Entry::Broken(_) => {}
-            Entry::End => {
-                self.is_over = true;
-                self.end_moment(None);
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, time_ns: Option<u64>) {
-        self.without_time += u64::from(time_ns.is_none());
-        let is_second = time_ns.is_some_and(|time| time.is_multiple_of(Nanos::SECOND.0));
-        let first_ns = self.first_ns.or(time_ns);
-        self.first_ns = first_ns;
-        let (time_ns, first_ns) = (time_ns.or(first_ns).unwrap_or(0), first_ns.unwrap_or(0));
-        let offset_ns = time_ns.saturating_sub(first_ns).max(self.last_ns);
-        self.last_ns = offset_ns;
-        let is_same = |moment: &&mut Moment| {
-            moment.offset_ns == offset_ns && moment.requests < MOMENT_REQUESTS_MAX
+    /// Adds words to the query.
+    pub(super) fn add_query(&mut self, more: &str) {
+        let url = self.url.split('#').next().unwrap_or_default();
+        let joint = match url.split_once('?') {
+            Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+            Some(_) => "&",
+            None => "?",
         };
-        if let Some(moment) = self.moment.as_mut().filter(is_same) {
-            moment.requests += 1;
-            return;
-        }
-        self.end_moment(Some(offset_ns));
-        self.moment = Some(Moment { offset_ns, requests: 1, is_second });
-    }
-
-    /// The offsets of the moment that ends before the one at `next_ns`.
-    fn end_moment(&mut self, next_ns: Option<u64>) {
-        let Some(moment) = self.moment.take() else { return };
-        // What does not fit into one moment is no time of its own.
-        let is_whole = moment.is_second && next_ns != Some(moment.offset_ns);
-        let step = if is_whole { Nanos::SECOND.0 / u64::from(moment.requests) } else { 0 };
-        let offsets = (0..u64::from(moment.requests)).map(|n| Nanos(moment.offset_ns + n * step));
-        self.ready.extend(offsets);
+        self.url = format!("{url}{joint}{more}");
     }
 }
 
-impl Iterator for RecordedTimes {
-    type Item = io::Result<Nanos>;
-
-    fn next(&mut self) -> Option<io::Result<Nanos>> {
-        while self.ready.is_empty() && !self.is_over {
-            if let Err(error) = self.read() {
-                self.is_over = true;
-                return Some(Err(error));
-            }
-        }
-        self.ready.pop_front().map(Ok)
-    }
+/// The value of the first header with this name.
+pub(super) fn header<'a>(headers: &'a [Header], wanted: &str) -> Option<&'a str> {
+    headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+        .map(|(_, value)| value.as_str())
 }
 
-/// Most requests of one moment that are spread over a second: a million in a second is more than a
-/// server answers.
-pub const MOMENT_REQUESTS_MAX: u32 = 1_000_000;
+/// Whether a header belongs to the request. Those of the connection do not (RFC 9110 section
+/// 7.6.1), nor do HTTP/2's names of the request line, which begin with a colon.
+pub(super) fn is_of_request(name: &str) -> bool {
+    const DROPPED: [&str; 8] = [
+        "connection",
+        "content-length",
+        "http2-settings",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    !name.starts_with(':') && !DROPPED.iter().any(|dropped| name.eq_ignore_ascii_case(dropped))
+}

@@ -190,6 +190,11 @@ impl<'a> Message<'a> {
         fields(self.added).chain(fields(self.given))
     }
 
+    /// Names and values of the headers that were given.
+    pub fn given(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
+        fields(self.given)
+    }
+
     /// The value of the first header with this name.
     pub fn header(self, name: &str) -> Option<&'a [u8]> {
         let mut headers = self.headers();

@@ -110,7 +110,7 @@ impl RawRequests {
 
 /// Finds a fault that would make a server wait for more bytes. Apart from that, bytes are sent
 /// unchanged, because their author may want to send something invalid.
-fn find_fault(method: &str, bytes: &[u8]) -> Option<EntryError> {
+pub(super) fn find_fault(method: &str, bytes: &[u8]) -> Option<EntryError> {
     if !is_token(method) {
         let begins = shown(bytes);
         return Some(EntryError::NoMethod { bytes: bytes.len() as u64, begins });

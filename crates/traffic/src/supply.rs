@@ -244,6 +244,8 @@ pub fn read_beginning(
                 held.push_back(request);
                 notes.requests += 1;
                 notes.other_host = notes.other_host.take().or(reading.other_host.take());
+                notes.target_variable =
+                    notes.target_variable.take().or(reading.target_variable.take());
             }
             Entry::Skipped(reason) => notes.skip(reason),
             Entry::Broken(broken) if reading.bytes() > PREVIEW_BYTES && !held.is_empty() => {
@@ -303,7 +305,7 @@ fn is_large(reading: &TrafficReader, held_bytes: u64, passes: Passes) -> bool {
     }
 }
 
-fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
+pub(super) fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
     let skipped = notes.skipped.iter().map(|(why, count)| (why.clone(), *count)).collect();
     TrafficError::Empty { path: file.path.clone(), skipped }
 }
@@ -429,9 +431,14 @@ impl Reader {
     }
 }
 
+/// The failure of a file that cannot be read any more.
+pub(super) fn read_failure_of(path: PathBuf, error: &io::Error) -> ReadFailure {
+    ReadFailure::Unreadable { path, os_error: error.to_string() }
+}
+
 fn read_failure(path: PathBuf, error: &PassError) -> ReadFailure {
     match error {
-        PassError::Io(error) => ReadFailure::Unreadable { path, os_error: error.to_string() },
+        PassError::Io(error) => read_failure_of(path, error),
         PassError::Empty => ReadFailure::Emptied { path },
     }
 }

@@ -134,6 +134,12 @@ pub struct TagFigures<T = Times> {
     pub response_time: T,
 }
 
+impl Default for TagFigures {
+    fn default() -> TagFigures {
+        TagFigures::new()
+    }
+}
+
 impl TagFigures {
     /// No request yet.
     pub fn new() -> TagFigures {

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 
 pub mod encoded;
+mod files;
 mod har;
 mod logs;
+mod request_files;
 
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
@@ -175,7 +177,7 @@ fn a_file_is_sent_to_fastcgi_too() {
         let mut request = Request::default();
         (reading.next(&mut request).unwrap(), request)
     };
-    let (entry_of_uri, request) = entry(b"/a?b=c tag\n");
+    let (entry_of_uri, request) = entry(b"[X: 1]\n/a?b=c tag\n");
     assert_eq!((entry_of_uri, request.tag), (Entry::Request, Tag(1)));
     let Content::Message(message) = request.content() else { panic!("it has parts") };
     assert_eq!((message.method, message.path), (&b"GET"[..], &b"/a?b=c"[..]));
@@ -186,12 +188,12 @@ fn a_file_is_sent_to_fastcgi_too() {
 
 #[test]
 fn every_mistake_says_where_it_is_and_what_to_do() {
-    let cases: [&[u8]; 24] = [
+    let cases: [&[u8]; 31] = [
         b"",
         b"\n \n",
         b"\xfd7zXZ\0\0",
         b"<html>\n<body>\n",
-        b"/a\n/b c d\n",
+        b"[X: 1]\n/a\n/b c d\n",
         b"/a\nb.php\n",
         b"/a\n[no header]\n",
         b"[Host: only]\n",
@@ -206,11 +208,18 @@ fn every_mistake_says_where_it_is_and_what_to_do() {
         b"1.1.1.1 - - [x] \"POST / HTTP/1.1\" 200 0\n1.1.1.1 - - [x] \"-\" 200 0\n",
         b"{\"path\": \"/\"}\n{\"path\": \"/\", \"pat\": 1}\n",
         b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\"}}]}}",
+        b"{\"log\": {\"entries\": [\n{\"request\": 5,}]}}",
         b"{\"log\": {\"entries\": [\n{\"request\":\n{\"method\": \"G T\", \"url\": \"http://a/\"}}]}}",
         b"{\"log\": {}}",
         b"{\"log\":\n{\"pages\": [1, 2], \"x\": 5}}",
         b"{\"log\": {\"entries\": 5}}",
-        b"{\"log\": {\"entries\": [\n{\"request\": {\"method\": \"GET\", \"url\": \"http://a/\"}}\n",
+        b"curl http://a/ -d 'open\n",
+        b"openapi: 3.0.0\npaths: [\n",
+        b"<urlset><url",
+        b"{\"info\": {\"name\": \"a\"}, \"item\": 5}",
+        b"{\"openapi\": \"3.0.0\", \"info\": {}}",
+        b"{\"path\": \"/\", \"body_base64\": \"*\"}",
+        b"{\"raw\": \"GET / HTTP/1.1\"}",
     ];
     let errors = cases.iter().map(|traffic| match read(traffic) {
         Ok((texts, notes)) => panic!("{texts:?} {notes:?}"),
@@ -263,7 +272,7 @@ fn load_result(supply: &mut Supply, most: usize) -> Vec<Vec<String>> {
         let before = count;
         for (feed, result) in supply.feeds.iter_mut().zip(&mut all) {
             if feed.poll() == FeedStatus::Ready && count < most {
-                let request = String::from_utf8_lossy(&text_of(feed.next())).into_owned();
+                let request = String::from_utf8_lossy(&text_of(feed.take())).into_owned();
                 result.push(request.split(' ').nth(1).unwrap_or_default().to_owned());
                 count += 1;
             }
@@ -503,7 +512,23 @@ fn any_format() -> impl Strategy<Value = Option<Format>> {
 
 /// Pieces that formats consist of, in any order.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
-    let known: [&[u8]; 22] = [
+    let known: [&[u8]; 38] = [
+        b"GET http://a/\n",
+        b"@no-such-file\n",
+        b"### title\n",
+        b"@a = {{a}}{{b}}\n",
+        b"GET {{a}}/x HTTP/1.1\n",
+        b"curl -X POST 'http://a/' -d \"b\" \\\n",
+        b"$'\\u00",
+        b"HOST=a\n",
+        b"$(HOST)/ POST b\n",
+        b"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n",
+        b"{\"info\": {\"name\": \"a\"}, \"item\": [{\"request\": \"http://a/\"}]}",
+        b"<urlset><url><loc>http://a/&amp;</loc></url></urlset>",
+        b"{\"method\": \"GET\", \"url\": \"http://a/\", \"header\": {}}\n",
+        b"{\"raw\": \"GET / HTTP/1.0\\r\\n\\r\\n\"}\n",
+        b"# comment\n",
+        b"null",
         b"\n",
         b"\r\n",
         b" ",
@@ -563,36 +588,4 @@ proptest! {
         // The same through the public function.
         let _ = read_all(&bytes, &file(format), HABITS);
     }
-}
-
-#[test]
-fn a_named_file_is_read() {
-    let directory = tempfile::tempdir().unwrap();
-    let path: PathBuf = directory.path().join("uris");
-    std::fs::write(&path, "/a\n/b tag\n").unwrap();
-    let traffic = LoadTraffic::file(TrafficFile::new(&path));
-    let mut supply = supply(&traffic, HABITS, 1, &Stop::default()).unwrap();
-    assert_eq!(load_result(&mut supply, 3), [["/a", "/b", "/a"]]);
-    assert_eq!(&*traffic.tags.name(Tag(1)), "tag");
-    assert!(
-        matches!(supply.feeds[0].origin, Origin::List(_)),
-        "no thread reads what fits into memory"
-    );
-}
-
-#[test]
-fn urls_of_another_host_are_reported() {
-    let other = |bytes: &[u8]| {
-        let headers = vec![("Host".to_owned(), "shop.example".to_owned())];
-        let (open, length) = opening(bytes);
-        let file = TrafficFile { headers, ..file(Some(Format::Uri)) };
-        let reading = TrafficReader::new(&file, open, length, HABITS, &Tags::new()).unwrap();
-        let mut notes = TrafficNotes::default();
-        read_beginning(reading, Passes::Times(1), &mut notes).unwrap();
-        notes.other_host
-    };
-    assert_eq!(other(b"/a\nhttp://shop.example/b\n"), None);
-    let text = b"http://shop.example/a\nhttp://b.example:81/b\nhttp://c.example/\n";
-    assert_eq!(other(text).as_deref(), Some("b.example:81"), "the first");
-    assert_eq!(other(b"[Host: b.example]\nhttp://c.example/\n"), None, "the file says who");
 }

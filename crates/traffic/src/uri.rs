@@ -1,17 +1,33 @@
 //! Reads Yandex Tank's `uri` format (docs/tutorial, "URI-style, URIs in file"): lines `/path tag`,
-//! and lines `[Name: value]` that apply to what follows. A plain list of URLs has the same format.
+//! and lines `[Name: value]` that apply to what follows. A plain list of URLs has the same format,
+//! and in one with blanks in its URLs a line is a URL.
 
 use stampede_model::entry::EntryError;
 
 use super::input::{Draft, Input, ParseError, ParsedEntry, shown};
+use super::url;
 use crate::request::is_token;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Uris {
     line: Vec<u8>,
+    blank: Blank,
+}
+
+/// What a blank within a line means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blank {
+    /// A tag follows.
+    Tag,
+    /// It is a part of the URL.
+    Part,
 }
 
 impl Uris {
+    pub(super) fn new(blank: Blank) -> Uris {
+        Uris { line: Vec::new(), blank }
+    }
+
     pub(super) fn next(
         &mut self,
         input: &mut Input,
@@ -20,12 +36,16 @@ impl Uris {
         loop {
             let Some(line) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
             let line = line.trim();
-            if line.is_empty() || header_line(line, input, draft)? {
+            if line.is_empty() || line.starts_with('#') || header_line(line, input, draft)? {
                 continue;
             }
             draft.begin(input.line_number(), "GET");
+            if self.blank == Blank::Part {
+                set_url(&url::encoded(line), draft);
+                return Ok(ParsedEntry::Request);
+            }
             let mut words = line.split_ascii_whitespace();
-            draft.set_url(words.next().unwrap_or_default());
+            set_url(words.next().unwrap_or_default(), draft);
             draft.tag.push_str(words.next().unwrap_or_default());
             if words.next().is_some() {
                 let what = EntryError::TooManyWords { line: shown(line.as_bytes()) };
@@ -33,6 +53,18 @@ impl Uris {
             }
             return Ok(ParsedEntry::Request);
         }
+    }
+}
+
+/// Sets the URL, which may leave its scheme open: `//shop.example/a`.
+fn set_url(text: &str, draft: &mut Draft) {
+    let is_relative = |rest: &str| {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        host.contains('.') || host.contains(':')
+    };
+    match text.strip_prefix("//").filter(|rest| is_relative(rest)) {
+        Some(rest) => draft.set_url(&format!("http://{rest}")),
+        None => draft.set_url(text),
     }
 }
 

@@ -31,7 +31,9 @@ final class Clients implements ClientFactory, \Countable
             $this->open[$id] = [$client, $stream];
             $client->onClose(function () use ($id): void {
                 unset($this->open[$id]);
-                $this->open === [] && ($this->onEmpty)();
+                if ($this->open === []) {
+                    ($this->onEmpty)();
+                }
             });
         }
 

@@ -7,34 +7,28 @@ namespace Stampede\Worker\Amp;
 use Amp\Http\Server\Request as AmpRequest;
 use Amp\Http\Server\Response as AmpResponse;
 use Amp\Socket\InternetAddress;
-use Stampede\Worker\Form;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
 /** Translates AMPHP's requests into ours and our answers into AMPHP's. */
 final class Messages
 {
-    /**
-     * @param string $body the whole body
-     * @param string $directory where uploaded files are stored
-     */
-    public static function request(AmpRequest $ampRequest, string $body, string $directory): Request
+    /** Returns the request without its body, which may still be coming. */
+    public static function request(AmpRequest $ampRequest): Request
     {
         $uri = $ampRequest->getUri();
         $client = $ampRequest->getClient()->getRemoteAddress();
         // AMPHP returns an empty query where the URI has none.
         $query = $uri->getQuery() === '' ? '' : '?' . $uri->getQuery();
-        $request = new Request(
+
+        return new Request(
             $ampRequest->getMethod(),
             ($uri->getPath() ?: '/') . $query,
             $ampRequest->getHeaders(),
-            $body,
             protocol: 'HTTP/' . $ampRequest->getProtocolVersion(),
             remoteAddr: $client instanceof InternetAddress ? $client->getAddress() : '127.0.0.1',
+            remotePort: $client instanceof InternetAddress ? $client->getPort() : 0,
         );
-        Form::parse($request, $directory);
-
-        return $request;
     }
 
     public static function response(Response $response): AmpResponse

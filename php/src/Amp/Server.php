@@ -13,8 +13,10 @@ use Amp\Http\Server\Response;
 use Amp\Http\Server\SocketHttpServer;
 use Revolt\EventLoop;
 use Stampede\Worker\CallbackWorker;
+use Stampede\Worker\Form;
 use Stampede\Worker\Pool\MasterChannel;
 use Stampede\Worker\Pool\Port;
+use Stampede\Worker\Response as Answer;
 use Stampede\Worker\Setup;
 use Stampede\Worker\Site;
 
@@ -76,8 +78,13 @@ final class Server
         $client = $ampRequest->getClient();
         $this->inFlight[$client->getId()] = true;
         try {
-            $body = $ampRequest->getBody()->buffer();
-            $request = Messages::request($ampRequest, $body, "{$this->setup->dir}/tmp");
+            $request = Messages::request($ampRequest);
+            $form = new Form($request, "{$this->setup->dir}/tmp");
+            $body = $ampRequest->getBody();
+            while (($piece = $body->read()) !== null) {
+                $form->feed($piece);
+            }
+            $form->finish();
             $answer = $this->worker->answer($request, $this->clients->getStream($client));
         } finally {
             unset($this->inFlight[$client->getId()]);
@@ -85,7 +92,12 @@ final class Server
         // AMPHP writes the answer before it lets the loop run this.
         EventLoop::queue(fn () => $this->worker->cleanUp());
 
-        return Messages::response($answer);
+        if ($answer === null) {
+            // It was streamed past AMPHP, which must send nothing any more.
+            $client->close();
+        }
+
+        return Messages::response($answer ?? new Answer());
     }
 
     private function stopAccepting(): void
@@ -102,7 +114,9 @@ final class Server
         $this->worker->disableKeepAlive();
         $this->ending = true;
         $this->clients->closeExcept($this->inFlight);
-        count($this->clients) === 0 && $this->handleIdle();
+        if (count($this->clients) === 0) {
+            $this->handleIdle();
+        }
         EventLoop::delay(self::SHUTDOWN_SECONDS, static fn () => EventLoop::getDriver()->stop());
     }
 

@@ -36,11 +36,31 @@ final class CallableApp implements App
         }
         $headers = Response::normalizeHeaders($answer['headers'] ?? []);
 
-        return new Response((int) $answer['status'], $headers, (string) ($answer['body'] ?? ''));
+        return new Response((int) $answer['status'], $headers, self::body($answer), self::stream($answer));
     }
 
     public function terminate(): void
     {
+    }
+
+    /** @param array<string, mixed> $answer */
+    private static function body(array $answer): string
+    {
+        $body = $answer['body'] ?? '';
+
+        return is_iterable($body) ? '' : (string) $body;
+    }
+
+    /** @param array<string, mixed> $answer whose body is streamed if it comes in pieces */
+    private static function stream(array $answer): ?\Closure
+    {
+        $body = $answer['body'] ?? '';
+
+        return !is_iterable($body) ? null : static function (\Closure $send) use ($body): void {
+            foreach ($body as $piece) {
+                $send((string) $piece);
+            }
+        };
     }
 
     public function reboot(): void

@@ -6,8 +6,10 @@ namespace Stampede\Worker\App;
 
 use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Psr7;
+use Stampede\Worker\Query;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
+use Stampede\Worker\Uploads;
 use Symfony\Component\HttpFoundation\File\UploadedFile;
 use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
@@ -41,13 +43,26 @@ final class HttpFoundation
 
         return new SymfonyRequest(
             $request->query(),
-            $request->form,
+            self::form($request),
             [],
             $request->cookies,
             self::files($request->files),
             $_SERVER,
             $request->body,
         );
+    }
+
+    /**
+     * PHP takes a form from POST only. Symfony's `createFromGlobals` takes one from these methods too.
+     *
+     * @return array<mixed>
+     */
+    private static function form(Request $request): array
+    {
+        $takes = in_array($request->method, ['PUT', 'DELETE', 'PATCH'], true)
+            && str_starts_with($request->header('Content-Type') ?? '', 'application/x-www-form-urlencoded');
+
+        return $takes ? Query::parse($request->body) : $request->form;
     }
 
     public function response(SymfonyResponse $response): Response
@@ -61,13 +76,11 @@ final class HttpFoundation
         }
         $body = $response->getContent();
         // A streamed answer prints its body itself. So does a file.
-        if ($body === false) {
-            ob_start();
+        $stream = $body !== false ? null : static function () use ($response): void {
             $response->sendContent();
-            $body = (string) ob_get_clean();
-        }
+        };
 
-        return new Response($response->getStatusCode(), $headers, $body);
+        return new Response($response->getStatusCode(), $headers, (string) $body, $stream);
     }
 
     /**
@@ -77,7 +90,7 @@ final class HttpFoundation
     private static function files(array $tree): array
     {
         return array_map(static function (mixed $node): mixed {
-            if (!Request::isFile($node)) {
+            if (!Uploads::isFile($node)) {
                 return self::files((array) $node);
             }
             // `true` (test mode): PHP took no upload here, so it would say that this file is none.

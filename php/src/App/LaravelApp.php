@@ -42,7 +42,9 @@ final class LaravelApp implements App
     public function terminate(): void
     {
         [$finish, $this->finish] = [$this->finish, null];
-        $finish && $finish();
+        if ($finish) {
+            $finish();
+        }
         Illuminate::clearRequestState($this->app);
         // Laravel 8.75 and later: drop what is bound for one request only.
         if (method_exists($this->app, 'forgetScopedInstances')) {

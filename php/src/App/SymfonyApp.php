@@ -100,7 +100,9 @@ final class SymfonyApp implements App
     public function terminate(): void
     {
         [$finish, $this->finish] = [$this->finish, null];
-        $finish && $finish();
+        if ($finish) {
+            $finish();
+        }
     }
 
     public function reboot(): void
@@ -119,9 +121,13 @@ final class SymfonyApp implements App
         if (!function_exists('session_status')) {
             return;
         }
-        session_status() === PHP_SESSION_ACTIVE && session_abort();
+        if (session_status() === PHP_SESSION_ACTIVE) {
+            session_abort();
+        }
         $_SESSION = [];
-        headers_sent() || session_id('');
+        if (!headers_sent()) {
+            session_id('');
+        }
     }
 
     private function createKernel(): HttpKernelInterface

@@ -174,12 +174,16 @@ final class ConnectionSettings
         }
         $waits = (int) $settings['busy_timeout'];
         try {
-            $waits > 0 && $pragma('busy_timeout = 0');
+            if ($waits > 0) {
+                $pragma('busy_timeout = 0');
+            }
             foreach (self::SQLITE_OF_FILE as $name) {
                 $settings[$name] = $pragma($name);
             }
         } finally {
-            $waits > 0 && $pragma("busy_timeout = $waits");
+            if ($waits > 0) {
+                $pragma("busy_timeout = $waits");
+            }
         }
         // The file itself keeps this mode, so PHP-FPM finds it too: it does not count as a change.
         $settings['journal_mode'] === 'wal' && $settings['journal_mode'] = 'delete';

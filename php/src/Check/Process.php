@@ -23,9 +23,11 @@ final class Process
      */
     public static function residentBytes(): int
     {
-        $pages = explode(' ', (string) file_get_contents('/proc/self/statm'))[1] ?? '0';
+        $status = (string) file_get_contents('/proc/self/status');
+        // In kB: pages would have to be multiplied by their size, which PHP cannot tell.
+        preg_match('/^VmRSS:\s*(\d+) kB$/m', $status, $found);
 
-        return (int) $pages * 4096;
+        return (int) ($found[1] ?? 0) << 10;
     }
 
     /** Returns this thread's id; null without /proc. The only thread of a process has its pid. */

@@ -51,14 +51,20 @@ final class ValueWalker
     private function visit(mixed $value, int $deep): void
     {
         if (is_string($value)) {
-            $this->findsTokens && $this->findTokens($value);
+            if ($this->findsTokens) {
+                $this->findTokens($value);
+            }
         } elseif (is_array($value)) {
             $this->size += count($value);
-            $deep > 0 && $this->visitElements($value, $deep - 1);
+            if ($deep > 0) {
+                $this->visitElements($value, $deep - 1);
+            }
         } elseif (is_object($value) && !isset($this->seen[spl_object_id($value)])) {
             $this->seen[spl_object_id($value)] = true;
             $this->connections->add($value, $this->where);
-            $deep > 0 && $this->visitElements(ObjectContents::read($value), $deep - 1);
+            if ($deep > 0) {
+                $this->visitElements(ObjectContents::read($value), $deep - 1);
+            }
         }
     }
 
@@ -73,7 +79,9 @@ final class ValueWalker
             if (--$this->left < 0 || --$this->leftOfOne < 0) {
                 return;
             }
-            $this->findsTokens && is_string($key) && $this->findTokens($key);
+            if ($this->findsTokens && is_string($key)) {
+                $this->findTokens($key);
+            }
             is_scalar($value) && !is_string($value) || $this->visit($value, $deep);
         }
     }

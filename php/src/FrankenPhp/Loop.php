@@ -67,10 +67,15 @@ final class Loop
         $this->answering = true;
         $level = ob_get_level();
         ob_start([$this, 'filterOutput']);
-        self::send($this->site->answer(RequestFactory::fromSuperglobals($headers)));
+        $response = $this->site->answer(RequestFactory::fromSuperglobals($headers));
+        self::send($response);
         $this->answering = false;
         // An app that flushes its output at once may have ended this buffer together with its own.
-        ob_get_level() > $level && ob_end_flush();
+        if (ob_get_level() > $level) {
+            ob_end_flush();
+        }
+        // What is printed now goes to the client by itself.
+        $this->site->print($response);
     }
 
     /**

@@ -5,12 +5,11 @@ declare(strict_types=1);
 namespace Stampede\Worker\FrankenPhp;
 
 use Stampede\Worker\Request;
+use Stampede\Worker\Uploads;
 
 /** Builds a request from the superglobals that a web server has filled. */
 final class RequestFactory
 {
-    private const LEAF = ['name', 'type', 'tmp_name', 'error', 'size'];
-
     /** @param array<string, string> $headers without `Host`, which Go keeps separately */
     public static function fromSuperglobals(array $headers): Request
     {
@@ -27,6 +26,8 @@ final class RequestFactory
             (string) ($_SERVER['SERVER_PROTOCOL'] ?? 'HTTP/1.1'),
             (string) ($_SERVER['REMOTE_ADDR'] ?? '127.0.0.1'),
             (string) ($_SERVER['REQUEST_SCHEME'] ?? 'http'),
+            (int) ($_SERVER['REMOTE_PORT'] ?? 0),
+            bodyBytes: (int) ($_SERVER['CONTENT_LENGTH'] ?? 0) ?: null,
         );
     }
 
@@ -46,7 +47,7 @@ final class RequestFactory
     private static function transpose(array $field): array
     {
         if (!is_array($field['tmp_name'] ?? null)) {
-            return array_intersect_key($field, array_flip(self::LEAF));
+            return array_intersect_key($field, array_flip(Uploads::LEAF));
         }
         $tree = [];
         foreach (array_keys($field['tmp_name']) as $at) {

@@ -28,7 +28,9 @@ final class Scripts implements App
             foreach (glob("$docroot/*.php") ?: [] as $file) {
                 $path = '/' . basename($file);
                 $answer = static fn (object $octaneRequest): object => self::answer($site, $octaneRequest);
-                $path === '/index.php' || $app->make('octane')->route('GET', $path, $answer);
+                if ($path !== '/index.php') {
+                    $app->make('octane')->route('GET', $path, $answer);
+                }
             }
         });
     }

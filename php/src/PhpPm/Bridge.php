@@ -9,8 +9,10 @@ use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
 use React\EventLoop\Loop;
 use Stampede\Worker\CallbackWorker;
+use Stampede\Worker\Form;
 use Stampede\Worker\Pool\FirstBoot;
 use Stampede\Worker\ReactPhp\Messages;
+use Stampede\Worker\Response;
 use Stampede\Worker\Site;
 
 /** Answers requests in a worker of PHP-PM, which is a ReactPHP server in php-cgi. */
@@ -21,7 +23,9 @@ final class Bridge implements BridgeInterface
     public function bootstrap($appBootstrap, $appenv, $debug): void
     {
         // php-cgi does not define this constant.
-        defined('STDERR') || define('STDERR', fopen('php://stderr', 'w'));
+        if (!defined('STDERR')) {
+            define('STDERR', fopen('php://stderr', 'w'));
+        }
         // PHP-PM turns warnings into exceptions. No other runtime does so.
         set_error_handler(null);
         $boot = new FirstBoot(Start::$setup->dir);
@@ -32,9 +36,11 @@ final class Bridge implements BridgeInterface
 
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
-        $converted = Messages::request($request, Start::$setup->dir . '/tmp');
+        $converted = Messages::request($request);
         $converted->remoteAddr = (string) $request->getAttribute('remote_address', '127.0.0.1');
-        $answer = Messages::response($this->worker->answer($converted));
+        Form::parse($converted, Start::$setup->dir . '/tmp', (string) $request->getBody());
+        // Without the client's connection, which the master has, there is always an answer.
+        $answer = Messages::response($this->worker->answer($converted) ?? new Response(500));
         // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
         Loop::futureTick(fn () => Loop::futureTick(fn () => $this->worker->cleanUp()));
 

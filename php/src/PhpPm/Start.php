@@ -75,7 +75,9 @@ final class Start
     private static function prepare(Setup $setup): void
     {
         $directory = "{$setup->dir}/tmp/php-cgi";
-        is_dir($directory) || mkdir($directory);
+        if (!is_dir($directory)) {
+            mkdir($directory);
+        }
         $library = var_export(dirname(__DIR__, 2) . '/autoload.php', true);
         // PHP-PM itself counts requests and closes connections.
         $plan = clone $setup;

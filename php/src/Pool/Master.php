@@ -105,7 +105,9 @@ final class Master
             $read = [];
             // Without processes there is nothing to wait for. In other cases a signal ended the
             // wait.
-            $this->children === [] && usleep((int) (self::POLL_SECONDS * 1e6));
+            if ($this->children === []) {
+                usleep((int) (self::POLL_SECONDS * 1e6));
+            }
         }
         foreach (array_keys($read) as $pid) {
             $this->children[$pid]->channel->receive($this->children[$pid]);
@@ -120,7 +122,9 @@ final class Master
             $child = $this->children[$pid] ?? null;
             if ($child !== null) {
                 unset($this->children[$pid]);
-                $this->ending || $this->handleExit($child, $status);
+                if (!$this->ending) {
+                    $this->handleExit($child, $status);
+                }
             }
         }
     }

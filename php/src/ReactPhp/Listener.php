@@ -39,7 +39,10 @@ final class Listener extends EventEmitter implements ServerInterface
     public function resume(): void
     {
         $full = count($this->open) >= AcceptPolicy::MAX_CONNECTIONS;
-        $full || $this->socket === null || Loop::addReadStream($this->socket, function (): void {
+        if ($full || $this->socket === null) {
+            return;
+        }
+        Loop::addReadStream($this->socket, function (): void {
             $this->pause();
             $this->wait = Loop::addTimer(AcceptPolicy::delay(count($this->open)), fn () => $this->accept());
         });
@@ -47,15 +50,21 @@ final class Listener extends EventEmitter implements ServerInterface
 
     public function pause(): void
     {
-        $this->socket && Loop::removeReadStream($this->socket);
-        $this->wait && Loop::cancelTimer($this->wait);
+        if ($this->socket) {
+            Loop::removeReadStream($this->socket);
+        }
+        if ($this->wait) {
+            Loop::cancelTimer($this->wait);
+        }
         $this->wait = null;
     }
 
     public function close(): void
     {
         $this->pause();
-        $this->socket && fclose($this->socket);
+        if ($this->socket) {
+            fclose($this->socket);
+        }
         $this->socket = null;
     }
 

@@ -8,11 +8,13 @@ use Psr\Http\Message\ServerRequestInterface;
 use React\EventLoop\Loop;
 use React\Http\HttpServer;
 use React\Http\Message\Response;
-use React\Http\Middleware\RequestBodyBufferMiddleware;
-use React\Http\Middleware\RequestBodyParserMiddleware;
 use React\Http\Middleware\StreamingRequestMiddleware;
+use React\Promise\Promise;
+use React\Stream\ReadableStreamInterface;
 use Stampede\Worker\CallbackWorker;
+use Stampede\Worker\Form;
 use Stampede\Worker\Pool\MasterChannel;
+use Stampede\Worker\Request;
 use Stampede\Worker\Setup;
 use Stampede\Worker\Site;
 
@@ -31,12 +33,10 @@ final class Server
     public function __construct(private Setup $setup, $port, private MasterChannel $channel)
     {
         $this->listener = new Listener($port);
-        // With streaming, the other two handlers may take more than ReactPHP's 64 KiB.
+        // With streaming, the body comes as the client sends it, and is read by PHP's own rules.
         $this->http = new HttpServer(
             new StreamingRequestMiddleware(),
-            new RequestBodyBufferMiddleware(CallbackWorker::BODY),
-            new RequestBodyParserMiddleware(),
-            fn (ServerRequestInterface $psrRequest): Response => $this->answer($psrRequest),
+            fn (ServerRequestInterface $psrRequest): Response|Promise => $this->receive($psrRequest),
         );
         // An app may bring another version of PSR-7, and the first one loaded stays.
         class_exists(Response::class);
@@ -61,18 +61,53 @@ final class Server
         Loop::run();
     }
 
-    private function answer(ServerRequestInterface $psrRequest): Response
+    /** Reads the body and then answers. */
+    private function receive(ServerRequestInterface $psrRequest): Response|Promise
     {
         $server = $psrRequest->getServerParams();
         $client = ($server['REMOTE_ADDR'] ?? '') . ':' . ($server['REMOTE_PORT'] ?? '');
+        $request = Messages::request($psrRequest);
+        $form = new Form($request, "{$this->setup->dir}/tmp");
+        $body = $psrRequest->getBody();
+        if (!$body instanceof ReadableStreamInterface || $body->getSize() === 0) {
+            $form->finish();
+
+            return $this->answer($request, $client);
+        }
+
+        return new Promise(function (callable $resolve) use ($request, $form, $body, $client): void {
+            $body->on('data', static function (string $piece) use ($form, $body, $resolve): void {
+                $form->feed($piece);
+                if ($form->bytes() > CallbackWorker::BODY) {
+                    $form->discard();
+                    $resolve(new Response(413, ['Connection' => ['close']]));
+                    $body->close();
+                }
+            });
+            $body->on('end', function () use ($request, $form, $client, $resolve): void {
+                $form->finish();
+                $resolve($this->answer($request, $client));
+            });
+            $body->on('close', static fn () => $form->discard());
+        });
+    }
+
+    private function answer(Request $request, string $client): Response|Promise
+    {
         $connection = $this->listener->open[$client]->stream ?? null;
-        $request = Messages::request($psrRequest, "{$this->setup->dir}/tmp");
-        $response = Messages::response($this->worker->answer($request, $connection));
+        $response = $this->worker->answer($request, $connection);
         $this->listener->markAnswered($client);
         // The next turn of the loop writes the answer; the clean-up comes in the turn after it.
         Loop::futureTick(fn () => Loop::futureTick(fn () => $this->worker->cleanUp()));
+        if ($response !== null) {
+            return Messages::response($response);
+        }
+        // The answer was streamed past ReactPHP, which must send nothing any more.
+        Loop::futureTick(fn () => ($this->listener->open[$client] ?? null)?->close());
+        $nothing = static function (): void {
+        };
 
-        return $response;
+        return new Promise($nothing, $nothing);
     }
 
     private function stopAccepting(): void

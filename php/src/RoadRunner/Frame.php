@@ -18,6 +18,8 @@ final class Frame
     public const JSON = 0x08;
     public const ERROR = 0x40;
     public const PROTO = 0x80;
+    /** A stream bit: more frames belong to this answer. */
+    public const STREAM = 0x01;
     /** Bytes of a header without options. */
     public const HEADER = 12;
     private const VERSION = 1;
@@ -27,6 +29,7 @@ final class Frame
         public int $flags,
         public string $payload,
         public array $options = [],
+        public int $streamBits = 0,
     ) {
     }
 
@@ -35,7 +38,7 @@ final class Frame
         $words = self::HEADER / 4 + count($this->options);
         $begin = pack('CCV', self::VERSION << 4 | $words, $this->flags, strlen($this->payload));
 
-        return $begin . pack('V', crc32($begin)) . "\0\0" . pack('V*', ...$this->options)
+        return $begin . pack('V', crc32($begin)) . chr($this->streamBits) . "\0" . pack('V*', ...$this->options)
             . $this->payload;
     }
 
@@ -54,6 +57,6 @@ final class Frame
         $options = $words > 3 ? array_values(unpack('V*', $read(4 * $words - self::HEADER))) : [];
         $length = unpack('V', $header, 2)[1];
 
-        return new self(ord($header[1]), $length > 0 ? $read($length) : '', $options);
+        return new self(ord($header[1]), $length > 0 ? $read($length) : '', $options, ord($header[10]));
     }
 }

@@ -13,8 +13,11 @@ use Stampede\Worker\Response;
 final class Goridge implements Peer
 {
     private int $codec = Frame::PROTO;
+    /** Whether the head of a streamed answer was sent. */
+    private bool $begun = false;
 
-    public function __construct(private Relay $relay)
+    /** @param string $directory where uploaded files are stored */
+    public function __construct(private Relay $relay, private string $directory)
     {
     }
 
@@ -28,7 +31,7 @@ final class Goridge implements Peer
                 }
                 $this->codec = $frame->flags & (Frame::PROTO | Frame::JSON);
 
-                return Message::request($frame);
+                return Message::request($frame, $this->directory);
             }
             $command = json_decode($frame->payload, true);
             if (!empty($command['stop'])) {
@@ -48,5 +51,23 @@ final class Goridge implements Peer
     public function answer(Response $response): void
     {
         $this->relay->send(Message::response($response, $this->codec));
+    }
+
+    public function sendPiece(Response $response, string $piece): void
+    {
+        $frame = $this->begun
+            ? new Frame($this->codec, $piece, [0])
+            : Message::response(new Response($response->status, $response->headers, $piece), $this->codec);
+        $frame->streamBits = Frame::STREAM;
+        $this->begun = true;
+        $this->relay->send($frame);
+    }
+
+    public function endPieces(Response $response): void
+    {
+        $this->relay->send($this->begun
+            ? new Frame($this->codec, '', [0])
+            : Message::response(new Response($response->status, $response->headers), $this->codec));
+        $this->begun = false;
     }
 }

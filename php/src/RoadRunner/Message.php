@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\RoadRunner;
 
+use Stampede\Worker\Form;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
@@ -14,17 +15,17 @@ use Stampede\Worker\Response;
  */
 final class Message
 {
-    public static function request(Frame $frame): Request
+    /** @param string $directory where uploaded files are stored */
+    public static function request(Frame $frame, string $directory): Request
     {
         $length = $frame->options[0] ?? -1;
         if ($length < 0 || $length > strlen($frame->payload)) {
             throw new Problem('a request of RoadRunner does not say where its body begins');
         }
         $context = substr($frame->payload, 0, $length);
-        $body = (string) substr($frame->payload, $length);
         $fields = $frame->flags & Frame::PROTO ? self::fromProto($context) : self::fromJson($context);
 
-        return self::buildRequest($fields, $body);
+        return self::buildRequest($fields, $directory, $frame->payload, $length);
     }
 
     public static function response(Response $response, int $codec): Frame
@@ -40,12 +41,23 @@ final class Message
     }
 
     /**
-     * Also takes a request of spiral/roadrunner-http, which uses the same names.
+     * Also takes a request of spiral/roadrunner-http, which uses the same names. RoadRunner leaves
+     * forms and cookies to the worker (`raw_body`).
      *
      * @param array<string, mixed> $fields
+     * @param string $directory where uploaded files are stored
+     * @param string $bytes has the body in it, from `$bodyFrom` on
      */
-    public static function buildRequest(array $fields, string $body): Request
-    {
+    public static function buildRequest(
+        array $fields,
+        string $directory,
+        string $bytes,
+        int $bodyFrom = 0,
+    ): Request {
+        if ($fields['parsed'] ?? false) {
+            throw new Problem('RoadRunner has parsed a form itself: its configuration needs '
+                . '`http.raw_body: true`, which the version must know');
+        }
         $uri = (string) $fields['uri'];
         $host = parse_url($uri, PHP_URL_HOST);
         $port = parse_url($uri, PHP_URL_PORT);
@@ -56,21 +68,17 @@ final class Message
         if ($host && !isset($headers['Host']) && !isset($headers['host'])) {
             $headers = ['Host' => [$port ? "$host:$port" : $host]] + $headers;
         }
-        $parsed = (bool) $fields['parsed'];
-        $form = $parsed && $body !== '' ? json_decode($body, true) : [];
-
-        return new Request(
+        $request = new Request(
             (string) $fields['method'],
             str_starts_with((string) $target, '/') ? $target : "/$target",
             $headers,
-            $parsed ? '' : $body,
-            array_map([self::class, 'lastValue'], (array) $fields['cookies']),
-            is_array($form) ? $form : [],
-            self::files((array) $fields['uploads']),
-            (string) $fields['protocol'],
-            (string) $fields['remoteAddr'],
-            str_starts_with($uri, 'https:') ? 'https' : 'http',
+            protocol: (string) $fields['protocol'],
+            remoteAddr: (string) $fields['remoteAddr'],
+            scheme: str_starts_with($uri, 'https:') ? 'https' : 'http',
         );
+        Form::parse($request, $directory, $bytes, $bodyFrom);
+
+        return $request;
     }
 
     /** @return array<string, mixed> */
@@ -85,9 +93,7 @@ final class Message
             'method' => $one(3),
             'uri' => $one(4),
             'headers' => Proto::decodeMap($decoded[5] ?? []),
-            'cookies' => Proto::decodeMap($decoded[6] ?? []),
             'parsed' => $one(8) === '1',
-            'uploads' => json_decode($one(9) ?: '[]', true) ?? [],
         ];
     }
 
@@ -98,36 +104,6 @@ final class Message
         if (!is_array($fields) || !isset($fields['method'], $fields['uri'])) {
             throw new Problem('a request of RoadRunner is neither protobuf nor JSON');
         }
-        $empty = ['headers' => [], 'cookies' => [], 'parsed' => false, 'uploads' => []];
-
-        return $fields + $empty + ['remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
-    }
-
-    private static function lastValue(mixed $values): string
-    {
-        $values = (array) $values;
-
-        return (string) end($values);
-    }
-
-    /**
-     * @param array<mixed> $tree
-     * @return array<mixed>
-     */
-    private static function files(array $tree): array
-    {
-        return array_map(static function (mixed $node): mixed {
-            if (!is_array($node) || !array_key_exists('tmpName', $node)) {
-                return self::files((array) $node);
-            }
-
-            return [
-                'name' => (string) $node['name'],
-                'type' => (string) $node['mime'],
-                'size' => (int) $node['size'],
-                'error' => (int) $node['error'],
-                'tmp_name' => (string) $node['tmpName'],
-            ];
-        }, $tree);
+        return $fields + ['headers' => [], 'remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
     }
 }

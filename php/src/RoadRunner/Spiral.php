@@ -18,13 +18,19 @@ final class Spiral implements Peer
      */
     private const PROTOBUF = 'Google\Protobuf\Internal\Message';
 
-    /** @param object $worker has `waitRequest` and `respond` */
-    public function __construct(private object $worker)
+    /** Whether the head of a streamed answer was sent. */
+    private bool $begun = false;
+
+    /**
+     * @param object $worker has `waitRequest` and `respond`
+     * @param string $directory where uploaded files are stored
+     */
+    public function __construct(private object $worker, private string $directory)
     {
     }
 
     /** Returns null if the packages are missing or cannot read what RoadRunner 2025 sends. */
-    public static function createIfAvailable(): ?self
+    public static function createIfAvailable(string $directory): ?self
     {
         foreach ([self::HTTP, self::WORKER, self::PROTOBUF] as $class) {
             if (!class_exists($class)) {
@@ -34,7 +40,7 @@ final class Spiral implements Peer
         [$http, $worker] = [self::HTTP, self::WORKER];
 
         // `false`: no interception of output. What the app prints goes to the client here.
-        return new self(new $http($worker::create(false)));
+        return new self(new $http($worker::create(false)), $directory);
     }
 
     public function next(): ?Request
@@ -44,11 +50,28 @@ final class Spiral implements Peer
             return null;
         }
 
-        return Message::buildRequest(get_object_vars($spiralRequest), (string) $spiralRequest->body);
+        return Message::buildRequest(get_object_vars($spiralRequest), $this->directory, (string) $spiralRequest->body);
     }
 
     public function answer(Response $response): void
     {
         $this->worker->respond($response->status, $response->body, $response->headers);
+    }
+
+    public function sendPiece(Response $response, string $piece): void
+    {
+        $this->respond($response, $piece, false);
+        $this->begun = true;
+    }
+
+    public function endPieces(Response $response): void
+    {
+        $this->respond($response, '', true);
+        $this->begun = false;
+    }
+
+    private function respond(Response $response, string $piece, bool $isLast): void
+    {
+        $this->worker->respond($response->status, $piece, $this->begun ? [] : $response->headers, $isLast);
     }
 }

@@ -20,11 +20,15 @@ final class Start
     {
         $begun = false;
         register_shutdown_function(static function () use (&$begun): void {
-            $begun || usleep(self::READ);
+            if (!$begun) {
+                usleep(self::READ);
+            }
         });
         $site = Site::boot($setup);
         $begun = true;
-        $peer = Spiral::createIfAvailable() ?? new Goridge(Relay::open((string) getenv('RR_RELAY')));
+        $directory = "{$setup->dir}/tmp";
+        $peer = Spiral::createIfAvailable($directory)
+            ?? new Goridge(Relay::open((string) getenv('RR_RELAY')), $directory);
         (new Worker($peer, $site))->runAsProcess();
     }
 }

@@ -66,10 +66,14 @@ final class Handler
         }
         $this->countTransition();
         $this->pending[$response] = true;
-        $converted = Message::request($request);
+        $converted = Message::request($request, "{$this->setup->dir}/tmp");
         $answer = $this->site->answer($converted);
         $isHead = $converted->method === 'HEAD';
         Message::send($isHead ? Message::withoutBody($answer) : $answer, $response);
+        if ($answer->stream !== null && !$isHead) {
+            $this->site->stream($answer, static fn (string $piece) => $piece === '' || $response->write($piece));
+            $response->end();
+        }
         unset($this->pending[$response]);
         $this->site->cleanUp();
         $this->countTransition();
@@ -94,7 +98,9 @@ final class Handler
      */
     private function countTransition(): void
     {
-        $this->setup->isOn('coroutines') || $this->watchdog->countTransition($this->worker);
+        if (!$this->setup->isOn('coroutines')) {
+            $this->watchdog->countTransition($this->worker);
+        }
     }
 
     /** Sets the name of this process in the kernel. Workers are counted by it. */

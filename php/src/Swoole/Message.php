@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stampede\Worker\Swoole;
 
+use Stampede\Worker\Form;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
@@ -23,35 +24,45 @@ final class Message
         500 => 'Internal Server Error', 503 => 'Service Unavailable',
     ];
 
-    public static function request(object $swooleRequest): Request
+    /**
+     * The server's own parsing of cookies and forms is off: it is not PHP's.
+     *
+     * @param string $directory where uploaded files are stored
+     */
+    public static function request(object $swooleRequest, string $directory): Request
     {
         $server = array_change_key_case((array) $swooleRequest->server);
         $target = (string) $server['request_uri'];
         $query = (string) ($server['query_string'] ?? '');
         $headers = Response::normalizeHeaders((array) $swooleRequest->header);
 
-        return new Request(
+        $request = new Request(
             (string) $server['request_method'],
             $query === '' ? $target : "$target?$query",
             $headers,
-            self::isForm($headers) ? '' : (string) $swooleRequest->rawContent(),
-            array_map('strval', array_filter((array) $swooleRequest->cookie, 'is_scalar')),
-            (array) $swooleRequest->post,
-            (array) $swooleRequest->files,
-            (string) ($server['server_protocol'] ?? 'HTTP/1.1'),
-            (string) ($server['remote_addr'] ?? ''),
+            protocol: (string) ($server['server_protocol'] ?? 'HTTP/1.1'),
+            remoteAddr: (string) ($server['remote_addr'] ?? ''),
+            remotePort: (int) ($server['remote_port'] ?? 0),
         );
+        Form::parse($request, $directory, (string) $swooleRequest->rawContent());
+
+        return $request;
     }
 
+    /** Sends an answer; of one that is streamed only the head, before its first piece. */
     public static function send(Response $answer, object $response): void
     {
         $response->status($answer->status, self::REASONS[$answer->status] ?? 'Status');
         foreach ($answer->headers as $name => $values) {
             // The server counts the body itself, including what was printed and what it compresses.
-            $counted = strcasecmp((string) $name, 'Content-Length') === 0 && $answer->body !== '';
+            $counted = strcasecmp((string) $name, 'Content-Length') === 0
+                && ($answer->body !== '' || $answer->stream !== null);
             if (!$counted && $values !== []) {
                 $response->header((string) $name, count($values) === 1 ? $values[0] : $values);
             }
+        }
+        if ($answer->stream !== null) {
+            return;
         }
         // A client reads no body after these. It would take one for the next answer.
         $response->end(in_array($answer->status, [204, 304], true) ? '' : $answer->body);
@@ -64,15 +75,5 @@ final class Message
         $length = $headers['content-length'] ?? [(string) strlen($answer->body)];
 
         return new Response($answer->status, ['content-length' => $length] + $headers);
-    }
-
-    /**
-     * As under PHP-FPM, the body of such a form cannot be read again.
-     *
-     * @param array<string, list<string>> $headers
-     */
-    private static function isForm(array $headers): bool
-    {
-        return stripos($headers['content-type'][0] ?? '', 'multipart/form-data') === 0;
     }
 }

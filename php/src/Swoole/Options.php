@@ -68,10 +68,10 @@ final class Options
             'package_max_length' => self::BODY_MAX,
             'socket_buffer_size' => self::ANSWER_MAX,
             'output_buffer_size' => self::ANSWER_MAX,
-            'http_parse_cookie' => true,
-            'http_parse_post' => true,
-            // Off: this way a file of `field[]` is a leaf of a tree. PHP's own form is the other
-            // way round, and Open Swoole 25.2.0 would crash while turning it.
+            // The library parses these by PHP's own rules.
+            'http_parse_cookie' => false,
+            'http_parse_post' => false,
+            // Off too: Open Swoole 25.2.0 would crash while it turns files into PHP's own form.
             'http_parse_files' => false,
             'http_compression' => $setup->isOn('compression'),
             'enable_static_handler' => false,

@@ -13,30 +13,47 @@ use Workerman\Protocols\Http\Response as WorkermanResponse;
 /** Translates requests that Workerman has parsed, and answers into the bytes that it sends. */
 final class Messages
 {
-    private const FORMS = '~^(application/x-www-form-urlencoded|multipart/form-data)\b~i';
-
-    public static function request(WorkermanRequest $workermanRequest, string $client): Request
-    {
-        $headers = [];
-        foreach ((array) $workermanRequest->header() as $name => $value) {
-            $headers[ucwords((string) $name, '-')] = [(string) $value];
-        }
-        // Workerman would also take a JSON body for a form.
-        $isForm = preg_match(self::FORMS, (string) $workermanRequest->header('content-type', '')) === 1;
-        $files = $isForm ? (array) $workermanRequest->file() : [];
-
-        return new Request(
+    /**
+     * Workerman's own parsing of cookies, forms and files is not asked: it is not PHP's.
+     *
+     * @param string $directory where uploaded files are stored
+     */
+    public static function request(
+        WorkermanRequest $workermanRequest,
+        string $client,
+        int $port,
+        string $directory,
+    ): Request {
+        $bytes = $workermanRequest->rawBuffer();
+        $end = strpos($bytes, "\r\n\r\n");
+        $end = $end === false ? strlen($bytes) : $end;
+        $request = new Request(
             $workermanRequest->method(),
             $workermanRequest->uri(),
-            $headers,
-            $files === [] ? $workermanRequest->rawBody() : '',
-            // Workerman would leave the cookies encoded.
-            Form::cookies((string) $workermanRequest->header('cookie', '')),
-            $isForm ? (array) $workermanRequest->post() : [],
-            $files,
-            'HTTP/' . $workermanRequest->protocolVersion(),
-            $client,
+            self::headers(substr($bytes, 0, $end)),
+            protocol: 'HTTP/' . $workermanRequest->protocolVersion(),
+            remoteAddr: $client,
+            remotePort: $port,
         );
+        Form::parse($request, $directory, $bytes, $end + 4);
+
+        return $request;
+    }
+
+    /**
+     * Workerman itself keeps no two headers of one name apart.
+     *
+     * @return array<string, list<string>>
+     */
+    private static function headers(string $head): array
+    {
+        $headers = $spelled = [];
+        foreach (array_slice(explode("\r\n", $head), 1) as $line) {
+            [$name, $value] = explode(':', $line, 2) + ['', ''];
+            $headers[$spelled[strtolower($name)] ??= $name][] = trim($value, " \t");
+        }
+
+        return $headers;
     }
 
     /** Returns the answer as Workerman writes it. */

@@ -28,6 +28,8 @@ final class Server
     {
         // SIGQUIT: with other signals Workerman's master waits a second before it tells its
         // processes.
+        // Workerman's own entry. A web server gives none of that name.
+        unset($_SERVER['SERVER_START_TIME']);
         $site = $boot->run(fn (): Site => Site::boot($this->setup), SIGQUIT);
         $this->callbackWorker = CallbackWorker::create($this->setup, $site, fn () => $this->stopAccepting());
         $this->worker->onMessage = function (TcpConnection $connection, Request $workermanRequest): void {
@@ -38,8 +40,15 @@ final class Server
 
     private function answer(TcpConnection $connection, Request $workermanRequest): void
     {
-        $request = Messages::request($workermanRequest, $connection->getRemoteIp());
+        [$client, $port] = [$connection->getRemoteIp(), $connection->getRemotePort()];
+        $request = Messages::request($workermanRequest, $client, $port, "{$this->setup->dir}/tmp");
         $answer = $this->callbackWorker->answer($request, $connection->getSocket());
+        if ($answer === null) {
+            $connection->close();
+            $this->callbackWorker->cleanUp();
+
+            return;
+        }
         $bytes = Messages::bytes($answer, $request);
         // Workerman keeps a connection open unless it is told to close it.
         if (($answer->headers['Connection'] ?? []) === ['close'] || Messages::wantsClose($request)) {

@@ -174,6 +174,11 @@ namespace Amp\Socket {
         {
             return $this->address;
         }
+
+        public function getPort(): int
+        {
+            return 4711;
+        }
     }
 
     final class ResourceSocket implements Socket
@@ -316,9 +321,11 @@ namespace Amp\Http\Server {
             return $this->query;
         }
 
-        public function buffer(): string
+        public function read(): ?string
         {
-            return $this->path;
+            [$piece, $this->path] = [$this->path, ''];
+
+            return $piece === '' ? null : $piece;
         }
     }
 
@@ -379,6 +386,9 @@ namespace Amp\Http\Server {
                 'getProtocolVersion' => '1.1',
                 'getClient' => $client,
             ]));
+            if (!is_resource($client->stream)) {
+                return;
+            }
             $head = '';
             foreach ($response->headers as $name => [$value]) {
                 $head .= "$name: $value\r\n";

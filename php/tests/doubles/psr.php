@@ -6,11 +6,13 @@ namespace Psr\Http\Message {
     interface StreamInterface
     {
         public function __toString();
+        public function getSize();
+        public function isSeekable();
+        public function rewind();
+        public function eof();
+        public function read($length);
     }
     interface ServerRequestInterface
-    {
-    }
-    interface UploadedFileInterface
     {
     }
     interface ResponseInterface
@@ -33,6 +35,8 @@ namespace Psr\Http\Server {
 namespace Nyholm\Psr7 {
     final class Stream implements \Psr\Http\Message\StreamInterface
     {
+        private int $at = 0;
+
         public function __construct(private string $text)
         {
         }
@@ -40,6 +44,33 @@ namespace Nyholm\Psr7 {
         public function __toString(): string
         {
             return $this->text;
+        }
+
+        public function getSize()
+        {
+            return strlen($this->text);
+        }
+
+        public function isSeekable()
+        {
+            return true;
+        }
+
+        public function rewind()
+        {
+            $this->at = 0;
+        }
+
+        public function eof()
+        {
+            return $this->at >= strlen($this->text);
+        }
+
+        public function read($length)
+        {
+            $this->at += $length;
+
+            return substr($this->text, $this->at - $length, $length);
         }
     }
 

@@ -155,17 +155,6 @@ namespace React\Http\Middleware {
     final class StreamingRequestMiddleware
     {
     }
-
-    final class RequestBodyBufferMiddleware
-    {
-        public function __construct(public int $size)
-        {
-        }
-    }
-
-    final class RequestBodyParserMiddleware
-    {
-    }
 }
 
 namespace React\Http\Message {
@@ -189,33 +178,6 @@ namespace React\Http\Message {
         public function getBody()
         {
             return $this->body;
-        }
-    }
-
-    final class UploadedFile implements \Psr\Http\Message\UploadedFileInterface
-    {
-        public function __construct(private string $text, private int $error, private string $name)
-        {
-        }
-
-        public function getStream()
-        {
-            return $this->text;
-        }
-
-        public function getError()
-        {
-            return $this->error;
-        }
-
-        public function getClientFilename()
-        {
-            return $this->name;
-        }
-
-        public function getClientMediaType()
-        {
-            return 'text/plain';
         }
     }
 

@@ -119,6 +119,13 @@ namespace Swoole\Http {
             return true;
         }
 
+        public function write(string $content): bool
+        {
+            $this->calls[] = ['write', $content];
+
+            return true;
+        }
+
         public function end(?string $content = null): bool
         {
             $this->calls[] = ['end', $content];

@@ -123,6 +123,11 @@ namespace Workerman\Connection {
             return '127.0.0.1';
         }
 
+        public function getRemotePort(): int
+        {
+            return 4711;
+        }
+
         public function read(): void
         {
             $data = (string) fread($this->stream, 1 << 16);
@@ -150,11 +155,7 @@ namespace Workerman\Protocols\Http {
         /** @var array<string, string> */
         private array $headers = [];
 
-        /**
-         * @param array<mixed> $post
-         * @param array<mixed> $file
-         */
-        public function __construct(private string $buffer, private array $post = [], private array $file = [])
+        public function __construct(private string $buffer)
         {
             foreach (array_slice(explode("\r\n", explode("\r\n\r\n", $buffer)[0]), 1) as $line) {
                 [$name, $value] = explode(': ', $line);
@@ -182,24 +183,9 @@ namespace Workerman\Protocols\Http {
             return substr(explode("\r\n", $this->buffer)[0], -3);
         }
 
-        public function rawBody(): string
+        public function rawBuffer(): string
         {
-            return explode("\r\n\r\n", $this->buffer, 2)[1];
-        }
-
-        public function cookie(): array
-        {
-            return ['c' => '1', 'd' => ['no text']];
-        }
-
-        public function post(): array
-        {
-            return $this->post;
-        }
-
-        public function file(): array
-        {
-            return $this->file;
+            return $this->buffer;
         }
     }
 

@@ -8,6 +8,7 @@ mod lines;
 mod links;
 mod modules;
 mod words;
+mod writes;
 
 use std::fmt;
 
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
     directories::catalogue,
     links::relative,
     errors::typed,
+    writes::behind_the_masker,
 ];
 
 /// Returns everything that breaks a rule, sorted by place.

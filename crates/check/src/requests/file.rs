@@ -23,11 +23,12 @@ const MIB_MAX: u64 = 64;
 /// Most headers of a request; PHP's servers accept about a hundred.
 const HEADERS_MAX: usize = 128;
 
-/// Returns the requests of the file at `path`, in its order, each once.
+/// Returns the requests of `traffic`, in its order, each once.
 ///
 /// # Errors
 /// The file is no such list, or has a URL of another site.
-pub fn read(path: &Path) -> Result<RequestList, RequestError> {
+pub fn read(traffic: &TrafficFile) -> Result<RequestList, RequestError> {
+    let path = traffic.path.as_path();
     let unreadable = |source: io::Error| {
         let (path, source) = (path.to_owned(), Arc::new(source));
         RequestError::LoadTraffic(TrafficError::Unreadable { path, source })
@@ -39,17 +40,19 @@ pub fn read(path: &Path) -> Result<RequestList, RequestError> {
         return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
     }
     stampede_mask::text(&String::from_utf8_lossy(&bytes));
-    let listed = of(&bytes, path)?;
+    let listed = of(&bytes, traffic)?;
     let headers = listed.requests.iter().flat_map(|check_request| &check_request.headers);
     headers.for_each(|(name, value)| stampede_mask::header(name, value));
     Ok(listed)
 }
 
 /// Returns the requests of the file's bytes.
-pub(super) fn of(bytes: &[u8], path: &Path) -> Result<RequestList, RequestError> {
-    let list = list_of_paths(bytes);
-    let traffic =
-        TrafficFile { format: list.as_ref().map(|_| Format::Uri), ..TrafficFile::new(path) };
+pub(super) fn of(bytes: &[u8], traffic: &TrafficFile) -> Result<RequestList, RequestError> {
+    let path = traffic.path.as_path();
+    let is_log = traffic.log.format.is_some();
+    let list = if is_log { None } else { list_of_paths(bytes) };
+    let format = traffic.format.or(list.as_ref().map(|_| Format::Uri));
+    let traffic = TrafficFile { format, ..traffic.clone() };
     if let Some(list) = &list {
         check_one_site(list, path)?;
     }
@@ -225,7 +228,8 @@ mod tests {
     use super::*;
 
     fn listed(text: &str) -> RequestList {
-        of(text.as_bytes(), "list".as_ref()).unwrap_or_else(|error| panic!("{text}: {error}"))
+        of(text.as_bytes(), &TrafficFile::new("list"))
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     fn targets(text: &str) -> Vec<String> {

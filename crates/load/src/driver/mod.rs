@@ -204,7 +204,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     }
 
     fn start(&mut self, sent_request: SentRequest) {
-        let request = self.parts.feed.next();
+        let request = self.parts.feed.take();
         let token = self.pool.acquire(&self.parts.protocol);
         let id =
             self.requests.add(InFlightRequest { times: sent_request, token, tag: request.tag });
@@ -259,6 +259,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 }
                 Completion::Received(token, bytes, arrival) => {
                     let came = arrival.at;
+                    self.parts.recorder.arrived(arrival);
                     let count = bytes.len() as u64;
                     self.parts.recorder.received(count);
                     let answers = &mut self.answers;

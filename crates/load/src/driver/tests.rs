@@ -200,6 +200,10 @@ fn run_case<P: Protocol>(
     let recorder = Recorder::new(0, measured_times, to_us, empty);
     let recorder = if case.tags > 1 { recorder.with_tags() } else { recorder };
     let recorder = if case.records { recorder.with_records() } else { recorder };
+    let recorder = match case.script.timestamps {
+        Timestamps::Kernel => recorder,
+        Timestamps::Userspace => recorder.with_lower_bound(),
+    };
     let mut driver = Driver::new(DriverParts {
         engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
         protocol,
@@ -249,6 +253,12 @@ fn always(result: &LoadResult, seconds: &[SecondCounts]) {
     let [with, without] = [&result.times.response_time, &result.times.response_time_without_lag];
     assert_eq!(without.len(), with.len());
     assert!(without.mean() <= with.mean() * 1.001 + 64.0, "{without:?} {with:?}");
+    let lower_bound = &result.times.lower_bound;
+    if !lower_bound.is_empty() {
+        assert_eq!(lower_bound.len(), counts.ok);
+        let shown = if with.is_empty() { &result.times.service_time } else { with };
+        assert!(lower_bound.mean() <= shown.mean() * 1.001 + 64.0, "{lower_bound:?} {shown:?}");
+    }
     // Little's law on our own counts: the gauge and the requests are counted separately. The
     // histogram rounds to 0.1 %, and anything below 64 ns to 32 ns.
     let integral = result.in_flight_integral as f64;

@@ -88,11 +88,17 @@ impl Clock {
 
     /// When bytes arrived that are read now, with the kernel's timestamp if there is one. Without
     /// it they count as arrived now. They cannot have been there when the sockets were looked at
-    /// before: that is how wrong this may be.
+    /// before: that is how wrong this may be. Where the last look became a sleep, they ended it, and
+    /// it is wrong by a wake-up.
     pub(super) fn arrival(&mut self, timestamp: Option<WallNanos>) -> Arrival {
         match timestamp.and_then(|timestamp| self.arrival_time(timestamp)) {
             Some(at) => Arrival { at, earliest: at },
-            None => Arrival { at: self.now, earliest: self.looked_before.min(self.now) },
+            None => {
+                let woken_after = self.now.since(self.wakeup_delay.bound);
+                let slept = self.looked < woken_after;
+                let earliest = if slept { woken_after } else { self.looked_before };
+                Arrival { at: self.now, earliest: earliest.min(self.now) }
+            }
         }
     }
 

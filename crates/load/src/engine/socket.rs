@@ -65,10 +65,7 @@ impl Target {
     /// The path of a Unix socket is longer than 107 bytes.
     pub(super) fn new(addresses: &Addresses, timestamps: Timestamps) -> io::Result<Target> {
         let peers: Vec<Peer> = addresses.iter().map(Peer::new).collect::<io::Result<_>>()?;
-        let timestamps = match addresses.first() {
-            Address::Tcp(_) => timestamps,
-            Address::Unix(_) => Timestamps::Userspace,
-        };
+        let timestamps = timestamps.on(addresses);
         let _stamping = (timestamps == Timestamps::Kernel).then(TimestampingGuard::begin);
         let (next, peer_of) = (0, Vec::new());
         Ok(Target { peers, next, peer_of, sources: 1, source: 0, timestamps, _stamping })

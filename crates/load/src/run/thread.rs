@@ -22,7 +22,7 @@ use crate::protocol::http1::{HEAD_BYTES_MAX, Http1};
 use crate::protocol::tls::{Connector, Tls};
 use crate::recorder::{MeasuredTimes, Message, Recorder, ReturnedBuffer};
 use crate::sched;
-use crate::spec::{CpuSharing, EngineChoice, Load, Wire};
+use crate::spec::{CpuSharing, EngineChoice, Load, Timestamps, Wire};
 use stampede_traffic::Tagging;
 use stampede_traffic::feed::{Feed, TrafficEnd};
 
@@ -113,6 +113,10 @@ fn with_details(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
     let recorder = match tagging {
         Tagging::Only(_) => recorder,
         Tagging::Separate => recorder.with_tags(),
+    };
+    let recorder = match load.timestamps.on(&load.target) {
+        Timestamps::Kernel => recorder,
+        Timestamps::Userspace => recorder.with_lower_bound(),
     };
     if load.records { recorder.with_records() } else { recorder }
 }

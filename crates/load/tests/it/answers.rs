@@ -262,7 +262,8 @@ fn other_requests_are_answered_too() {
 fn starved_connections_are_reported() {
     let behaviour = Behaviour {
         workers: Workers::PerConnection(1),
-        ..Behaviour::answering(Answer::new(200, "hello"))
+        // So that the time in which one user is answered is long beside the start of the other.
+        ..Behaviour::answering_after(Duration::from_millis(10), Answer::new(200, "hello"))
     };
     let server = KnownServer::start(behaviour).unwrap();
     // Long enough that the other user finishes all the rest, even on a busy machine. A connection

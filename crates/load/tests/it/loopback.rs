@@ -230,6 +230,10 @@ fn a_unix_socket_is_an_address() {
     let server = KnownServer::start_on(&Listen::Unix(path), Behaviour::default()).unwrap();
     let result = load_result(&load(target(&server), concurrency(4, 50)));
     assert_eq!((result.counts.ok, result.connections.opened), (50, 4));
+    // Nothing stamps what arrives, so each time has a lower bound.
+    let times = &result.times;
+    assert_eq!(times.lower_bound.len(), 50);
+    assert!(times.lower_bound.mean() < times.service_time.mean(), "{times:?}");
 }
 
 #[test]

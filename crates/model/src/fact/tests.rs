@@ -17,11 +17,8 @@ fn read<T: Kind>(value: Value) -> Fact<T> {
 
 #[test]
 fn a_reason_has_a_code_figures_and_a_sentence() {
-    let mark = |figure, response_time_ns, without_lag_ns| LagMark {
-        figure,
-        response_time_ns,
-        without_lag_ns,
-    };
+    let mark =
+        |figure, time_ns, without_lag_ns| LagMark { figure, time_ns, without_lag_ns, may: false };
     let figures = vec![
         mark(Stat::Mean, 1_000_000, 900_000),
         mark(Stat::Percentile(990), 5_000_000, 3_760_000),
@@ -32,8 +29,8 @@ fn a_reason_has_a_code_figures_and_a_sentence() {
     let written = json!({
         "code": "generator_lag",
         "figures": [
-            { "figure": "mean", "response_time_ns": 1_000_000, "without_lag_ns": 900_000 },
-            { "figure": "p99", "response_time_ns": 5_000_000, "without_lag_ns": 3_760_000 },
+            { "figure": "mean", "time_ns": 1_000_000, "without_lag_ns": 900_000 },
+            { "figure": "p99", "time_ns": 5_000_000, "without_lag_ns": 3_760_000 },
         ],
         "text": reason.to_string(),
     });

@@ -99,7 +99,7 @@ pub struct PhaseRecord {
 }
 
 /// Totals of the measured load. Histograms are in `seconds.hlog` (tags `response_time`,
-/// `response_time_without_lag`, `service_time`, `connection_wait`, `schedule_lag`) and, merged, in
+/// `response_time_without_lag`, `lower_bound`, `service_time`, `connection_wait`, `schedule_lag`) and, merged, in
 /// `total.hlog`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadRecord {
@@ -133,7 +133,8 @@ pub struct LoadRecord {
     /// p99 of schedule lag. With fewer than 100 requests, the longest.
     #[serde(alias = "lateness_ns_p99")]
     pub schedule_lag_ns_p99: u64,
-    /// The figures of response time of which schedule lag makes more than 5 % and 20 µs.
+    /// The figures of the time that tables show of which the generator's own delay makes, or may make,
+    /// more than 5 % and 20 µs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lag_marks: Vec<LagMark>,
     /// Requests that took longer than an hour. They count as one hour.

@@ -4,7 +4,7 @@
 use stampede_model::record::LoadShape;
 use stampede_model::words;
 
-use super::columns::{figure, names, response_time, rows, vs, vs_interval};
+use super::columns::{figure, names, rows, shown_time, vs, vs_interval};
 use super::compact::{self, Column, LoadColumns};
 use super::evidence;
 use super::layout::{Field, Sign, Tone};
@@ -365,7 +365,7 @@ fn names_of(shown: &[&CaseSummary], loads: &[&LoadRows<'_>]) -> super::layout::C
 
 /// The columns of a load with a schedule.
 fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
-    let time = |stat: Stat| move |case: &CaseSummary| response_time(case, stat);
+    let time = |stat: Stat| move |case: &CaseSummary| shown_time(group.model, case, stat);
     let mut columns = vec![
         column("p50", 1, rows, time(Stat::Percentile(500))),
         column("p95", 9, rows, time(Stat::Percentile(950))),
@@ -384,9 +384,7 @@ fn at_rate(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<
 
 /// The columns of a closed load.
 fn at_peak(group: &Group, rows: &[Option<&CaseSummary>], is_alone: bool) -> Vec<Column> {
-    let time = |stat: Stat| {
-        move |case: &CaseSummary| figure(case.figures.service_time_ns.get(stat), words::time)
-    };
+    let time = |stat: Stat| move |case: &CaseSummary| shown_time(group.model, case, stat);
     let mut columns = vec![column("requests/s", 9, rows, throughput)];
     columns.extend(compared(group, rows));
     if is_alone {

@@ -64,16 +64,14 @@ pub fn sections(group: &Group, rows: &[&CaseSummary]) -> Vec<Section> {
 }
 
 fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
-    let mut section = match group.model {
-        LoadModel::Open => {
-            let of = |stat: Stat| column(&stat.to_string(), rows, |case| response_time(case, stat));
-            let columns = Stat::ALL.into_iter().map(of).collect();
-            Section { title: "response time".to_owned(), columns }
-        }
-        LoadModel::Closed => {
-            times("service time", rows, &Stat::ALL, |case| &case.figures.service_time_ns)
-        }
+    let title = match group.model {
+        LoadModel::Open => "response time",
+        LoadModel::Closed => "service time",
     };
+    let of =
+        |stat: Stat| column(&stat.to_string(), rows, |case| shown_time(group.model, case, stat));
+    let columns = Stat::ALL.into_iter().map(of).collect();
+    let mut section = Section { title: title.to_owned(), columns };
     let primary = match group.primary {
         Primary::ResponseTimeP95 => Stat::Percentile(950),
         Primary::ResponseTimeP50 => Stat::Percentile(500),
@@ -88,9 +86,14 @@ fn main_times(group: &Group, rows: &[&CaseSummary]) -> Section {
     section
 }
 
-/// A figure of response time, with `†` if the generator's own delay makes much of it.
-pub fn response_time(case: &CaseSummary, stat: Stat) -> Field {
-    let known = figure(case.figures.response_time_ns.get(stat), words::time);
+/// A figure of response time in the open model, of service time in the closed one, with `†` if the
+/// generator's own delay makes much of it.
+pub fn shown_time(model: LoadModel, case: &CaseSummary, stat: Stat) -> Field {
+    let times = match model {
+        LoadModel::Open => &case.figures.response_time_ns,
+        LoadModel::Closed => &case.figures.service_time_ns,
+    };
+    let known = figure(times.get(stat), words::time);
     match case.figures.lag_marks.iter().any(|mark| mark.figure == stat) {
         true => Field { text: format!("{}†", known.text), tone: Tone::Warning, ..known },
         false => known,

@@ -3,7 +3,7 @@
 use stampede_model::primary::short;
 use stampede_model::words;
 
-use super::columns::{broken, figure, interval, response_time, rows};
+use super::columns::{broken, figure, interval, rows, shown_time};
 use super::notes::{self, mark};
 use super::text::title;
 use crate::summary::Summary;
@@ -100,10 +100,7 @@ fn starred(cases: &[&CaseSummary], out: &mut String) {
 
 fn fields(group: &Group, case: &CaseSummary) -> [String; 11] {
     let figures = &case.figures;
-    let time = |stat| match group.model {
-        LoadModel::Open => response_time(case, stat).text,
-        LoadModel::Closed => figure(figures.service_time_ns.get(stat), words::time).text,
-    };
+    let time = |stat| shown_time(group.model, case, stat).text;
     [
         escape(&format!("{}{}", case.runtime, mark(case))),
         time(Stat::Percentile(500)),

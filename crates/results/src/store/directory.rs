@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use stampede_mask::mask_foreign;
+use stampede_mask::Masked;
 use stampede_model::counts::{Second, TimeSet};
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::record::RESULTS;
@@ -88,7 +88,7 @@ impl RunDirectory {
             .map_err(|source| StoreError::Write { path: path.clone(), source })?;
         let grow = |name: &str| AppendFile::create(path.join(name));
         let mut histograms = grow("seconds.hlog")?;
-        histograms.append(Writer::head)?;
+        histograms.numbers(Writer::head)?;
         write::record(&path.join("begun.json"), begun)?;
         Ok(TrialDirectory {
             seconds: grow("seconds.ndjson")?,
@@ -129,15 +129,14 @@ impl TrialDirectory {
     /// the answers of two runtimes differ. `finish` returns a failure.
     pub fn save_answer(&mut self, answer: &str) {
         let begin: String = answer.chars().take(ANSWER_CHARS).collect();
-        let path = self.path.join(ANSWER);
-        let written = fs::write(&path, mask_foreign(&begin));
-        self.remember(written.map_err(|source| StoreError::Write { path, source }));
+        let written = write::whole(&self.path.join(ANSWER), &Masked::foreign(&begin));
+        self.remember(written);
     }
 
-    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. `mask` removes
-    /// the known secrets. A missing file is skipped, and `finish` returns a failure.
-    pub fn save_log(&mut self, from: &Path, mask: impl Fn(String) -> String) {
-        let kept = log::keep(from, &self.path.join("logs"), mask);
+    /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. A missing file
+    /// is skipped, and `finish` returns a failure.
+    pub fn save_log(&mut self, from: &Path) {
+        let kept = log::keep(from, &self.path.join("logs"));
         self.remember(kept);
     }
 
@@ -165,7 +164,7 @@ impl TrialDirectory {
             Writer::head(&mut bytes)
                 .and_then(|()| self.writer.interval(Nanos(0), lasted, totals, &mut bytes))
                 .map_err(|source| StoreError::Write { path: path.clone(), source })?;
-            write::whole(&path, &bytes)?;
+            write::whole(&path, &Masked::numbers(bytes))?;
         }
         write::record(&self.path.join("trial.json"), record)?;
         // If the removal fails, the file does no harm: a trial with `trial.json` has ended.
@@ -178,7 +177,7 @@ impl TrialDirectory {
         self.seconds.rows([SecondRecord::from(second)])?;
         let writer = &mut self.writer;
         self.histograms
-            .append(|into| writer.interval(start, Nanos::SECOND, &second.times, into))?;
+            .numbers(|into| writer.interval(start, Nanos::SECOND, &second.times, into))?;
         self.errors.rows(errors_of(second))
     }
 

@@ -102,8 +102,8 @@ impl std::fmt::Debug for Writer {
 pub struct Line {
     /// Start of the line's interval, since the measurement began.
     pub start: Nanos,
-    /// Kind of time: `response_time`, `response_time_without_lag`, `service_time`,
-    /// `connection_wait` or `schedule_lag`.
+    /// Kind of time: `response_time`, `response_time_without_lag`, `lower_bound`,
+    /// `service_time`, `connection_wait` or `schedule_lag`.
     pub tag: String,
     /// The times.
     pub times: Times,
@@ -114,6 +114,7 @@ pub fn merge(line: &Line, into: &mut TimeSet) {
     match line.tag.as_str() {
         "response_time" => into.response_time.merge(&line.times),
         "response_time_without_lag" => into.response_time_without_lag.merge(&line.times),
+        "lower_bound" => into.lower_bound.merge(&line.times),
         "service_time" => into.service_time.merge(&line.times),
         "connection_wait" => into.connection_wait.merge(&line.times),
         "schedule_lag" | "lateness" => into.schedule_lag.merge(&line.times),
@@ -158,10 +159,11 @@ fn decode(
     Ok(Line { start: Nanos::from(interval.start_timestamp()), tag, times })
 }
 
-fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 5] {
+fn by_tag(times: &TimeSet) -> [(&'static str, &Times); 6] {
     [
         ("response_time", &times.response_time),
         ("response_time_without_lag", &times.response_time_without_lag),
+        ("lower_bound", &times.lower_bound),
         ("service_time", &times.service_time),
         ("connection_wait", &times.connection_wait),
         ("schedule_lag", &times.schedule_lag),

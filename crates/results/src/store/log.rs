@@ -4,31 +4,30 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use stampede_mask::mask_foreign;
+use stampede_mask::{Masked, mask_foreign};
 
 use super::name::file_name;
 use super::{StoreError, write};
 
 /// Copies the last 1 MiB of `from` into the directory `into`, from the beginning of a line. A
-/// missing file is no error, because the process may never have written it. `mask` removes the
-/// known secrets. This function also masks other secrets by their names and shapes.
+/// missing file is no error, because the process may never have written it.
 ///
 /// # Errors
 /// [`StoreError::Read`] and [`StoreError::Write`].
-pub fn keep(from: &Path, into: &Path, mask: impl Fn(String) -> String) -> Result<(), StoreError> {
+pub fn keep(from: &Path, into: &Path) -> Result<(), StoreError> {
     let tail = match tail(from, BYTES_MAX) {
         Ok(tail) => tail,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(StoreError::Read { path: from.to_owned(), source }),
     };
-    let text = mask_foreign(&mask(String::from_utf8_lossy(&tail).into_owned()));
+    let text = Masked::foreign(&String::from_utf8_lossy(&tail));
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let name = file_name(&name);
     // Logs of two roles may have the same name, and become `error.log` and `2-error.log`.
     let free = |path: &std::path::PathBuf| !path.exists();
     let numbered = (2..1000).map(|number| into.join(format!("{number}-{name}")));
     let path = std::iter::once(into.join(&name)).chain(numbered).find(free);
-    write::whole(&path.unwrap_or_else(|| into.join(&name)), text.as_bytes())
+    write::whole(&path.unwrap_or_else(|| into.join(&name)), &text)
 }
 
 /// Returns the last `limit` bytes. If that cuts a line, the rest of the line is left out too. It
@@ -135,10 +134,9 @@ mod tests {
             fs::create_dir(directory.path().join(role)).expect("a directory");
             let log = directory.path().join(role).join("error.log");
             fs::write(&log, text).expect("written");
-            keep(&log, directory.path(), |text| text).expect("kept");
+            keep(&log, directory.path()).expect("kept");
         }
-        keep(&directory.path().join("absent.log"), directory.path(), |text| text)
-            .expect("passed over");
+        keep(&directory.path().join("absent.log"), directory.path()).expect("passed over");
         let read = |name| fs::read_to_string(directory.path().join(name)).expect("kept");
         assert_eq!(read("error.log"), "one\n");
         assert_eq!(read("2-error.log"), "token=***\n");

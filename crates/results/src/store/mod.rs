@@ -30,6 +30,7 @@ pub use read::{
     Rows, RunState, StoredRun, StoredTrial, directories, ended_trials, left_out, no_run,
     read_below, read_record, read_run, runs,
 };
+use stampede_mask::Masked;
 pub use stampede_mask::{MASK, mask_secrets};
 use stampede_model::fact::stored::Damage;
 use stampede_model::record::FORMAT;
@@ -39,7 +40,7 @@ use stampede_model::record::FORMAT;
 /// # Errors
 /// [`StoreError::Write`].
 pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
-    write::text(&run.join("summary.json"), text)
+    write_artefact(&run.join("summary.json"), &Masked::rendered(text))
 }
 
 /// Writes a page of a report.
@@ -47,7 +48,15 @@ pub fn write_summary(run: &Path, text: &str) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn write_page(path: &Path, text: &str) -> Result<(), StoreError> {
-    write::text(path, text)
+    write_artefact(path, &Masked::rendered(text))
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// [`StoreError::Write`].
+pub fn write_artefact(path: &Path, content: &Masked) -> Result<(), StoreError> {
+    write::whole(path, content)
 }
 
 /// Writes files into a directory, which is created if it does not exist. Returns their paths, and
@@ -64,7 +73,7 @@ pub fn write_files(
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| directory.join(name)).collect();
     let before = paths.iter().filter(|path| path.exists()).count();
     for (path, (_, text)) in paths.iter().zip(files) {
-        write::text(path, text)?;
+        write_page(path, text)?;
     }
     Ok((paths, before))
 }

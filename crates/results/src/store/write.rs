@@ -1,11 +1,14 @@
 //! Writes files that exist completely or not at all, and files that grow line by line.
+//!
+//! All files of results are written here, and each takes a [`Masked`]: no artefact can be written
+//! with its secrets.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use stampede_mask::{mask_json, mask_printed};
+use stampede_mask::Masked;
 
 use super::StoreError;
 
@@ -14,19 +17,19 @@ use super::StoreError;
 ///
 /// # Errors
 /// [`StoreError::Write`].
-pub fn whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_and_rename(path, bytes).map(drop)
+pub fn whole(path: &Path, content: &Masked) -> Result<(), StoreError> {
+    write_and_rename(path, content).map(drop)
 }
 
 /// Does the same, and returns the file's lock. The file is locked before it gets its name, so
 /// nobody sees it unlocked.
-fn write_and_rename(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
+fn write_and_rename(path: &Path, content: &Masked) -> Result<Lock, StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
     let mut file = File::create(&temporary).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(content.bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     let is_locked = file.try_lock().is_ok();
     fs::rename(&temporary, path).map_err(failed)?;
     // The parent of a bare name is empty.
@@ -39,14 +42,6 @@ fn write_and_rename(path: &Path, bytes: &[u8]) -> Result<Lock, StoreError> {
 /// they look cut off until they end.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "open it holds the lock")] Option<File>);
-
-/// Writes a text as a whole file, without the values that are known to be secrets.
-///
-/// # Errors
-/// [`StoreError::Write`].
-pub fn text(path: &Path, text: &str) -> Result<(), StoreError> {
-    whole(path, mask_printed(text).as_bytes())
-}
 
 /// Writes a record as a whole file of readable JSON, without secrets.
 ///
@@ -63,7 +58,7 @@ pub fn record(path: &Path, record: &impl Serialize) -> Result<(), StoreError> {
 pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, StoreError> {
     let text = serde_json::to_string_pretty(record)
         .map_err(|source| StoreError::Write { path: path.to_owned(), source: source.into() })?;
-    write_and_rename(path, (mask_json(&text) + "\n").as_bytes())
+    write_and_rename(path, &Masked::json(&text).with_line_break())
 }
 
 /// A file that only grows. Each `append` is one write, so a crash damages at most the last line.
@@ -71,7 +66,6 @@ pub fn locked_record(path: &Path, record: &impl Serialize) -> Result<Lock, Store
 pub struct AppendFile {
     path: PathBuf,
     file: File,
-    buffer: Vec<u8>,
 }
 
 impl AppendFile {
@@ -81,23 +75,31 @@ impl AppendFile {
     /// [`StoreError::Write`], also if the file exists already.
     pub fn create(path: PathBuf) -> Result<AppendFile, StoreError> {
         match OpenOptions::new().append(true).create_new(true).open(&path) {
-            Ok(file) => Ok(AppendFile { path, file, buffer: Vec::new() }),
+            Ok(file) => Ok(AppendFile { path, file }),
             Err(source) => Err(StoreError::Write { path, source }),
         }
     }
 
-    /// Lets `fill` write bytes into an empty buffer, and appends them.
+    /// Appends content in one write.
     ///
     /// # Errors
     /// [`StoreError::Write`].
-    pub fn append(
+    pub fn append(&mut self, content: &Masked) -> Result<(), StoreError> {
+        let written = self.file.write_all(content.bytes());
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// Appends the figures that `fill` writes as bytes. They are numbers alone.
+    ///
+    /// # Errors
+    /// [`StoreError::Write`].
+    pub fn numbers(
         &mut self,
         fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
-        self.buffer.clear();
-        fill(&mut self.buffer)
-            .and_then(|()| self.file.write_all(&self.buffer))
-            .map_err(|source| StoreError::Write { path: self.path.clone(), source })
+        let mut bytes = Vec::new();
+        fill(&mut bytes).map_err(|source| self.failed(source))?;
+        self.append(&Masked::numbers(bytes))
     }
 
     /// Appends records without secrets, one line each.
@@ -108,13 +110,17 @@ impl AppendFile {
         &mut self,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<(), StoreError> {
-        self.append(|buffer| {
-            for row in rows {
-                buffer.extend(mask_json(&serde_json::to_string(&row)?).bytes());
-                buffer.push(b'\n');
-            }
-            Ok(())
-        })
+        let mut text = String::new();
+        for row in rows {
+            let row = serde_json::to_string(&row).map_err(|error| self.failed(error.into()))?;
+            text.push_str(&row);
+            text.push('\n');
+        }
+        self.append(&Masked::json(&text))
+    }
+
+    fn failed(&self, source: std::io::Error) -> StoreError {
+        StoreError::Write { path: self.path.clone(), source }
     }
 
     /// Syncs the file to disk.
@@ -122,7 +128,6 @@ impl AppendFile {
     /// # Errors
     /// [`StoreError::Write`].
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let path = &self.path;
-        self.file.sync_all().map_err(|source| StoreError::Write { path: path.clone(), source })
+        self.file.sync_all().map_err(|source| self.failed(source))
     }
 }

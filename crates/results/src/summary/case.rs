@@ -194,15 +194,23 @@ fn over(trials: &[&Figures]) -> Figures {
     };
     let response_time_ns = times(|figures| &figures.response_time_ns);
     let without_lag = times(|figures| &figures.response_time_without_lag_ns);
-    let mark = |stat| {
+    let service_time_ns = times(|figures| &figures.service_time_ns);
+    let lower_bound_ns = times(|figures| &figures.lower_bound_ns);
+    let lag = |stat| {
         LagMark::of(stat, response_time_ns.get(stat).value()?, without_lag.get(stat).value()?)
     };
+    let possible = |stat| {
+        let shown = response_time_ns.get(stat).value().or(service_time_ns.get(stat).value())?;
+        LagMark::possible(stat, shown, lower_bound_ns.get(stat).value()?)
+    };
+    let mark = |stat| lag(stat).or_else(|| possible(stat));
     Figures {
         lag_marks: Stat::ALL.into_iter().filter_map(mark).collect(),
+        lower_bound_ns,
         response_time_without_lag_ns: without_lag,
         response_time_ns,
         response_time_ns_ok: times(|figures| &figures.response_time_ns_ok),
-        service_time_ns: times(|figures| &figures.service_time_ns),
+        service_time_ns,
         service_time_ns_ok: times(|figures| &figures.service_time_ns_ok),
         connection_wait_ns_p99: one(|figures| figures.connection_wait_ns_p99),
         schedule_lag_ns_p99: one(|figures| figures.schedule_lag_ns_p99),

@@ -348,7 +348,13 @@ pub struct Figures {
     /// The same without schedule lag, the generator's own delay. Open model only.
     #[serde(default)]
     pub response_time_without_lag_ns: TimeFigures,
-    /// The figures of `response_time_ns` of which schedule lag makes more than 5 % and 20 µs.
+    /// A lower bound of the time that tables show, which is response time in the open model and
+    /// service time in the closed one: also without the time for which answers may have been there
+    /// before they were seen. Only where nothing stamps what arrives (Unix sockets).
+    #[serde(default)]
+    pub lower_bound_ns: TimeFigures,
+    /// The figures of the time that tables show of which the generator's own delay makes, or may
+    /// make, more than 5 % and 20 µs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lag_marks: Vec<LagMark>,
     /// Response time of the ok requests alone. Open model only.

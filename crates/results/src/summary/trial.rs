@@ -140,9 +140,12 @@ fn add_times(figures: &mut Figures, load: &LoadRecord, times: &TimeSet, model: L
         if without.len() == times.response_time.len() {
             figures.response_time_without_lag_ns = of(without).0;
         }
-        figures.lag_marks = LagMark::all(times, failed, cut_off);
         figures.connection_wait_ns_p99 = percentile(Ranked::ok_alone(&times.connection_wait), 99.0);
     }
+    if !times.lower_bound.is_empty() {
+        figures.lower_bound_ns = of(&times.lower_bound).0;
+    }
+    figures.lag_marks = LagMark::all(times, failed, cut_off);
     figures.schedule_lag_ns_p99 = percentile(Ranked::ok_alone(&times.schedule_lag), 99.0);
 }
 

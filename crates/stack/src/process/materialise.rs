@@ -77,9 +77,6 @@ pub struct StackSetup {
     pub probe: String,
     /// The unix socket of the status page; `None`: there is none.
     pub status: Option<PathBuf>,
-    /// The app's environment, including its `.env` files. Secret values in it are masked in
-    /// messages.
-    pub secrets: BTreeMap<String, String>,
     /// The longest time until the first correct answer.
     pub ready_within: Duration,
     /// The directories of the app's copy that were emptied.
@@ -132,8 +129,7 @@ pub(crate) fn materialise(
     fill(&dir, app, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
-    let (keeper, owner, secrets) = (keep.as_ref(), user.as_ref(), dotenv::secrets(app, &env));
-    let build = BuildContext { keep: keeper, id: &id, dir: &dir, user: owner, secrets: &secrets };
+    let build = BuildContext { keep: keep.as_ref(), id: &id, dir: &dir, user: user.as_ref() };
     let place = database::DatabaseContext { build: &build, needs: &needs };
     let query_counter = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
@@ -145,7 +141,7 @@ pub(crate) fn materialise(
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
     let delayed_starts = listen_address::delayed_starts(&runtime.manifest, &values)?;
-    let error_context = ErrorContext { runtime: &choice.name, dir: &dir, env: &secrets };
+    let error_context = ErrorContext { runtime: &choice.name, dir: &dir };
     let own =
         StepContext { app, php: php.as_deref(), env: &steps_env, ask: placement.ask.as_deref() };
     let asks_it = query_counter.as_ref().filter(|_| own.needs_database());
@@ -172,7 +168,6 @@ pub(crate) fn materialise(
         port,
         record,
         probe,
-        secrets,
         emptied,
         query_counter,
         delayed_starts,

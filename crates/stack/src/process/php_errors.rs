@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use stampede_mask::mask_foreign;
 
 use super::stack::ProcessStack;
-use crate::logs::{self, LogMarks};
+use crate::logs::LogMarks;
 
 /// Fatal errors that were logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +40,7 @@ impl ProcessStack {
         marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {
             let Some(at) = FATAL.iter().find_map(|begin| line.find(begin)) else { return };
             *by_file.entry(file.to_path_buf()).or_default() += 1;
-            first.get_or_insert_with(|| {
-                self.short_message(&mask_foreign(&logs::mask(&line[at..], &self.stack.secrets)))
-            });
+            first.get_or_insert_with(|| self.short_message(&mask_foreign(&line[at..])));
         });
         Some(PhpErrors { lines: *by_file.values().max()?, first: first? })
     }

@@ -102,8 +102,6 @@ pub(crate) struct BuildContext<'a> {
     pub dir: &'a Path,
     /// The user that all programs run as: the one that PHP runs as. `None`: stampede's own.
     pub user: Option<&'a User>,
-    /// The variables whose secret values are masked in messages about a step.
-    pub secrets: &'a BTreeMap<String, String>,
 }
 
 /// The commands of the app that run before it is served.
@@ -235,7 +233,7 @@ impl BuildContext<'_> {
             Ok(None) => PrepareEnd::TimedOut { within_s: WITHIN.as_secs() },
             Err(error) => PrepareEnd::NotStarted { error: error.to_string() },
         };
-        let log = match logs::last_lines(self.dir, self.secrets) {
+        let log = match logs::last_lines(self.dir) {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
         };

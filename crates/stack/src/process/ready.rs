@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use stampede_mask::mask_foreign;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
@@ -17,7 +18,7 @@ use super::stack::ProcessStack;
 use crate::client::ClientError;
 use crate::error::RuntimeError;
 use crate::page::{PageResult, request_page};
-use crate::provider::{Logs as _, Stack as _};
+use crate::provider::Stack as _;
 use crate::spec::Readiness;
 
 /// The pause between two attempts; a refused connection costs some microseconds.
@@ -110,7 +111,7 @@ impl ProcessStack {
         let Some(wrong) = page_result.wrong.clone().filter(|_| !is_redirect(status)) else {
             return Ok(());
         };
-        let wrong = self.without_secrets(wrong);
+        let wrong = mask_foreign(&wrong);
         let within = Nanos::from(self.stack.ready_within);
         if self.may_come_from_gateway(page_result) || self.first_answer >= within {
             return Err(self.explain_with_oom(self.not_ready(&wrong)));

@@ -130,11 +130,7 @@ impl ProcessStack {
         let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
         let handle = keep.start(&stack.processes).map_err(failed)?;
         if let Some(query_counter) = &stack.query_counter {
-            let error_context = ErrorContext {
-                runtime: &stack.name,
-                dir: &stack.processes.work,
-                env: &stack.secrets,
-            };
+            let error_context = ErrorContext { runtime: &stack.name, dir: &stack.processes.work };
             query_counter.wait_until_up(handle.as_ref(), &error_context)?;
             begun = Instant::now();
         }
@@ -408,11 +404,11 @@ impl Logs for ProcessStack {
     }
 
     fn last_lines(&self) -> String {
-        logs::last_lines(self.dir(), &self.stack.secrets)
+        logs::last_lines(self.dir())
     }
 
     fn last_lines_since(&self, marks: &LogMarks) -> Vec<String> {
-        marks.last_lines_since(self.dir(), &self.stack.secrets)
+        marks.last_lines_since(self.dir())
     }
 
     fn evidence(&self, marks: &LogMarks) -> Vec<LogEvidence> {
@@ -429,10 +425,6 @@ impl Logs for ProcessStack {
 
     fn files(&self) -> Vec<PathBuf> {
         logs::files(self.dir()).into_iter().chain(logs::of_app(self.dir())).collect()
-    }
-
-    fn without_secrets(&self, text: String) -> String {
-        logs::mask(&text, &self.stack.secrets)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::fastcgi;
 use crate::page::{Accepts, Site};
 use crate::pages::{AnswerContext, Pages};
 use crate::problem::{Unverified, VerifyRequest};
-use crate::provider::{Logs as _, Stack as _};
+use crate::provider::Stack as _;
 
 /// More than a second: answers this far apart differ if they show the time.
 const A_SECOND: Duration = Duration::from_millis(1050);
@@ -80,7 +80,7 @@ struct ProbeAnswer {
 pub(super) fn comparable_answer(running: &ProcessStack) -> Result<String, RuntimeError> {
     let client = ProbeClient::new(running);
     let shown = AnswerContext::of(running).shown(&client.page()?);
-    Ok(running.without_secrets(shown))
+    Ok(mask_foreign(&shown))
 }
 
 impl<'a> AnswerContext<'a> {
@@ -159,7 +159,7 @@ pub(super) fn verify(
         workers,
         answer_sha256: sha256(&shown),
         answer_changes,
-        answer: running.without_secrets(first),
+        answer: mask_foreign(&first),
         requests: 0,
         pages: pages.records(),
         isolated,

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
+use super::args_traffic::{TRAFFIC_HELP, TrafficArgs};
 
 /// Which PHP runtime, with which settings, should serve your app, and how sure are we?
 #[derive(Debug, Parser)]
@@ -38,6 +39,9 @@ pub enum Command {
     /// Send load to a URL and print a summary
     #[command(after_help = FIRE_HELP, allow_negative_numbers = true)]
     Fire(Box<FireArgs>),
+    /// Show what a request file would send, or write it as JSON lines
+    #[command(after_help = TRAFFIC_HELP)]
+    Traffic(TrafficArgs),
     /// Find the highest rate at which runtimes still meet your expectations
     #[command(after_help = CAPACITY_HELP, allow_negative_numbers = true)]
     Capacity(Box<CapacityArgs>),

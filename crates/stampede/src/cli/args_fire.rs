@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::args::LoadFlags;
+use super::args_log::LogFlags;
 
 /// Arguments of `fire`.
 #[derive(Args, Debug)]
@@ -139,14 +140,18 @@ pub enum Engine {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Requests from a file")]
 pub struct TrafficFlags {
-    /// Send the requests in this file: URIs, Yandex Tank's uri, uripost and phantom, access.log,
-    /// HAR, JSON lines (docs/traffic.md)
+    /// Send the requests in this file: a list of URLs, HAR, curl, .http, Postman, OpenAPI, Yandex
+    /// Tank's formats, access.log and more (docs/traffic.md); `stampede traffic FILE` shows them
     #[arg(long, alias = "ammo", value_name = "FILE",
           conflicts_with_all = ["method", "body", "tank"])]
     pub traffic: Option<PathBuf>,
     /// Set the file's format [default: detected from its beginning]
     #[arg(long, alias = "ammo-format", value_name = "FORMAT", requires = "traffic")]
     pub traffic_format: Option<String>,
+    /// Read the values of variables in these requests from this file: an environment that Postman
+    /// exports, or a JSON object of names and values
+    #[arg(long, value_name = "FILE", requires = "traffic")]
+    pub traffic_environment: Option<PathBuf>,
     /// Choose the order of the requests
     #[arg(long, alias = "ammo-order", value_enum, value_name = "ORDER", default_value_t = TrafficOrder::InOrder,
           requires = "traffic")]
@@ -158,6 +163,20 @@ pub struct TrafficFlags {
     /// Send each request once instead of repeating the file; --concurrency then needs no --for
     #[arg(long, requires = "traffic")]
     pub once: bool,
+    /// Send the requests of an access log at the rate at which they were made (open model)
+    #[arg(long, requires = "traffic", conflicts_with_all = [
+        "rate", "schedule", "concurrency", "length", "requests", "traffic_order", "arrivals",
+    ])]
+    pub at_recorded_times: bool,
+    /// Send them so many times as fast as they were made: 2x, 0.5x
+    #[arg(long, value_name = "FACTOR", requires = "at_recorded_times")]
+    pub speed: Option<String>,
+    /// Take only these methods from an access log, which has no bodies [default: GET,HEAD]
+    #[arg(long, value_name = "METHOD,…", requires = "traffic")]
+    pub methods: Option<String>,
+    /// What else is taken of an access log
+    #[command(flatten)]
+    pub log: LogFlags,
     /// Read the load from Yandex Tank's load.yaml instead of flags; a URL overrides the file's
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "rate", "schedule", "concurrency", "length", "requests", "connections", "max_in_flight", "method",

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use stampede_check::baseline::{Baseline, notice};
 use stampede_check::html::html;
 use stampede_check::model::{CheckReport, CheckRequest, FORMAT};
-use stampede_mask::{MASK, mask_json, mask_known, mask_secrets};
+use stampede_mask::{MASK, Masked, is_secret_name, mask_json, mask_secrets};
+use stampede_results::store;
 
 use super::Failure;
 use super::check_again::command;
@@ -123,7 +124,7 @@ struct Version {
 
 /// Returns the newest check of a results directory.
 pub fn last(results: &Path) -> Result<PathBuf, CheckFileError> {
-    let mut directories: Vec<PathBuf> = stampede_results::store::directories(results);
+    let mut directories: Vec<PathBuf> = store::directories(results);
     directories.retain(|directory| directory.join(FILE).is_file());
     directories.sort();
     directories.pop().ok_or_else(|| CheckFileError::NoCheck { results: results.to_path_buf() })
@@ -135,9 +136,10 @@ pub fn write(out: &Path, report: &CheckReport) -> Result<(), Failure> {
     // The page names the check's directory, because later it may not be the newest check.
     let page = html(report, &command(Some(out)));
     let written = std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(out.join(FILE), text))
-        .and_then(|()| std::fs::write(out.join(PAGE), mask_known(&page).as_bytes()));
-    written.map_err(|source| CheckFileError::Unwritable { path: out.to_path_buf(), source }.into())
+        .map_err(|source| CheckFileError::Unwritable { path: out.to_path_buf(), source });
+    written?;
+    store::write_artefact(&out.join(FILE), &Masked::json(&text))?;
+    Ok(store::write_artefact(&out.join(PAGE), &Masked::rendered(&page))?)
 }
 
 /// Returns the JSON of `check.json`.
@@ -158,7 +160,7 @@ pub fn without_secrets(mut report: CheckReport) -> CheckReport {
 
 /// Returns a request as a check keeps it, without secrets.
 pub fn masked(request: &CheckRequest) -> CheckRequest {
-    let header = |(name, value): &(String, String)| match is_secret(name) {
+    let header = |(name, value): &(String, String)| match is_secret_name(name) {
         true => (name.clone(), MASK.to_owned()),
         false => (name.clone(), mask_secrets(value)),
     };
@@ -168,11 +170,6 @@ pub fn masked(request: &CheckRequest) -> CheckRequest {
         headers: request.headers.iter().map(header).collect(),
         body: mask_secrets(&request.body),
     }
-}
-
-fn is_secret(header: &str) -> bool {
-    let header = header.to_ascii_lowercase();
-    ["cookie", "auth", "token", "key", "secret"].iter().any(|word| header.contains(word))
 }
 
 const FILE: &str = "check.json";

@@ -25,12 +25,12 @@ use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::against::{self, AgainstRequest, VersionCopies};
 use crate::progress;
 use crate::progress::words;
 use crate::suggest::{fill, fill_length, suggest};
 use crate::trial::comparison::Comparison;
 use crate::trial::{cases, refusal};
+use stampede_stack::against::{self, AgainstRequest, VersionCopies};
 
 /// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {

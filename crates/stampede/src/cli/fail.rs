@@ -4,16 +4,17 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use stampede_mask::mask_secrets;
+use stampede_mask::{Masked, mask_secrets};
 use stampede_model::causes::{chain, message};
 use stampede_plan::target::TargetError;
 use stampede_plan::{PlanError, RenderStyle};
 use stampede_results::store::StoreError;
 use stampede_stack::RuntimeError;
 
-use crate::against::AgainstError;
+use super::shell::print_error;
 use crate::suggest::SuggestError;
 use crate::trial::refusal::Refusal;
+use stampede_stack::against::AgainstError;
 
 /// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl Failure {
 
     /// Prints the failure to stderr, and returns exit code 2.
     pub fn print(&self) -> ExitCode {
-        eprint!("{}", self.text());
+        print_error(&Masked::text(&self.text()));
         ExitCode::from(2)
     }
 

@@ -4,6 +4,8 @@ mod args;
 mod args_check;
 mod args_fire;
 mod args_limits;
+mod args_log;
+mod args_traffic;
 mod calibrate;
 mod capacity;
 mod check;
@@ -29,12 +31,14 @@ mod report;
 mod runtimes;
 mod serve;
 mod shell;
+mod traffic;
 mod tune;
 mod up;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use stampede_mask::Masked;
 
 pub use args::Cli;
 use args::Command;
@@ -63,10 +67,9 @@ fn not_understood(error: &clap::Error) -> ExitCode {
     if *stampede_mask::mask_known(&text) == *text {
         error.exit();
     }
-    let masked = stampede_mask::mask_secrets(&text);
     match error.use_stderr() {
-        true => eprint!("{masked}"),
-        false => print!("{masked}"),
+        true => shell::print_error(&Masked::text(&text)),
+        false => drop(shell::print(stampede_mask::mask_secrets(&text).as_bytes())),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
@@ -75,6 +78,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Fire(args) => fire::run(*args),
+        Command::Traffic(args) => traffic::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Check(args) => check::run(&args),

@@ -1,10 +1,11 @@
-//! Prints what shells and editors read: completions, the manual page, and JSON Schemas.
+//! Prints: what shells and editors read (completions, the manual page, JSON Schemas), and all that
+//! other commands print, without secrets.
 
 use std::io::Write as _;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
-use stampede_mask::{mask_printed, mask_secrets};
+use stampede_mask::Masked;
 
 use super::args::SchemaName;
 use super::fail::CommandError;
@@ -54,14 +55,19 @@ pub fn man() -> Result<Outcome, Failure> {
 
 /// Prints a message to stderr, with secrets masked.
 pub fn print_message(text: &str) {
-    eprintln!("{}", mask_secrets(text));
+    print_error(&Masked::text(text).with_line_break());
+}
+
+/// Writes to stderr. If nobody reads it any more, the work must go on.
+pub fn print_error(content: &Masked) {
+    let _ = std::io::stderr().write_all(content.bytes());
 }
 
 /// Writes to stdout, without the values that are known to be secrets. A closed pipe (`| head`) is
 /// no error.
 pub fn print(bytes: &[u8]) -> Result<Outcome, Failure> {
-    let text = String::from_utf8_lossy(bytes);
-    match std::io::stdout().write_all(mask_printed(&text).as_bytes()) {
+    let content = Masked::rendered(&String::from_utf8_lossy(bytes));
+    match std::io::stdout().write_all(content.bytes()) {
         Err(source) if source.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(ShellError::StandardOutput { source }.into())
         }

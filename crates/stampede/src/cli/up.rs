@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stampede_linux::interrupt;
 use stampede_linux::proc::Proc;
-use stampede_mask::{mask_json, mask_secrets};
+use stampede_mask::{mask_foreign, mask_json, mask_secrets};
 use stampede_model::fact;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
@@ -180,10 +180,12 @@ fn answered(running: &dyn Stack) -> String {
     text.push_str(&format!("`{path}` answered after {after}: status {status}, {size}"));
     match (answer.header("location"), answer.gist()) {
         (Some(location), _) => text.push_str(&format!(", redirect to `{location}`")),
-        (None, gist) if !gist.is_empty() => text.push_str(&format!(", `{gist}`")),
+        (None, gist) if !gist.is_empty() => {
+            text.push_str(&format!(", `{}`", mask_foreign(&gist)));
+        }
         (None, _) => {}
     }
-    mask_secrets(&running.logs().without_secrets(text)) + "\n"
+    mask_secrets(&text) + "\n"
 }
 
 /// Returns a process's command line from the kernel, with secrets masked.
@@ -199,7 +201,7 @@ fn as_json(running: &dyn Stack) -> String {
         .collect();
     let answer = running.page_result().map(|page_result| {
         let path = mask_secrets(&page_result.path);
-        let title = running.logs().without_secrets(page_result.answer.gist());
+        let title = mask_foreign(&page_result.answer.gist());
         let location = page_result.answer.header("location").map(mask_secrets);
         serde_json::json!({
             "path": path,

@@ -19,6 +19,6 @@ pub fn for_stderr() -> Box<dyn EventListener> {
     if stderr.is_terminal() && !dumb {
         Box::new(live::TerminalProgress::new(console::Term::stderr()))
     } else {
-        Box::new(plain::LineProgress::new(MaskingWriter(stderr)))
+        Box::new(plain::LineProgress::new(MaskingWriter::new(stderr)))
     }
 }

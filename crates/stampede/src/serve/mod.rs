@@ -29,6 +29,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream::{self, Stream};
 use stampede_linux::interrupt;
+use stampede_mask::Masked;
 use stampede_model::causes::chain;
 
 pub use schema::schema;
@@ -149,7 +150,7 @@ async fn overlay(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Re
 /// second.
 async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(read).await {
-        Ok(Ok(page)) => Html(page).into_response(),
+        Ok(Ok(page)) => Html(Masked::rendered(&page).into_text()).into_response(),
         Ok(Err(error @ StoreError::NoRun { .. })) => error_response(StatusCode::NOT_FOUND, &error),
         Ok(Err(error)) => error_response(StatusCode::INTERNAL_SERVER_ERROR, &error),
         Err(panic) => (StatusCode::INTERNAL_SERVER_ERROR, panic.to_string()).into_response(),
@@ -158,7 +159,8 @@ async fn blocking(read: impl FnOnce() -> Result<String, StoreError> + Send + 'st
 
 fn error_response(status: StatusCode, error: &StoreError) -> Response {
     let hint = error.hint().map_or(String::new(), |hint| format!("hint: {hint}\n"));
-    (status, format!("{}\n{hint}", chain(error))).into_response()
+    let text = Masked::text(&format!("{}\n{hint}", chain(error)));
+    (status, text.into_text()).into_response()
 }
 
 async fn list_events(State(site): State<Arc<Site>>) -> impl IntoResponse {
@@ -186,6 +188,7 @@ fn events(watch: Watch) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
             (watch, messages) = tokio::task::spawn_blocking(poll).await.ok()?;
         }
         let Message { event, data } = messages.remove(0);
+        let data = Masked::rendered(&data).into_text();
         Some((Ok(Event::default().event(event).data(data)), (watch, messages)))
     });
     Sse::new(all).keep_alive(KeepAlive::default())

@@ -14,7 +14,7 @@ pub(super) fn end(
     directory: &mut TrialDirectory,
 ) -> Result<Vec<Exit>, RuntimeError> {
     let logs = stack.logs();
-    logs.files().iter().for_each(|log| directory.save_log(log, |text| logs.without_secrets(text)));
+    logs.files().iter().for_each(|log| directory.save_log(log));
     stack.stop()
 }
 

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use stampede_mask::mask_foreign;
 use stampede_model::fact::{Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::{FollowedRedirects, Redirect, RedirectLoop, is_redirect};
@@ -96,7 +97,7 @@ pub(super) fn judge(
     let is_failing = pages.iter().any(broken) || (none_is_right && !has_redirects);
     if is_failing && measured.is_started() {
         let pages = pages.iter().filter(|page| broken(page) || failed(page));
-        let pages = pages.map(|page| masked(page, measured)).collect();
+        let pages = pages.map(masked).collect();
         let log = match measured.logs().last_lines() {
             lines if lines.is_empty() => lines,
             lines => format!("\n{lines}"),
@@ -105,7 +106,7 @@ pub(super) fn judge(
     }
     if none_is_right && has_redirects && are_all_asked {
         let page_result = measured.page_result().filter(|_| subject.load.requests.is_empty());
-        let mask = |text| measured.logs().without_secrets(text);
+        let mask = |text: String| mask_foreign(&text);
         if let Some(RedirectLoop { first, last }) = page_result.and_then(PageResult::redirect_loop)
         {
             let Redirect { from, status, location } = first;
@@ -115,15 +116,15 @@ pub(super) fn judge(
         let followed = page_result.and_then(PageResult::redirected);
         let followed =
             followed.map(|one| FollowedRedirects { from: mask(one.from), to: mask(one.to), ..one });
-        let pages = pages.iter().map(|page| masked(page, measured)).collect();
+        let pages = pages.iter().map(masked).collect();
         return Err(PagesError::Redirected { followed, pages });
     }
     Ok(())
 }
 
-/// A page with the values of the app's secret variables masked.
-fn masked(page: &PageRecord, measured: &dyn Stack) -> PageRecord {
-    let mask = |text: &String| measured.logs().without_secrets(text.clone());
+/// A page with secrets masked.
+fn masked(page: &PageRecord) -> PageRecord {
+    let mask = |text: &String| mask_foreign(text);
     PageRecord {
         path: mask(&page.path),
         location: page.location.as_ref().map(mask),

@@ -9,10 +9,10 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede::against::{self, AgainstError, AgainstRequest};
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::Plan;
 use stampede_plan::{Overrides, from_flags};
+use stampede_stack::against::{self, AgainstError, AgainstRequest};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use crate::common::{Sandbox, assert_measured, finish, skipped, stderr, stdout, trials};

@@ -117,14 +117,15 @@ fn history_of_nothing_says_what_to_do() {
 }
 
 /// A server that ends with the test, by the signal that Ctrl-C sends.
-struct ServeProcess {
+pub struct ServeProcess {
     child: Child,
     /// The address with scheme and token.
     address: String,
 }
 
 impl ServeProcess {
-    fn of(results: &Path) -> ServeProcess {
+    /// Serves a directory of results.
+    pub fn of(results: &Path) -> ServeProcess {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stampede"))
             .args(["serve", "--no-open", "--in", &results.display().to_string()])
             .stdout(Stdio::piped())
@@ -137,16 +138,19 @@ impl ServeProcess {
         ServeProcess { child, address: address.trim_end().to_owned() }
     }
 
-    fn place(&self) -> &str {
+    /// Host and port.
+    pub fn place(&self) -> &str {
         let (place, _) = self.address["http://".len()..].split_once('/').expect("a path");
         place
     }
 
-    fn token(&self) -> &str {
+    /// The token that each request needs.
+    pub fn token(&self) -> &str {
         self.address.split_once("token=").expect("a token").1
     }
 
-    fn connect(&self, method: &str, path: &str, host: &str) -> BufReader<TcpStream> {
+    /// Sends a request, whose answer is then read.
+    pub fn connect(&self, method: &str, path: &str, host: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(self.place()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
@@ -162,11 +166,13 @@ impl ServeProcess {
         (status.expect("a status"), answer)
     }
 
-    fn get(&self, path: &str) -> (u16, String) {
+    /// Returns the status of a page, and its whole answer.
+    pub fn get(&self, path: &str) -> (u16, String) {
         self.ask("GET", path, self.place())
     }
 
-    fn end(mut self) {
+    /// Ends it as Ctrl-C does.
+    pub fn end(mut self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
         assert!(self.child.wait().expect("it ends").success(), "Ctrl-C is an ordinary end");

@@ -309,7 +309,7 @@ fn a_failure_to_write_fails_the_trial() {
     let mut trial = run.trial(&trial_record(1, None), "x").expect("a directory");
     let directory = trial.path().to_owned();
     // A directory in the log's place: reading it as a file fails, for root too.
-    trial.save_log(results.path(), |text| text);
+    trial.save_log(results.path());
     trial.event(&Event::Second(&second(0, &[5_000_000], &[])));
     let error = trial.finish(&trial_record(1, None), None).expect_err("remembered");
     assert!(matches!(error, StoreError::Read { .. }), "{error}");

@@ -182,6 +182,7 @@ const TARGETS: &[&str] = &[
     "originaluri",
     "originalpath",
     "xenvoyoriginalpath",
+    "xenvoyoriginpath",
     "clientrequesturi",
     "requesturl",
     "requrl",

@@ -145,7 +145,7 @@ fn a_feed_sends_batches_without_allocating() {
         batch = queue.push(batch).unwrap();
         let before = COUNT.get();
         while feed.poll() == FeedStatus::Ready {
-            sent += u32::from(feed.next().bytes.is_empty());
+            sent += u32::from(feed.take().bytes.is_empty());
         }
         allocations += COUNT.get() - before;
     }
@@ -161,7 +161,7 @@ fn a_list_is_sent_in_any_order_without_allocating() {
         let before = COUNT.get();
         for _ in 0..1_000 {
             assert_eq!(feed.poll(), FeedStatus::Ready);
-            assert!(feed.next().bytes.is_empty());
+            assert!(feed.take().bytes.is_empty());
         }
         assert_eq!(COUNT.get(), before);
     }

@@ -98,6 +98,21 @@ fn an_answer_counts_in_the_second_in_which_it_was_read() {
     assert!(service_times(&reported).iter().all(|time| *time == 1_000_000));
 }
 
+/// Stopped from 12 to 42 ms, so the answer of 15 ms is seen at 42 ms, in both models.
+#[test]
+fn without_stamps_a_lower_bound_says_for_how_long_an_answer_may_have_been_there() {
+    let mut case = open(every(ms(10), 2), 1);
+    case.script.service_time = ms(5);
+    case.script.stops = vec![Freeze { from: ms(12), until: ms(42) }];
+    case.script.timestamps = Timestamps::Userspace;
+    let (result, _) = load_result(&case);
+    let times = &result.times;
+    assert_eq!((max_ms(&times.response_time), max_ms(&times.lower_bound)), (32.0, 5.0));
+    case.script.timestamps = Timestamps::Kernel;
+    let (result, _) = load_result(&case);
+    assert!(result.times.lower_bound.is_empty());
+}
+
 /// More answers than are taken at once, all of them seen after their timeout.
 #[test]
 fn an_answer_that_arrived_in_time_is_no_timeout() {

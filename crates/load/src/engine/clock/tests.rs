@@ -88,3 +88,18 @@ fn bytes_without_a_timestamp_came_after_the_last_look_that_did_not_see_them() {
     clock.now = Nanos(9_500);
     assert_eq!(clock.arrival(None), Arrival { at: Nanos(9_500), earliest: Nanos(5_000) });
 }
+
+#[test]
+fn bytes_that_woke_the_thread_came_a_wake_up_before_at_most() {
+    let mut clock = Clock::new(WaitMode::Sleep, Instant::now());
+    clock.now = Nanos(1_000);
+    clock.note_look();
+    // Asleep.
+    clock.now = Nanos(9_000_000);
+    let earliest = Nanos(9_000_000).since(DELAY_FIRST);
+    assert_eq!(clock.arrival(None), Arrival { at: Nanos(9_000_000), earliest });
+    // Busy with something else until the next look, which finds them.
+    clock.note_look();
+    clock.now = Nanos(9_000_500);
+    assert_eq!(clock.arrival(None), Arrival { at: Nanos(9_000_500), earliest: Nanos(1_000) });
+}

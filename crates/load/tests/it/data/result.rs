@@ -127,10 +127,11 @@ fn times(empty: fn() -> Times) -> impl Strategy<Value = Times> {
 
 fn time_set() -> impl Strategy<Value = TimeSet> {
     let fine = || times(Times::new);
-    [fine(), fine(), fine(), fine(), fine()].prop_map(|times| {
+    [fine(), fine(), fine(), fine(), fine(), fine()].prop_map(|times| {
         let [
             response_time,
             response_time_without_lag,
+            lower_bound,
             service_time,
             connection_wait,
             schedule_lag,
@@ -138,6 +139,7 @@ fn time_set() -> impl Strategy<Value = TimeSet> {
         TimeSet {
             response_time,
             response_time_without_lag,
+            lower_bound,
             service_time,
             connection_wait,
             schedule_lag,
@@ -228,6 +230,7 @@ fn notes() -> impl Strategy<Value = TrafficNotes> {
             broken,
             broken_first,
             failed,
+            target_variable: other_host.clone(),
             other_host,
             shuffled_within,
         }

@@ -477,7 +477,7 @@ fn the_generator_is_reported_for_both_models() {
 }
 
 fn marked(figure: Stat) -> LagMark {
-    LagMark { figure, response_time_ns: 5_000_000, without_lag_ns: 3_500_000 }
+    LagMark { figure, time_ns: 5_000_000, without_lag_ns: 3_500_000, may: false }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
-use stampede_mask::mask_known;
+use stampede_mask::{Masked, mask_known};
 use stampede_model::counts::Second;
 use stampede_model::time::Nanos;
 use stampede_plan::autostop::net_code_of;
@@ -108,17 +108,17 @@ impl OutputFile {
         Ok(OutputFile { path: path.to_owned(), file: BufWriter::new(file), failed: None })
     }
 
-    /// Writes bytes. After a failure nothing more is written, because half a row would be read as a
-    /// row.
-    pub(super) fn write(&mut self, bytes: &[u8]) {
+    /// Writes content. After a failure nothing more is written, because half a row would be read as
+    /// a row.
+    pub(super) fn write(&mut self, content: &Masked) {
         if self.failed.is_none() {
-            self.failed = self.file.write_all(bytes).err();
+            self.failed = self.file.write_all(content.bytes()).err();
         }
     }
 
     /// Writes text without secrets, which a tag or a check's text may contain.
     pub(super) fn write_text(&mut self, text: &str) {
-        self.write(mask_known(text).as_bytes());
+        self.write(&Masked::rendered(text));
     }
 
     fn close(mut self) -> Option<OutputError> {
@@ -169,12 +169,12 @@ impl Files {
             names: BTreeMap::new(),
         };
         if let Some(csv) = &mut self.csv {
-            csv.write(CSV_HEAD.as_bytes());
+            csv.write_text(CSV_HEAD);
         }
         if let Some(output) = &mut self.hlog {
             let mut head = Vec::new();
             output.failed = hlog::Writer::head(&mut head).err();
-            output.write(&head);
+            output.write(&Masked::numbers(head));
         }
     }
 
@@ -189,7 +189,7 @@ impl Files {
             let times = &second.times;
             let made = self.writer.interval(start, Nanos::SECOND, times, &mut lines);
             output.failed = output.failed.take().or(made.err());
-            output.write(&lines);
+            output.write(&Masked::numbers(lines));
         }
     }
 
@@ -197,7 +197,8 @@ impl Files {
     pub fn requests(&mut self, requests: &[RequestRecord]) {
         let Some(phout) = &mut self.phout else { return };
         for request in requests {
-            phout.write(self.about.line(request).as_bytes());
+            // The tag was masked when it was first used.
+            phout.write(&Masked::numbers(self.about.line(request).into_bytes()));
         }
     }
 

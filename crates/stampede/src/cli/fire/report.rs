@@ -94,8 +94,8 @@ pub struct Report {
     /// Response time without schedule lag, the generator's own delay. With a faster generator, the
     /// response time would usually lie between the two. Null in the closed model.
     pub response_time_without_lag_ns: Option<TimesNs>,
-    /// Figures of the response time of which schedule lag makes more than 5 % and more than 20 µs.
-    /// Empty in the closed model.
+    /// Figures of the response time (closed model: of the service time) of which the generator's own
+    /// delay makes, or over a Unix socket may make, more than 5 % and more than 20 µs.
     pub lag_marks: Vec<LagMark>,
     /// Response time of correct answers only. Null in the closed model.
     pub response_time_ok_ns: Option<TimesNs>,

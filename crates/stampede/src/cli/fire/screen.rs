@@ -49,7 +49,7 @@ impl LoadDisplay {
             );
             return LoadDisplay::Screen(Box::new(Screen { terminal, picture, drawn: None }));
         }
-        let mut lines = LineProgress::new(MaskingWriter(std::io::stderr()));
+        let mut lines = LineProgress::new(MaskingWriter::new(std::io::stderr()));
         lines.event(&Event::Notice(&format!("{load} at {url}")));
         ready.notes().for_each(|note| lines.event(&Event::Notice(&note.to_string())));
         LoadDisplay::Lines

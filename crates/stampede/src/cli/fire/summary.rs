@@ -226,13 +226,16 @@ fn times(report: &Report) -> String {
     let mut text = format!("\n  {:<14}", "");
     COLUMNS.iter().for_each(|(name, _)| text.push_str(&format!("{name:>9}")));
     text.push('\n');
+    let shown = match report.model {
+        LoadModel::Open => "response_time_ns",
+        LoadModel::Closed => "service_time_ns",
+    };
     for (name, field, times) in rows {
         text.push_str(&format!("  {name:<14}"));
         for (stat, of) in COLUMNS {
             let bound = report.is_lower_bound(&format!("{field}.{stat}"));
             let at_least = if bound { "≥" } else { "" };
-            let mark =
-                if field == "response_time_ns" && is_marked(report, stat) { "†" } else { "" };
+            let mark = if field == shown && is_marked(report, stat) { "†" } else { "" };
             text.push_str(&format!("{:>9}", format!("{at_least}{}{mark}", time(of(times)))));
         }
         text.push('\n');

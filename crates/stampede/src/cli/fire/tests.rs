@@ -267,13 +267,15 @@ fn lag_marks() -> Vec<LagMark> {
     vec![
         LagMark {
             figure: Stat::Percentile(750),
-            response_time_ns: 1_440_000,
+            time_ns: 1_440_000,
             without_lag_ns: 1_200_000,
+            may: false,
         },
         LagMark {
             figure: Stat::Percentile(950),
-            response_time_ns: 2_400_000,
+            time_ns: 2_400_000,
             without_lag_ns: 2_000_000,
+            may: false,
         },
     ]
 }
@@ -470,6 +472,29 @@ fn a_load_yaml_is_sent() {
     let report = measured.report(&ready, &machine);
     assert_eq!((report.requests_planned, report.requests_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));
+}
+
+/// 3 requests of second 0 and 1 of second 2 that are GET and not errors, three seconds in three
+/// quarters of one.
+#[test]
+fn an_access_log_is_sent_at_the_rate_of_its_times() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("access.log");
+    let lines = ["0 GET 200", "0 GET 200", "0 POST 200", "0 GET 304", "1 GET 404", "2 GET 200"];
+    let line = |text: &&str| {
+        let [second, method, status] = text.split(' ').collect::<Vec<_>>()[..] else { panic!() };
+        format!("::1 - - [10/Jan/2024:10:20:3{second} +0000] \"{method} /a HTTP/1.1\" {status} 5\n")
+    };
+    std::fs::write(&path, lines.iter().map(line).collect::<String>()).expect("written");
+    let path = path.to_str().expect("text");
+    let flags = ["--traffic", path, "--at-recorded-times", "--speed", "4x", "--log-errors", "drop"];
+    let report = load_result(&server, &flags);
+    assert_eq!(report.load, "const(12,250ms) const(0,250ms) const(4,250ms)");
+    assert_eq!((report.requests_planned, report.requests_ok), (4, 4));
+    assert!((report.duration_s - 0.75).abs() < 0.001, "{}", report.duration_s);
+    let all = [&flags[..], &["--methods", "GET,POST"]].concat();
+    assert_eq!(load_result(&server, &all).requests_planned, 5);
 }
 
 /// The server's queue of new connections is full at first, so the kernel sends the SYN again after

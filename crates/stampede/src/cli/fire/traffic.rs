@@ -6,9 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use stampede_load::check::Rule;
 use stampede_load::spec::Check;
 use stampede_model::load::Habits;
+use stampede_model::schedule::Segments;
 use stampede_plan::tank::TankConfig;
 use stampede_plan::target::Target;
-use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
+use stampede_traffic::recorded_rate::{RecordedRate, Speed};
+use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, TrafficFile};
 
 use super::error::FireError;
 use crate::cli::Failure;
@@ -26,13 +28,14 @@ pub fn of(
         return Ok(tank.traffic.clone());
     }
     let flags = &args.traffic;
-    let Some(path) = &flags.traffic else { return Ok([request(args, target, habits)?].into()) };
-    stampede_mask::requests_file(path);
+    let Some(file) = file(flags)? else { return Ok([request(args, target, habits)?].into()) };
+    stampede_mask::requests_file(&file.path);
+    if let Some(environment) = &file.environment {
+        stampede_mask::requests_file(environment);
+    }
     let mut headers = vec![("Host".to_owned(), target.host.clone())];
     add_headers(args, &mut headers)?;
-    let format = flags.traffic_format.as_deref().map(format).transpose()?;
-    let script = target.script().cloned();
-    let file = TrafficFile { format, headers, script, ..TrafficFile::new(path) };
+    let file = TrafficFile { headers, script: target.script().cloned(), ..file };
     Ok(LoadTraffic {
         order: match flags.traffic_order {
             TrafficOrder::InOrder => Order::InTurn,
@@ -40,8 +43,26 @@ pub fn of(
         },
         passes: passes(flags),
         limit: flags.traffic_limit,
-        ..LoadTraffic::from(Source::File(file))
+        ..LoadTraffic::file(file)
     })
+}
+
+/// The request file of these flags, before its target is known.
+fn file(flags: &TrafficFlags) -> Result<Option<TrafficFile>, Failure> {
+    let format = flags.traffic_format.as_deref().map(format).transpose()?;
+    let environment = flags.traffic_environment.clone();
+    let named = flags.log.file(flags.traffic.as_deref(), flags.methods.as_deref())?;
+    Ok(named.map(|named| TrafficFile { format, environment, ..named }))
+}
+
+/// The schedule at which the requests of the file were made; `None`: the flags do not ask for it.
+pub fn recorded(flags: &TrafficFlags, habits: Habits) -> Result<Option<Segments>, Failure> {
+    let Some(file) = file(flags)?.filter(|_| flags.at_recorded_times) else { return Ok(None) };
+    let speed = flags.speed.as_deref().map_or(Ok(Speed::RECORDED), |speed| {
+        let wrong = |error| FireError::WrongSpeed { speed: speed.to_owned(), error };
+        speed.parse().map_err(wrong)
+    })?;
+    Ok(Some(RecordedRate::of(&file, habits, speed)?.schedule))
 }
 
 fn passes(flags: &TrafficFlags) -> Passes {

@@ -11,6 +11,7 @@ mod odd_headers;
 mod own_words;
 mod package_lock;
 mod php_errors;
+mod planted;
 mod quick;
 mod redirects;
 mod same_page;

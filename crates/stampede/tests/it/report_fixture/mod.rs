@@ -131,6 +131,7 @@ pub fn add(run: &mut RunData, case: usize, requests: Requests) -> &mut TrialData
     let set = TimeSet {
         response_time_without_lag: response_time.clone(),
         response_time,
+        lower_bound: Times::new(),
         service_time: times(&requests.answered_ns),
         connection_wait: if closed {
             Times::new()

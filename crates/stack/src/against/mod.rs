@@ -20,8 +20,8 @@ use stampede_model::record::AgainstRecord;
 use stampede_model::words;
 use stampede_plan::model::{Against, AppChoice, Plan};
 
+use crate::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use git::Repository;
-use stampede_stack::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug)]

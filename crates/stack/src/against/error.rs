@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stampede_stack::{LOOKED_FOR, nearest};
+use crate::{LOOKED_FOR, nearest};
 
 use super::prepare::CommandFailure;
 
@@ -67,7 +67,7 @@ pub enum AgainstError {
         /// The revision as typed.
         rev: String,
         /// The error of reading the app.
-        source: Box<stampede_stack::RuntimeError>,
+        source: Box<crate::RuntimeError>,
     },
     /// The revision needs other packages than the installed ones.
     #[error(

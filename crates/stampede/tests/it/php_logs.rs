@@ -1,0 +1,81 @@
+//! Tests that every per-request runtime writes the same messages of PHP, each once.
+
+use std::time::{Duration, Instant};
+
+use stampede_plan::model::{AppChoice, Scalar};
+use stampede_stack::{Mode, ProcessStack, Stack as _};
+
+use crate::bench_support::Bench;
+use crate::paths_support::ask::Client;
+
+/// Reports everything with `?all`, else what php.ini says. Its own name is in each message.
+const SCRIPT: &str = r#"<?php
+if (isset($_GET['all'])) {
+    error_reporting(E_ALL);
+}
+class Old {}
+$file = basename(__FILE__);
+$list = [];
+$list['missing'];
+trigger_error('noticed', E_USER_NOTICE);
+$old = new Old;
+$old->made = 1;
+strlen(null);
+error_log("said in $file");
+echo 'ok';
+"#;
+
+/// The messages of one request, without deprecations: what each contains, and how many there are.
+const REPORTED: [(&str, usize); 3] = [("PHP Warning", 1), ("PHP Notice", 1), ("said in", 1)];
+/// A property made at runtime is deprecated from PHP 8.2 on, a null for a text from 8.1 on.
+const DEPRECATED: [&str; 2] = ["Creation of dynamic property", "Passing null to parameter"];
+
+fn log_lines(running: &ProcessStack, message: &str, script: &str) -> usize {
+    let files = running.logs().files();
+    let texts = files.iter().map(|file| std::fs::read(file).unwrap_or_default());
+    let texts: Vec<String> =
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    lines.filter(|line| line.contains(message) && line.contains(script)).count()
+}
+
+/// Asks for a script, and waits until its last message is in a log.
+fn ask(running: &ProcessStack, script: &str, query: &str) {
+    assert_eq!(Client::new(&running.url()).text(&format!("/{script}{query}")), "ok");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while log_lines(running, "said in", script) == 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn every_runtime_writes_the_same_messages_once() {
+    let app = tempfile::tempdir().expect("directory");
+    std::fs::write(app.path().join("index.php"), "<?php echo 'ok';").expect("file");
+    for name in ["plain.php", "everything.php", "last.php"] {
+        std::fs::write(app.path().join(name), SCRIPT).expect("file");
+    }
+    let bench = Bench::new(&AppChoice::Directory(app.path().into()));
+    for name in bench.catalogue.runtime_names() {
+        if bench.manifest(name).mode != Mode::PerRequest {
+            continue;
+        }
+        let Some(running) = bench.start(name, &[("workers", Scalar::Int(1))]) else { continue };
+        ask(&running, "plain.php", "");
+        ask(&running, "everything.php", "?all");
+        // When these messages are there, so is a second copy of the earlier ones.
+        ask(&running, "last.php", "?all");
+        for script in ["plain.php", "everything.php"] {
+            for (message, count) in REPORTED {
+                let found = log_lines(&running, message, script);
+                assert_eq!(found, count, "{name}: `{message}` of {script}");
+            }
+        }
+        let deprecated = |script| DEPRECATED.map(|text| log_lines(&running, text, script));
+        assert_eq!(deprecated("plain.php"), [0, 0], "{name}: as in php.ini-production");
+        let everything = deprecated("everything.php");
+        assert!(everything.iter().all(|count| *count <= 1), "{name}: {everything:?}");
+        assert_eq!(everything[1], 1, "{name}: a deprecation is written where it is reported");
+        running.stop().expect("stop");
+    }
+}

@@ -1,0 +1,116 @@
+//! Reads the list of siege (siege(1), "URL FORMAT"): URLs that a method and a body may follow, and
+//! lines that set variables.
+
+use stampede_model::entry::Skip;
+
+use super::body_file::BodyFiles;
+use super::form::URL_ENCODED;
+use super::input::{Draft, Input, ParseError, ParsedEntry};
+use super::recorded::Recorded;
+
+/// Methods that may follow a URL.
+pub(super) const METHODS: [&[u8]; 7] =
+    [b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"];
+
+#[derive(Debug)]
+pub(super) struct Siege {
+    files: BodyFiles,
+    line: Vec<u8>,
+    /// Names and values, the last one set first.
+    variables: Vec<(String, String)>,
+}
+
+impl Siege {
+    pub(super) fn new(files: BodyFiles) -> Siege {
+        Siege { files, line: Vec::new(), variables: Vec::new() }
+    }
+
+    pub(super) fn next(
+        &mut self,
+        input: &mut Input,
+        draft: &mut Draft,
+    ) -> Result<ParsedEntry, ParseError> {
+        loop {
+            let Some(text) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
+            let text = text.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            if let Some((name, value)) = variable(text) {
+                if self.variables.len() < VARIABLES_MAX {
+                    self.variables.insert(0, (name.to_owned(), value.to_owned()));
+                }
+                continue;
+            }
+            let line = input.line_number();
+            let filled = match filled(text, &self.variables) {
+                Ok(filled) => filled,
+                Err(skip) => return Ok(ParsedEntry::Skipped(skip)),
+            };
+            return match self.recorded(line, &filled) {
+                Ok(recorded) => {
+                    recorded.write(draft);
+                    Ok(ParsedEntry::Request)
+                }
+                Err(skip) => Ok(ParsedEntry::Skipped(skip)),
+            };
+        }
+    }
+
+    fn recorded(&self, line: u64, text: &str) -> Result<Recorded, Skip> {
+        let parts = text.split_once(char::is_whitespace).and_then(|(url, rest)| {
+            let rest = rest.trim_start();
+            let (method, body) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            METHODS.contains(&method.as_bytes()).then(|| (url, method, body.trim()))
+        });
+        let Some((url, method, body)) = parts else {
+            return Ok(Recorded { line, url: text.to_owned(), ..Recorded::default() });
+        };
+        let (url, method) = (url.to_owned(), method.to_owned());
+        let mut recorded = Recorded { line, method, url, ..Recorded::default() };
+        recorded.body = match body.strip_prefix('<') {
+            Some(path) => self.files.read(path.trim())?,
+            None => body.as_bytes().to_vec(),
+        };
+        if !recorded.body.is_empty() {
+            recorded.add_header("Content-Type", URL_ENCODED);
+        }
+        Ok(recorded)
+    }
+}
+
+/// A line `NAME = value`.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let name = name.trim();
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+    is_name.then(|| (name, value.trim()))
+}
+
+/// The text with `$(NAME)` and `${NAME}` replaced.
+fn filled(text: &str, variables: &[(String, String)]) -> Result<String, Skip> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let closed = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+        let closed = closed.or(after.strip_prefix('{').and_then(|inner| inner.split_once('}')));
+        let Some((name, after)) = closed else {
+            out.push('$');
+            rest = after;
+            continue;
+        };
+        let known = variables.iter().find(|(known, _)| known == name);
+        let (_, value) = known
+            .ok_or_else(|| Skip::Variable { name: name.chars().take(NAME_CHARS).collect() })?;
+        out.push_str(value);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Most variables of a list.
+const VARIABLES_MAX: usize = 1_000;
+/// Most characters of a name in a reason.
+const NAME_CHARS: usize = 40;
