@@ -200,9 +200,8 @@ fn what_makes_no_schedule_is_said() {
     assert!(matches!(too_long, RecordedRateError::NoSchedule { problem: Problem::TooLong, .. }));
     assert!(too_long.hint().contains("--speed"));
     assert_eq!(rate(long, LoggedAnswers::All, "1000x").unwrap().schedule.planned(), 2);
-    let (mut open, _) = opening(b"[10/Jan/2024:10:20:30] \"GET / HTTP/1.1\" 200\n");
-    let pipe =
-        TrafficReader::new(&file(None), Box::new(move || open()), None, HABITS, &Tags::new());
+    let (open, _) = opening(b"[10/Jan/2024:10:20:30] \"GET / HTTP/1.1\" 200\n");
+    let pipe = TrafficReader::new(&file(None), open, None, HABITS, &Tags::new());
     let pipe = RecordedRate::read(pipe.unwrap(), Speed::RECORDED);
     assert!(matches!(pipe, Err(RecordedRateError::Pipe(_))));
 }
