@@ -2,7 +2,6 @@
 //! router's list.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stampede_linux::interrupt;
@@ -10,6 +9,7 @@ use stampede_model::app_kind::AppKind;
 use stampede_model::fact::NotSent;
 use stampede_plan::model::RuntimeChoice;
 use stampede_stack::{RuntimeError, WatchMode};
+use stampede_traffic::TrafficFile;
 
 use super::analyze::name;
 use super::harness::{Harness, HarnessSession, StepResult};
@@ -20,7 +20,7 @@ use super::requests::{self, Crawl, Policy, RequestError, RequestList, routes, wa
 #[derive(Clone, Debug)]
 pub enum RequestSource {
     /// A file, and the largest number of its requests.
-    File(PathBuf, usize),
+    File(Box<TrafficFile>, usize),
     /// The links from a first page on, and the router's list.
     Links {
         /// The first page.
@@ -82,8 +82,8 @@ pub fn gather(
     policy: &Policy,
 ) -> Result<GatheredRequests, GatherError> {
     let (mut gathered, session) = match source {
-        RequestSource::File(path, limit) => {
-            gather_from_file(harness, reference, path, *limit, policy)?
+        RequestSource::File(file, limit) => {
+            gather_from_file(harness, reference, file, *limit, policy)?
         }
         RequestSource::Links { from, limit } => {
             let kind = harness.app.manifest.kind;
@@ -105,11 +105,11 @@ pub fn gather(
 fn gather_from_file(
     harness: &Harness,
     reference: &RuntimeChoice,
-    path: &Path,
+    file: &TrafficFile,
     limit: usize,
     policy: &Policy,
 ) -> Result<(GatheredRequests, HarnessSession), GatherError> {
-    let listed = requests::read(path)?.bounded(limit);
+    let listed = requests::read(file)?.bounded(limit);
     let mut session = harness.start(reference, WatchMode::Full)?;
     let (requests, skipped) = policy.partition(listed.requests);
     let skipped = listed.skipped.into_iter().chain(skipped).collect();

@@ -135,12 +135,6 @@ pub enum EntryError {
         /// The line.
         line: String,
     },
-    /// A line of an access log without a request.
-    #[error("`{line}` has no request in quotes")]
-    NoRequestInQuotes {
-        /// The line.
-        line: String,
-    },
     /// What the reader of JSON says, and a column where it has one.
     #[error("{json_error}{}", at_column(*column))]
     Json {
@@ -310,6 +304,18 @@ pub enum Skip {
     /// A list of other sitemaps.
     #[error("another sitemap, which is a list of its own")]
     Sitemap {},
+    /// It is a line of an error log, among those of an access log.
+    #[error("line of an error log")]
+    ErrorLog {},
+    /// It is a line of an access log's file, and says of no request that it was answered.
+    #[error("line without a request")]
+    NotLogged {},
+    /// Its answer is logged as an error, and such are not asked for.
+    #[error("status {class}xx in the log")]
+    LoggedStatus {
+        /// First digit of the status.
+        class: u16,
+    },
     /// There are more reasons than are told apart.
     #[error("other")]
     Other {},

@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Format;
+use super::access_log::logged_lines;
 use super::input::shown;
 use super::shape::{Member, Shape};
 use super::url::is_http;
@@ -13,7 +14,6 @@ use crate::request::is_token;
 /// Why a beginning shows no format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
-    Compressed,
     Empty,
     /// The first line, for a message.
     Begins(String),
@@ -23,30 +23,29 @@ pub(super) enum Unknown {
 type Recognises = fn(&Begin<'_>) -> bool;
 
 /// The recognisers in their order. `siege` and `urls` are lists of URLs with something more, and
-/// `vegeta` is a particular way to write what editors read. The others have no beginning in common.
-const RECOGNISERS: [(Format, Recognises); 15] = [
+/// `vegeta` is a particular way to write what editors read. Lines of a log may be objects of JSON,
+/// or begin as those of lists and editors do. The others have no beginning in common.
+const RECOGNISERS: [(Format, Recognises); 16] = [
     (Format::Har, is_har),
     (Format::Postman, is_postman),
     (Format::OpenApi, is_openapi),
     (Format::VegetaJson, is_vegeta_json),
+    (Format::AccessLog, is_log_of_objects),
     (Format::JsonLines, is_object),
     (Format::Sitemap, is_sitemap),
     (Format::Curl, is_curl),
     (Format::Request, is_raw_requests),
     (Format::UriPost, is_uri_post),
+    (Format::AccessLog, is_log),
     (Format::Siege, is_siege),
     (Format::Urls, is_urls),
     (Format::Uri, is_uri),
     (Format::Vegeta, is_vegeta),
     (Format::Editor, is_editor),
-    (Format::AccessLog, is_access_log),
 ];
 
 /// The format of a file with this beginning.
 pub(super) fn format(begin: &[u8]) -> Result<Format, Unknown> {
-    if begin.starts_with(GZIP) {
-        return Err(Unknown::Compressed);
-    }
     let begin = Begin::of(begin).ok_or(Unknown::Empty)?;
     let known = RECOGNISERS.iter().find(|(_, recognises)| recognises(&begin));
     known.map(|(format, _)| *format).ok_or_else(|| Unknown::Begins(shown(begin.first)))
@@ -106,8 +105,14 @@ fn is_object(begin: &Begin<'_>) -> bool {
     begin.first.first() == Some(&b'{')
 }
 
+/// An archive's `log` has members of its own. That of a collector's line is about the log.
 fn is_har(begin: &Begin<'_>) -> bool {
-    begin.shape.member("log") == Some(&Member::Object)
+    const MEMBERS: [&str; 6] =
+        ["log.version", "log.creator", "log.browser", "log.pages", "log.entries", "log.comment"];
+    let shape = &begin.shape;
+    let is_known = MEMBERS.iter().any(|member| shape.has(member));
+    let is_alone = shape.names().count() == 1;
+    shape.member("log") == Some(&Member::Object) && (is_known || is_alone)
 }
 
 fn is_postman(begin: &Begin<'_>) -> bool {
@@ -178,6 +183,20 @@ fn is_curl(begin: &Begin<'_>) -> bool {
     program == b"curl" || program == b"curl.exe" || program.ends_with(b"/curl")
 }
 
+fn is_log_of_objects(begin: &Begin<'_>) -> bool {
+    is_object(begin) && is_log(begin)
+}
+
+/// A log has lines about requests that were answered, and fewer lines that are requests to send:
+/// programs write their paths before what they say, and a request to send may quote a log.
+fn is_log(begin: &Begin<'_>) -> bool {
+    let says_program = |line: &[u8]| words(line).next().is_some_and(|word| word.ends_with(b":"));
+    let is_to_send = |line: &[u8]| (is_entry(line) && !says_program(line)) || is_request(line);
+    let (logged, others) = logged_lines(begin.bytes);
+    let to_send = others.into_iter().filter(|line| is_to_send(line)).count();
+    logged.is_some_and(|logged| to_send == 0 || logged > to_send)
+}
+
 /// An entry that begins with a number, and the line after it.
 fn sized<'a>(begin: &Begin<'a>) -> Option<(&'a [u8], Option<&'a [u8]>)> {
     let mut entries = begin.entries();
@@ -198,13 +217,15 @@ fn is_uri_post(begin: &Begin<'_>) -> bool {
     })
 }
 
+/// Whether the line is one of a list: it begins with a path or a URL.
+fn is_entry(line: &[u8]) -> bool {
+    let first = words(line).next().unwrap_or_default();
+    first.starts_with(b"/") && !first.starts_with(b"//") || is_url(first) || is_relative(first)
+}
+
 /// Whether the first entry is a path or a URL. With separators as editors have them, each entry has
 /// to be one.
 fn is_list(begin: &Begin<'_>) -> bool {
-    let is_entry = |line: &[u8]| {
-        let first = words(line).next().unwrap_or_default();
-        first.starts_with(b"/") && !first.starts_with(b"//") || is_url(first) || is_relative(first)
-    };
     if begin.lines.iter().any(|line| line.starts_with(b"###")) && !begin.entries().all(is_entry) {
         return false;
     }
@@ -299,6 +320,16 @@ fn is_vegeta(begin: &Begin<'_>) -> bool {
     })
 }
 
+/// Whether the line is a request line as editors have them.
+fn is_request(line: &[u8]) -> bool {
+    let mut words = words(line);
+    let method = words.next().unwrap_or_default();
+    let is_method = method.len() > 1 && method.iter().all(u8::is_ascii_uppercase);
+    let target = words.next().unwrap_or_default();
+    let is_target = is_url(target) || target.starts_with(b"/") || target.starts_with(b"{{");
+    (is_method && is_target) || method.starts_with(b"{{")
+}
+
 /// What editors read: a separator, a variable, or a request line.
 fn is_editor(begin: &Begin<'_>) -> bool {
     let is_separator = |line: &&[u8]| line.starts_with(b"###");
@@ -307,14 +338,6 @@ fn is_editor(begin: &Begin<'_>) -> bool {
         parts.is_some_and(|mut parts| {
             parts.next().is_some_and(|name| is_name(name.trim_ascii())) && parts.next().is_some()
         })
-    };
-    let is_request = |line: &[u8]| {
-        let mut words = words(line);
-        let method = words.next().unwrap_or_default();
-        let is_method = method.len() > 1 && method.iter().all(u8::is_ascii_uppercase);
-        let target = words.next().unwrap_or_default();
-        let is_target = is_url(target) || target.starts_with(b"/") || target.starts_with(b"{{");
-        (is_method && is_target) || method.starts_with(b"{{")
     };
     let is_script = begin.first.starts_with(b"< {%") || begin.first.starts_with(b"//");
     let may_begin = is_script || begin.lines.iter().any(is_separator);
@@ -326,14 +349,6 @@ fn is_editor(begin: &Begin<'_>) -> bool {
                 || begin.written().any(|line| is_url(words(line).next().unwrap_or_default()))))
 }
 
-/// `127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2326`
-fn is_access_log(begin: &Begin<'_>) -> bool {
-    let Some(entry) = begin.entries().next() else { return false };
-    let Some(opens) = entry.iter().position(|byte| *byte == b'[') else { return false };
-    entry[opens..].iter().filter(|byte| **byte == b'"').count() >= 2
-}
-
-const GZIP: &[u8] = &[0x1f, 0x8b];
 /// Lines of Vegeta's objects that are looked at.
 const VEGETA_LINES: usize = 100;
 /// Lines in which a YAML document says that it is an OpenAPI document. Comments come before.

@@ -22,9 +22,14 @@ pub enum TrafficError {
         #[serde(skip)]
         source: Arc<io::Error>,
     },
-    /// The file is compressed with gzip.
-    #[error("request file `{}` is compressed with gzip", .0.display())]
-    Compressed(PathBuf),
+    /// The file is compressed in a way that is not read.
+    #[error("request file `{}` is compressed with {by}", path.display())]
+    Compressed {
+        /// Path of the file.
+        path: PathBuf,
+        /// Name of the program that did it.
+        by: &'static str,
+    },
     /// The file's beginning matches no format.
     #[error("request file `{}` begins with `{begins}`, as no known format does", path.display())]
     UnknownFormat {
@@ -100,7 +105,9 @@ impl TrafficError {
         match self {
             TrafficError::Request(error) => error.hint(),
             TrafficError::Unreadable { .. } => "check that the file is there and may be read",
-            TrafficError::Compressed(_) => "unpack it first: gunzip --keep FILE.gz",
+            TrafficError::Compressed { .. } => {
+                "unpack it first; gzip and zstd are read as they are"
+            }
             TrafficError::UnknownFormat { .. } => {
                 "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http"
             }

@@ -30,7 +30,7 @@ pub enum Format {
     /// A line `size tag`, then a whole request of `size` bytes, which is sent unchanged. This is
     /// Yandex Tank's `phantom`, also called request-style.
     Request,
-    /// A web server's log in common or combined format. Method and path of each line are used.
+    /// A server's access log, in any of many forms. Method and path of each line are used.
     AccessLog,
     /// A recording of a browser: `log.entries` of HTTP Archive 1.2.
     Har,
@@ -164,7 +164,7 @@ impl Parser {
             Format::Urls => Parser::Uri(Uris::new(Blank::Part)),
             Format::UriPost => Parser::UriPost(UriPost::default()),
             Format::Request => Parser::Request(RawRequests::default()),
-            Format::AccessLog => Parser::AccessLog(AccessLog::new(&file.log_methods)),
+            Format::AccessLog => Parser::AccessLog(AccessLog::new(file)),
             Format::Har => Parser::Har(Har::new(parts.site.as_deref())),
             Format::JsonLines => Parser::JsonLines(JsonLines::default()),
             Format::Siege => Parser::Siege(Siege::new(files())),

@@ -71,6 +71,8 @@ pub(crate) struct Draft {
     pub(crate) is_raw: bool,
     /// Line where the entry begins.
     pub(crate) line: u64,
+    /// When it was recorded, since 1970.
+    pub(crate) time_ns: Option<u64>,
 }
 
 impl Draft {
@@ -85,6 +87,7 @@ impl Draft {
         // Frees a body of megabytes, because the small ones that follow do not need it.
         self.body.shrink_to(KEPT_BYTES);
         self.is_raw = false;
+        self.time_ns = None;
     }
 
     /// Sets the path, or host and path of a URL.

@@ -4,6 +4,7 @@ mod access_log;
 pub mod answer;
 pub mod base64_bytes;
 mod body_file;
+mod compressed;
 mod curl;
 mod deal;
 mod detect;
@@ -25,6 +26,7 @@ pub mod overview;
 mod postman;
 mod read;
 mod recorded;
+pub mod recorded_rate;
 pub mod request;
 pub mod script;
 mod shape;
@@ -52,6 +54,9 @@ use serde::{Deserialize, Serialize};
 use stampede_model::entry::{EntryError, ReadFailure, Skip};
 use stampede_model::load::{ConnectionHabit, Habits};
 
+pub use crate::access_log::{
+    LogFormat, LogFormatError, LogFormatMistake, LogSelection, LoggedAnswers, LoggedHost,
+};
 pub use crate::answer::AnswerShape;
 pub use crate::request::{Form, Header, Parts, Request};
 use crate::script::Script;
@@ -87,7 +92,7 @@ impl LoadTraffic {
 
     /// A file, sent in turn and repeated from its start.
     pub fn file(file: TrafficFile) -> LoadTraffic {
-        LoadTraffic::from(Source::File(file))
+        LoadTraffic::from(Source::File(Box::new(file)))
     }
 
     /// Whether each of the first [`EXAMINED`] requests closes its connection although `habits`
@@ -139,7 +144,7 @@ pub enum Source {
     /// Memory; never empty.
     List(Arc<[Request]>),
     /// A file.
-    File(TrafficFile),
+    File(Box<TrafficFile>),
 }
 
 /// A file of requests. As data it is the file's path, not its content: whoever reads this needs the
@@ -153,9 +158,9 @@ pub struct TrafficFile {
     /// Headers for each request that has no header of that name. Not for [`Format::Request`], whose
     /// requests are sent unchanged.
     pub headers: Vec<Header>,
-    /// Methods that are taken from an access log. A log contains no bodies, so requests with
-    /// methods other than GET and HEAD would differ from the original.
-    pub log_methods: Vec<String>,
+    /// What is taken of an access log. With a format of its lines, the file is
+    /// [`Format::AccessLog`] unless `format` is another.
+    pub log: LogSelection,
     /// A file with values of the variables in the requests: an environment of Postman, or an object
     /// of names and values.
     pub environment: Option<PathBuf>,
@@ -170,12 +175,11 @@ pub struct TrafficFile {
 impl TrafficFile {
     /// The file at `path`, whose format is detected.
     pub fn new(path: impl Into<PathBuf>) -> TrafficFile {
-        let log_methods = ["GET", "HEAD"].map(String::from).to_vec();
         TrafficFile {
             path: path.into(),
             format: None,
             headers: Vec::new(),
-            log_methods,
+            log: LogSelection::default(),
             environment: None,
             site: None,
             script: None,

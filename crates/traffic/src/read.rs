@@ -4,10 +4,12 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use stampede_model::entry::{EntryError, Skip};
 use stampede_model::load::Habits;
 
+use super::compressed::{self, BytesRead};
 use super::detect::{self, Unknown};
 use super::format::{Parser, ParserParts};
 use super::har::Survey;
@@ -31,6 +33,8 @@ pub(super) struct TrafficReader {
     format: Format,
     /// Bytes of the file; `None` if it is not a regular file.
     pub(super) length: Option<u64>,
+    /// Bytes of the file that were read; where it is compressed, more come of them.
+    bytes_read: BytesRead,
     input: Input,
     parser: Parser,
     parts: ParserParts,
@@ -44,7 +48,10 @@ pub(super) struct TrafficReader {
 }
 
 /// Opens the file at its beginning, for each pass.
-type Open = Box<dyn FnMut() -> io::Result<Box<dyn Read + Send>> + Send>;
+type Open = Box<dyn FnMut() -> io::Result<Bytes> + Send>;
+
+/// The bytes of a file.
+pub(super) type Bytes = Box<dyn Read + Send>;
 
 /// One entry of the file.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +73,7 @@ impl TrafficReader {
         let path = file.path.clone();
         let length = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         let length = length.map(|metadata| metadata.len());
-        let open = move || Ok(Box::new(File::open(&path)?) as Box<dyn Read + Send>);
+        let open = move || Ok(Box::new(File::open(&path)?) as Bytes);
         TrafficReader::new(file, Box::new(open), length, habits, tags)
     }
 
@@ -81,13 +88,13 @@ impl TrafficReader {
             path: file.path.clone(),
             source: Arc::new(source),
         };
-        let mut reader = open().map_err(unreadable)?;
+        let bytes_read = BytesRead::default();
+        let reader = open().map_err(unreadable)?;
+        let mut reader = compressed::unpacked(reader, file, Arc::clone(&bytes_read))?;
         let mut begin = Vec::new();
         (&mut reader).take(BEGIN_BYTES).read_to_end(&mut begin).map_err(unreadable)?;
-        let format = match (file.format, detect::format(&begin)) {
-            (_, Err(Unknown::Compressed)) => {
-                return Err(TrafficError::Compressed(file.path.clone()));
-            }
+        let of_flag = file.log.format.as_ref().map(|_| Format::AccessLog);
+        let format = match (file.format.or(of_flag), detect::format(&begin)) {
             (_, Err(Unknown::Empty)) if (begin.len() as u64) < BEGIN_BYTES => {
                 return Err(TrafficError::Empty { path: file.path.clone(), skipped: Vec::new() });
             }
@@ -96,7 +103,7 @@ impl TrafficReader {
             (None, Err(unknown)) => {
                 let begins = match unknown {
                     Unknown::Begins(line) => line.trim_matches('`').to_owned(),
-                    Unknown::Empty | Unknown::Compressed => String::new(),
+                    Unknown::Empty => String::new(),
                 };
                 return Err(TrafficError::UnknownFormat { path: file.path.clone(), begins });
             }
@@ -117,6 +124,7 @@ impl TrafficReader {
             open,
             format,
             length,
+            bytes_read,
             input,
             parser,
             parts,
@@ -135,14 +143,27 @@ impl TrafficReader {
         &self.file
     }
 
-    /// Bytes read in this pass.
+    /// Bytes read in this pass, without compression.
     pub(super) fn bytes(&self) -> u64 {
         self.input.bytes_read()
     }
 
+    /// How much of the file was read in this pass, from 0 to 1; `None`: it has no known length.
+    pub(super) fn share_read(&self) -> Option<f64> {
+        let length = self.length?.max(1);
+        let read = self.bytes_read.load(Ordering::Relaxed);
+        Some((read as f64 / length as f64).min(1.0))
+    }
+
+    /// When the request that was read last was recorded, in nanoseconds since 1970.
+    pub(super) fn time_ns(&self) -> Option<u64> {
+        self.draft.time_ns
+    }
+
     /// Begins the next pass. Headers that were set in the last one no longer apply.
     pub(super) fn again(&mut self) -> io::Result<()> {
-        self.input = Input::new((self.open)()?);
+        let bytes_read = Arc::clone(&self.bytes_read);
+        self.input = Input::new(compressed::again((self.open)()?, bytes_read)?);
         self.parser = Parser::new(self.format, &self.file, &self.parts);
         self.draft = Draft::default();
         Ok(())
@@ -243,7 +264,7 @@ fn site_of(
     open: &mut Open,
     length: Option<u64>,
     begin: &mut Vec<u8>,
-    reader: &mut Box<dyn Read + Send>,
+    reader: &mut Bytes,
 ) -> Result<Option<String>, TrafficError> {
     if let Some(site) = &file.site {
         return Ok(Some(url::site(site)));
@@ -252,8 +273,11 @@ fn site_of(
         path: file.path.clone(),
         source: Arc::new(source),
     };
-    let surveyed: Box<dyn Read + Send> = match length {
-        Some(_) => Box::new(open().map_err(unreadable)?.take(SURVEY_BYTES)),
+    let surveyed: Bytes = match length {
+        Some(_) => {
+            let whole = open().and_then(|reader| compressed::again(reader, BytesRead::default()));
+            Box::new(whole.map_err(unreadable)?.take(SURVEY_BYTES))
+        }
         None => {
             let more = SURVEY_BYTES.saturating_sub(begin.len() as u64);
             reader.by_ref().take(more).read_to_end(begin).map_err(unreadable)?;

@@ -298,8 +298,8 @@ fn is_large(reading: &TrafficReader, held_bytes: u64, passes: Passes) -> bool {
     if read <= PREVIEW_BYTES || held_bytes == 0 {
         return false;
     }
-    match reading.length {
-        Some(length) => held_bytes as f64 * (length as f64 / read as f64) > MEMORY_BYTES as f64,
+    match reading.share_read() {
+        Some(share) => held_bytes as f64 / share > MEMORY_BYTES as f64,
         // A pipe that is sent once need not fit; one that is sent again must.
         None => passes == Passes::Times(1),
     }

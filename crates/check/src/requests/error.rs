@@ -145,6 +145,7 @@ const LISTS: &str = "a path or URL a line, an access log, a HAR file, JSON lines
 #[cfg(test)]
 mod tests {
     use stampede_model::app_kind::AppKind;
+    use stampede_traffic::TrafficFile;
 
     use super::super::{Credentials, Policy, file, routes};
     use super::*;
@@ -156,14 +157,15 @@ mod tests {
     #[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
     #[test]
     fn each_error_says_what_where_and_what_next() {
-        let of_bytes = |bytes: &[u8]| file::of(bytes, "urls.txt".as_ref()).expect_err("no list");
+        let of_bytes =
+            |bytes: &[u8]| file::of(bytes, &TrafficFile::new("urls.txt")).expect_err("no list");
         let of = |text: &str| of_bytes(text.as_bytes());
         let directory = tempfile::tempdir().expect("a directory");
         let jar = directory.path().join("cookies.txt");
         std::fs::write(&jar, "sid=secret\nsecret\n").expect("written");
         let large = RequestError::TooLarge { path: "a.log".into(), mib_max: 64 };
         let errors = [
-            file::read("/nowhere/urls.txt".as_ref()).expect_err("not there"),
+            file::read(&TrafficFile::new("/nowhere/urls.txt")).expect_err("not there"),
             large,
             of(""),
             of("# nothing yet\n"),
@@ -174,7 +176,7 @@ mod tests {
                 what: EntryError::NoHeader { line: "[x".into() },
             },
             of("[X-A: b]\n/a\n/b tag and more\n"),
-            of_bytes(b"\x1f\x8b\x08"),
+            of_bytes(b"\xfd7zXZ\0\0"),
             of("/a\n# the CDN\n//cdn.example/x.js\n"),
             of("https://shop.example/a\n/b\n"),
             of("{\"path\": \"/a b\"}\n"),

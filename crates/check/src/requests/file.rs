@@ -24,12 +24,14 @@ const MIB_MAX: u64 = 64;
 /// Most headers of a request; PHP's servers accept about a hundred.
 const HEADERS_MAX: usize = 128;
 
-/// Returns the requests of the file at `path`, in its order, each once.
+/// Returns the requests of `traffic`, in its order, each once.
 ///
 /// # Errors
 /// The file is no such list, or has a URL of another site.
-pub fn read(path: &Path) -> Result<RequestList, RequestError> {
-    if let Some(script) = imported::read(path)? {
+pub fn read(traffic: &TrafficFile) -> Result<RequestList, RequestError> {
+    let path = traffic.path.as_path();
+    let is_named = traffic.format.is_some() || traffic.log.format.is_some();
+    if !is_named && let Some(script) = imported::read(path)? {
         return Ok(masked(of_script(&script)?));
     }
     let unreadable = |source: io::Error| {
@@ -43,7 +45,7 @@ pub fn read(path: &Path) -> Result<RequestList, RequestError> {
         return Err(RequestError::TooLarge { path: path.to_owned(), mib_max: MIB_MAX });
     }
     stampede_mask::text(&String::from_utf8_lossy(&bytes));
-    Ok(masked(of(&bytes, path)?))
+    Ok(masked(of(&bytes, traffic)?))
 }
 
 /// The same, once the secrets in its headers are masked.
@@ -72,10 +74,12 @@ fn of_script(script: &ImportedLoad) -> Result<RequestList, RequestError> {
 }
 
 /// Returns the requests of the file's bytes.
-pub(super) fn of(bytes: &[u8], path: &Path) -> Result<RequestList, RequestError> {
-    let list = list_of_paths(bytes);
-    let traffic =
-        TrafficFile { format: list.as_ref().map(|_| Format::Uri), ..TrafficFile::new(path) };
+pub(super) fn of(bytes: &[u8], traffic: &TrafficFile) -> Result<RequestList, RequestError> {
+    let path = traffic.path.as_path();
+    let is_log = traffic.log.format.is_some();
+    let list = if is_log { None } else { list_of_paths(bytes) };
+    let format = traffic.format.or(list.as_ref().map(|_| Format::Uri));
+    let traffic = TrafficFile { format, ..traffic.clone() };
     if let Some(list) = &list {
         check_one_site(list, path)?;
     }
@@ -251,7 +255,8 @@ mod tests {
     use super::*;
 
     fn listed(text: &str) -> RequestList {
-        of(text.as_bytes(), "list".as_ref()).unwrap_or_else(|error| panic!("{text}: {error}"))
+        of(text.as_bytes(), &TrafficFile::new("list"))
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     fn targets(text: &str) -> Vec<String> {
@@ -316,14 +321,14 @@ mod tests {
                     http.post('http://a.test/y', 'a=1');\nhttp.get('http://a.test/x');\n\
                     http.get(url());\nhttp.get('http://b.test/z');\n";
         std::fs::write(&path, text).expect("written");
-        let listed = read(&path).expect("a script");
+        let listed = read(&TrafficFile::new(&path)).expect("a script");
         let sent: Vec<String> = listed.requests.iter().map(method_and_target).collect();
         assert_eq!(sent, ["GET /x", "POST /y"]);
         assert_eq!(listed.requests[1].body, "a=1");
         let skipped: Vec<_> = listed.skipped.iter().map(|one| &*one.request).collect();
         assert_eq!(skipped, ["the request in line 5", "the request in line 6"]);
         std::fs::write(&path, "from locust import HttpUser\n").expect("written");
-        let error = read(&path).expect_err("a program");
+        let error = read(&TrafficFile::new(&path)).expect_err("a program");
         assert!(matches!(error, RequestError::Script(_)), "{error:?}");
     }
 

@@ -69,13 +69,16 @@ impl RequestList {
 
 #[cfg(test)]
 mod tests {
+    use stampede_traffic::TrafficFile;
+
     use super::*;
 
     #[test]
     fn a_long_list_is_thinned_by_shape_and_then_by_number() {
         let list: Vec<String> = (1..=500).map(|id| format!("/product/{id}")).collect();
         let list = format!("{}\n/a\n/b\n/c\n", list.join("\n"));
-        let listed = file::of(list.as_bytes(), "urls.txt".as_ref()).expect("a list").thinned(5);
+        let listed =
+            file::of(list.as_bytes(), &TrafficFile::new("urls.txt")).expect("a list").thinned(5);
         let requests: Vec<&str> =
             listed.requests.iter().map(|request| request.target.as_str()).collect();
         assert_eq!(requests, ["/product/1", "/product/2", "/product/3", "/a", "/b"]);

@@ -74,7 +74,7 @@ pub(super) fn source(
     habits: Habits,
 ) -> Result<Source, PlanError> {
     if let Some(path) = &overrides.traffic {
-        return Ok(Source::File(TrafficFile { headers, ..TrafficFile::new(path) }));
+        return Ok(Source::File(Box::new(TrafficFile { headers, ..TrafficFile::new(path) })));
     }
     match (given(node, "uris"), given(node, keys.file)) {
         (Some(_), Some(_)) => {
@@ -128,7 +128,7 @@ fn file(
         (Some(rest), Some(home)) => home.join(rest),
         _ => node.place.source.base.join(path),
     };
-    Ok(Source::File(TrafficFile { format, headers, ..TrafficFile::new(&path) }))
+    Ok(Source::File(Box::new(TrafficFile { format, headers, ..TrafficFile::new(&path) })))
 }
 
 /// The lines of a list of texts, or of one text.

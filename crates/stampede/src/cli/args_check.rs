@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stampede_traffic::TrafficFile;
+
+use super::args_log::{LogFlagError, LogFlags};
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
@@ -16,8 +19,8 @@ pub struct CheckArgs {
     /// Check these worker runtimes, comma-separated: roadrunner, frankenphp-worker, swoole
     #[arg(long, value_name = "NAME,…", required_unless_present = "finding")]
     pub runtime: Option<String>,
-    /// Send the requests in this file: a path or URL per line, access.log, HAR, JSON lines, Yandex
-    /// Tank's formats, or a test of JMeter or k6 [default: the pages that the app links to]
+    /// Send the requests in this file: a list of URLs, an access log, HAR, a test of JMeter or k6 and
+    /// more (docs/traffic.md) [default: the pages that the app links to]
     #[arg(long = "traffic", alias = "urls", value_name = "FILE")]
     pub urls: Option<PathBuf>,
     /// Start to follow links at this path
@@ -29,6 +32,9 @@ pub struct CheckArgs {
     /// Send only these methods
     #[arg(long, value_name = "METHOD,…", default_value = "GET,HEAD")]
     pub methods: String,
+    /// What else is taken of an access log
+    #[command(flatten)]
+    pub log: LogFlags,
     /// Skip paths like this, besides those that log out or delete: '/admin/*' (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
@@ -86,6 +92,16 @@ pub struct CheckArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl CheckArgs {
+    /// The file that lists the requests; `None`: the app's links are followed.
+    ///
+    /// # Errors
+    /// A flag about an access log is wrong.
+    pub fn file(&self) -> Result<Option<TrafficFile>, LogFlagError> {
+        self.log.file(self.urls.as_deref(), Some(&self.methods))
+    }
 }
 
 /// Printed below the options.

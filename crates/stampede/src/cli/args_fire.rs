@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::args::LoadFlags;
+use super::args_log::LogFlags;
 
 /// Arguments of `fire`.
 #[derive(Args, Debug)]
@@ -162,6 +163,20 @@ pub struct TrafficFlags {
     /// Send each request once instead of repeating the file; --concurrency then needs no --for
     #[arg(long, requires = "traffic")]
     pub once: bool,
+    /// Send the requests of an access log at the rate at which they were made (open model)
+    #[arg(long, requires = "traffic", conflicts_with_all = [
+        "rate", "schedule", "concurrency", "length", "requests", "traffic_order", "arrivals", "tank",
+    ])]
+    pub at_recorded_times: bool,
+    /// Send them so many times as fast as they were made: 2x, 0.5x
+    #[arg(long, value_name = "FACTOR", requires = "at_recorded_times")]
+    pub speed: Option<String>,
+    /// Take only these methods from an access log, which has no bodies [default: GET,HEAD]
+    #[arg(long, value_name = "METHOD,…", requires = "traffic")]
+    pub methods: Option<String>,
+    /// What else is taken of an access log
+    #[command(flatten)]
+    pub log: LogFlags,
     /// Read the load from Yandex Tank's load.yaml, load.ini or pandora's file instead of flags; a URL
     /// overrides the file's address, --traffic its requests
     #[arg(long, value_name = "FILE", conflicts_with_all = [

@@ -59,8 +59,8 @@ fn check(args: &CheckArgs) -> Result<Outcome, Failure> {
     };
     let setup = CheckSetup::find(args, subject)?;
     let policy = Policy::new(&args.methods, &args.skip)?;
-    let source = match &args.urls {
-        Some(file) => RequestSource::File(file.clone(), args.limit.unwrap_or(OF_FILE)),
+    let source = match args.file()? {
+        Some(file) => RequestSource::File(Box::new(file), args.limit.unwrap_or(OF_FILE)),
         None => {
             RequestSource::Links { from: args.path.clone(), limit: args.limit.unwrap_or(PAGES) }
         }

@@ -10,6 +10,7 @@ use stampede_check::{replay, requests};
 use stampede_mask::{MASK, mask_secrets};
 use stampede_model::record::RESULTS;
 use stampede_model::words;
+use stampede_traffic::TrafficFile;
 
 use super::args_check::CheckArgs;
 use super::check::{CheckSetup, CheckSubject};
@@ -130,7 +131,7 @@ pub fn again(typed: &CheckArgs, number: u32) -> Result<Outcome, Failure> {
         stored_flags(&report)?.overridden_by(Flags::typed()?).with("runtime", &checked.runtime);
     complete(&flags, &format!("{} --finding {number}", command(typed.of.as_deref())))?;
     let args = flags.args()?;
-    let finding = unmasked(finding, args.urls.as_deref())?;
+    let finding = unmasked(finding, args.file()?.as_ref())?;
     let meant = CheckSubject {
         app: args.app.as_deref().unwrap_or(&report.app),
         kind: args.kind.clone(),
@@ -187,20 +188,20 @@ fn complete(flags: &Flags, command: &str) -> Result<(), CheckAgainError> {
 
 /// Returns the finding with its requests as they were sent. Masked parts come from the file that
 /// listed the requests.
-fn unmasked(finding: &Finding, urls: Option<&Path>) -> Result<Finding, CheckAgainError> {
+fn unmasked(finding: &Finding, file: Option<&TrafficFile>) -> Result<Finding, CheckAgainError> {
     let mut finding = finding.clone();
     let mut listed: Option<Vec<CheckRequest>> = None;
     for step in &mut finding.steps {
         let Some(part) = hidden(&step.request) else { continue };
         let all = listed.get_or_insert_with(|| {
-            let listed = urls.and_then(|urls| requests::read(urls).ok());
+            let listed = file.and_then(|file| requests::read(file).ok());
             listed.map(|listed| listed.requests).unwrap_or_default()
         });
         let own = all.iter().find(|asked| masked(asked) == *step.request);
         let own = own.cloned().ok_or_else(|| CheckAgainError::SecretNotKept {
             request: mask_secrets(&name(&step.request)),
             part,
-            urls: urls.map(Path::to_path_buf),
+            urls: file.map(|file| file.path.clone()),
         })?;
         // The subject of the finding was masked together with the request.
         finding.subject = finding.subject.restored(&step.request, &own);
@@ -316,7 +317,7 @@ mod tests {
     /// A finding whose second request has a masked query. `urls` becomes the list of its requests.
     fn masked_finding(urls: &Path) -> Finding {
         std::fs::write(urls, "/a\n/reset?token=hunter2\n").expect("written");
-        let listed = requests::read(urls).expect("a list").requests;
+        let listed = requests::read(&TrafficFile::new(urls)).expect("a list").requests;
         let mut finding = sample::finding();
         finding.subject = Subject::request(&sample::step(1, "/reset?token=***").request);
         finding.about = finding.subject.to_string();
@@ -333,7 +334,7 @@ mod tests {
         header.steps[1] = sample::step(1, "/api");
         Arc::make_mut(&mut header.steps[1].request).headers =
             vec![("X-Api-Key".to_owned(), "***".to_owned())];
-        [unmasked(&finding, None), unmasked(&header, Some(Path::new("my urls.txt")))]
+        [unmasked(&finding, None), unmasked(&header, Some(&TrafficFile::new("my urls.txt")))]
             .map(|refused| refused.map(|_| ()).unwrap_err())
     }
 
@@ -342,7 +343,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let urls = directory.path().join("urls.txt");
         let finding = masked_finding(&urls);
-        let sent = unmasked(&finding, Some(&urls)).expect("a finding");
+        let sent = unmasked(&finding, Some(&TrafficFile::new(&urls))).expect("a finding");
         assert_eq!(sent.steps[1].request.target, "/reset?token=hunter2");
         assert_eq!(sent.about, "GET /reset?token=hunter2", "by it the finding is known again");
         let parts = refusals(finding).map(|error| match error {

@@ -325,6 +325,6 @@ mod tests {
         let storable = command.get_arguments().filter_map(clap::Arg::get_long);
         let storable: Vec<&str> =
             storable.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
-        insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
+        insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods log-format log-errors log-host skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
     }
 }

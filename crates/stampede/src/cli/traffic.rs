@@ -68,14 +68,16 @@ impl ShownScript {
     }
 }
 
-fn file(args: &TrafficArgs) -> Result<TrafficFile, TrafficCommandError> {
+fn file(args: &TrafficArgs) -> Result<TrafficFile, Failure> {
     let unknown = |format: &String| TrafficCommandError::UnknownFormat { format: format.clone() };
     let named = |name: &String| Format::named(name).ok_or_else(|| unknown(name));
     let format = args.format.as_ref().map(named).transpose()?;
     // Names the site of a recording. As a default of all requests it would be written with them.
     let environment = args.environment.clone();
     let site = args.host.clone();
-    Ok(TrafficFile { format, environment, site, ..TrafficFile::new(&args.file) })
+    let named = args.log.file(Some(&args.file), args.methods.as_deref())?;
+    let named = named.unwrap_or_else(|| TrafficFile::new(&args.file));
+    Ok(TrafficFile { format, environment, site, ..named })
 }
 
 /// Reads the file once, and writes its requests to `out`.

@@ -181,6 +181,12 @@ pub fn load_words(load: &LoadChoice) -> String {
 /// A load in words: its schedule, or how many requests are in flight at a time.
 pub fn load_text(model: &Model) -> String {
     match model {
+        Model::Open { schedule, .. } if schedule.segments().len() > SEGMENTS_SHOWN => format!(
+            "{} at up to {} per second, for {} s",
+            count_with_noun(schedule.planned(), "request"),
+            schedule.max_rate(),
+            schedule.length().as_secs_f64()
+        ),
         Model::Open { schedule, .. } => schedule.to_string(),
         Model::Closed { concurrency, until } => {
             let at_a_time =
@@ -195,6 +201,9 @@ pub fn load_text(model: &Model) -> String {
         }
     }
 }
+
+/// Most segments of a schedule in a text. One that was recorded may have thousands.
+const SEGMENTS_SHOWN: usize = 100;
 
 /// A count with its noun: `1 request`, `1 200 requests`.
 fn count_with_noun(count: u64, thing: &str) -> String {

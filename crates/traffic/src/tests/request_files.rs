@@ -268,24 +268,34 @@ fn sitemaps() {
     assert!(error.contains("1 × another sitemap"), "{error}");
 }
 
+/// Beginnings of access logs.
+const LOGS: [&str; 8] = [
+    "{\"log\":{\"level\":\"info\"},\"http\":{\"request\":{\"method\":\"GET\"},\"response\":{\"status_code\":200}},\"url\":{\"original\":\"/\"}}\n",
+    "::1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1\n",
+    "[10/Oct/2000:13:55:36 +0000] - 200 200 - GET https a.test \"/\"\n",
+    "/run.sh: start\n/run.sh: end\n[10/Oct/2000:13:55:36] \"GET / HTTP/1.0\" 200\n",
+    "{\"log\":\"[10/Oct/2000:13:55:36] \\\"GET / HTTP/1.0\\\" 200\"}\n",
+    "{\"method\":\"GET\",\"uri\":\"/\",\"status\":200}\n",
+    "#Fields: cs-method cs-uri-stem\n",
+    "GET /a 200 1.2 ms - 12\nGET /b 404 0.9 ms - 9\n",
+];
+
 /// One file of each format.
 fn samples() -> Vec<(Format, String)> {
     let text = |text: &str| text.to_owned();
-    vec![
+    let mut samples = vec![
         (Format::Uri, text("/\n")),
         (Format::Uri, text("https://example.org/a\n/b\n")),
         (Format::Uri, text("[Host: a]\n[X: 1]\n/x\n")),
         (Format::Uri, text("[Host: a]\n")),
         (Format::Uri, text("### shop ###\n/a\n/b\n")),
         (Format::Urls, text("/a\n/search?q=red shoes\n")),
+        (Format::Urls, text("/a\n/b?q=\"GET /x HTTP/1.1\" 200\n")),
+        (Format::Uri, text("/a\n/b status=200&method=GET&path=/a\n/c\n")),
         (Format::UriPost, text("[Host: a]\n5 /x tag\nclass\n")),
         (Format::UriPost, text("0 /x\n\n")),
         (Format::Request, text("73 good\nGET / HTTP/1.0\r\nHost: x\r\n\r\n")),
         (Format::Request, text("73 /good\r\nGET / HTTP/1.0\r\nHost: x\r\n\r\n")),
-        (
-            Format::AccessLog,
-            text("::1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1\n"),
-        ),
         (Format::JsonLines, text("{\"path\": \"/\"}\n{\"path\": \"/log\"}\n")),
         (
             Format::JsonLines,
@@ -313,6 +323,12 @@ fn samples() -> Vec<(Format, String)> {
         (Format::Curl, text("curl http://a/\n")),
         (Format::Curl, text("$ curl http://a/ -d '\n### x\nGET http://b/\n'\n")),
         (Format::Editor, text(EDITOR)),
+        (
+            Format::Editor,
+            text(
+                "POST http://a/\n\n{\"method\":\"GET\",\"path\":\"/\",\"status\":200}\n\nGET /b\n",
+            ),
+        ),
         (Format::Editor, text("### x\nhttps://a.test/\nAccept: a/b\n")),
         (Format::Editor, text("GET https://a.test/\nAccept: a/b\n\n###\n")),
         (Format::Editor, text("GET {{host}}/a HTTP/1.1\n")),
@@ -324,7 +340,9 @@ fn samples() -> Vec<(Format, String)> {
             text("{\"info\": {\"title\": \"x\"}, \"paths\": {}, \"swagger\": \"2.0\"}"),
         ),
         (Format::Sitemap, text(SITEMAP)),
-    ]
+    ];
+    samples.extend(LOGS.map(|log| (Format::AccessLog, text(log))));
+    samples
 }
 
 #[test]
@@ -347,7 +365,6 @@ fn no_file_of_one_format_is_taken_for_another() {
     let known: std::collections::BTreeSet<&str> =
         samples().iter().map(|(format, _)| format.name()).collect();
     assert_eq!(known.len(), Format::ALL.len(), "there is a sample of each format");
-    assert_eq!(detect::format(b"\x1f\x8b\x08"), Err(detect::Unknown::Compressed));
     assert_eq!(detect::format(b" \n\n"), Err(detect::Unknown::Empty));
     for odd in ["12", "12 tag", "<html>", "hello world", "[{\"a\": 1}, 2"] {
         assert!(detect::format(odd.as_bytes()).is_err() || odd.starts_with('['), "{odd}");

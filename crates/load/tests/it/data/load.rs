@@ -19,8 +19,8 @@ use stampede_model::load::{
 use stampede_model::schedule::{MicroRate, Segment, Segments};
 use stampede_model::time::Nanos;
 use stampede_traffic::{
-    AnswerShape, Format, Header, LoadTraffic, Order, Passes, Request, Source, Tag, Tags,
-    TrafficFile,
+    AnswerShape, Format, Header, LoadTraffic, LogSelection, LoggedAnswers, LoggedHost, Order,
+    Passes, Request, Source, Tag, Tags, TrafficFile,
 };
 
 use super::{bytes, nanos};
@@ -135,7 +135,7 @@ fn habits() -> impl Strategy<Value = Habits> {
 
 fn traffic() -> impl Strategy<Value = LoadTraffic> {
     let requests = vec(request(), 0..4).prop_map(|requests| Source::List(requests.into()));
-    let source = prop_oneof![requests, file().prop_map(Source::File)];
+    let source = prop_oneof![requests, file().prop_map(|file| Source::File(Box::new(file)))];
     let order =
         prop_oneof![Just(Order::InTurn), any::<u64>().prop_map(|seed| Order::Random { seed })];
     let passes = prop_oneof![Just(Passes::Endless), any::<u64>().prop_map(Passes::Times)];
@@ -202,11 +202,21 @@ fn header() -> impl Strategy<Value = Header> {
     ("[a-zA-Z-]{1,8}", ".{0,12}")
 }
 
+fn log() -> impl Strategy<Value = LogSelection> {
+    let answers = select(vec![LoggedAnswers::All, LoggedAnswers::WithoutErrors]);
+    let host = select(vec![LoggedHost::Target, LoggedHost::Logged]);
+    let texts = vec!["$request $status", "%h %t \"%r\" %>s"];
+    let format = option::of(select(texts).prop_map(|text| text.parse().expect("it is a format")));
+    (vec("[A-Z]{1,6}", 0..3), answers, host, format).prop_map(|(methods, answers, host, format)| {
+        LogSelection { methods, answers, host, format }
+    })
+}
+
 fn file() -> impl Strategy<Value = TrafficFile> {
     let format = option::of(select(Format::ALL.to_vec()));
-    let parts = (vec(header(), 0..3), vec("[A-Z]{1,6}", 0..3), option::of(script()));
-    ("[a-zé/.]{1,12}", format, parts).prop_map(|(path, format, (headers, log_methods, script))| {
-        TrafficFile { format, headers, log_methods, script, ..TrafficFile::new(path) }
+    let parts = (vec(header(), 0..3), log(), option::of(script()));
+    ("[a-zé/.]{1,12}", format, parts).prop_map(|(path, format, (headers, log, script))| {
+        TrafficFile { format, headers, log, script, ..TrafficFile::new(path) }
     })
 }
 

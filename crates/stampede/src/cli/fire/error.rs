@@ -8,6 +8,7 @@ use stampede_load::LoadError;
 use stampede_load::check::RuleError;
 use stampede_plan::autostop::{AutostopError, UnsupportedMask};
 use stampede_plan::imported::ImportError;
+use stampede_traffic::recorded_rate::{RecordedRateError, SpeedError};
 use stampede_traffic::{Format, TrafficError};
 
 use crate::cli::fail::CommandError;
@@ -125,6 +126,14 @@ pub enum FireError {
         /// The format, as it was given.
         format: String,
     },
+    /// The speed of a replay is wrong.
+    #[error("`--speed {speed}` is {error}")]
+    WrongSpeed {
+        /// The speed, as it was given.
+        speed: String,
+        /// What is wrong with it.
+        error: SpeedError,
+    },
     /// A header has no colon.
     #[error("header `{header}` has no colon")]
     HeaderWithoutColon {
@@ -192,6 +201,7 @@ impl CommandError for FireError {
             }
             FireError::CpuTwice { .. } => "each load thread has a CPU of its own",
             FireError::PipeReadTwice { .. } => "write it to a file first, or leave `--warm-up` out",
+            FireError::WrongSpeed { .. } => "2x is twice as fast as it was made, 0.5x half as fast",
             FireError::HeaderWithoutColon { .. } => "write it as -H 'Name: value'",
             FireError::CookieWithoutEquals => "it is 'name=value', 'name=' where that is empty",
             FireError::LoginWithoutColon => "it is 'name:password', 'name:' without one",
@@ -221,6 +231,12 @@ impl CommandError for ImportError {
 }
 
 impl CommandError for TrafficError {
+    fn hint(&self) -> Option<String> {
+        Some(self.hint().to_owned())
+    }
+}
+
+impl CommandError for RecordedRateError {
     fn hint(&self) -> Option<String> {
         Some(self.hint().to_owned())
     }

@@ -144,7 +144,7 @@ fn is_no_file(url: &str) -> Result<(), FireError> {
 /// Refuses flags that would have no effect: flags for schedules in the closed model, and a seed
 /// without anything random.
 fn does_something(args: &FireArgs) -> Result<(), FireError> {
-    let by_schedule = args.load.rate.is_some() || args.load.schedule.is_some();
+    let by_schedule = by_schedule(args);
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
         || args.traffic.traffic.is_some() && args.traffic.traffic_order == TrafficOrder::Random;
     let given = [
@@ -159,6 +159,12 @@ fn does_something(args: &FireArgs) -> Result<(), FireError> {
         return Err(FireError::NothingRandom);
     }
     Ok(())
+}
+
+/// Whether the flags name a schedule.
+fn by_schedule(args: &FireArgs) -> bool {
+    let is_recorded = args.traffic.at_recorded_times;
+    args.load.rate.is_some() || args.load.schedule.is_some() || is_recorded
 }
 
 /// Notes a path in the URL that is not used, because the request file has its own paths.
@@ -178,7 +184,7 @@ fn pipe(args: &FireArgs) -> Option<&Path> {
 /// Reads the load's flags by the same rules as a plan's load.
 fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice, Nanos), Failure> {
     let given = &args.load;
-    let by_schedule = given.rate.is_some() || given.schedule.is_some();
+    let by_schedule = by_schedule(args);
     let is_said = by_schedule || given.concurrency.is_some() || args.connections.is_some();
     if !is_said && tank.is_none() {
         return Err(FireError::NoLoad { has_requests: given.requests.is_some() }.into());
@@ -217,10 +223,21 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
         expect: args.expect.clone(),
         ..flags
     };
+    // A placeholder, too: the recorded schedule replaces it below.
+    let flags = match args.traffic.at_recorded_times {
+        true => Overrides { schedule: Some("const(1,1s)".to_owned()), ..flags },
+        false => flags,
+    };
     let read = stampede_plan::load_from_flags(&flags)?;
     let mut choice = read.load;
     if let Some(tank) = tank {
         take_over(tank, &mut choice);
+    }
+    let habits = trial::traffic::habits(&choice.client);
+    if let Model::Open { schedule, .. } = &mut choice.model
+        && let Some(recorded) = traffic::recorded(&args.traffic, habits)?
+    {
+        *schedule = recorded;
     }
     if let Model::Closed { until, .. } = &mut choice.model
         && until_over

@@ -528,6 +528,29 @@ fn a_script_without_a_load_on_the_command_line_names_its_own() {
     assert!(failure.contains("`--concurrency 2 --for 5s`"), "{failure}");
 }
 
+/// 3 requests of second 0 and 1 of second 2 that are GET and not errors, three seconds in three
+/// quarters of one.
+#[test]
+fn an_access_log_is_sent_at_the_rate_of_its_times() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("access.log");
+    let lines = ["0 GET 200", "0 GET 200", "0 POST 200", "0 GET 304", "1 GET 404", "2 GET 200"];
+    let line = |text: &&str| {
+        let [second, method, status] = text.split(' ').collect::<Vec<_>>()[..] else { panic!() };
+        format!("::1 - - [10/Jan/2024:10:20:3{second} +0000] \"{method} /a HTTP/1.1\" {status} 5\n")
+    };
+    std::fs::write(&path, lines.iter().map(line).collect::<String>()).expect("written");
+    let path = path.to_str().expect("text");
+    let flags = ["--traffic", path, "--at-recorded-times", "--speed", "4x", "--log-errors", "drop"];
+    let report = load_result(&server, &flags);
+    assert_eq!(report.load, "const(12,250ms) const(0,250ms) const(4,250ms)");
+    assert_eq!((report.requests_planned, report.requests_ok), (4, 4));
+    assert!((report.duration_s - 0.75).abs() < 0.001, "{}", report.duration_s);
+    let all = [&flags[..], &["--methods", "GET,POST"]].concat();
+    assert_eq!(load_result(&server, &all).requests_planned, 5);
+}
+
 /// The server's queue of new connections is full at first, so the kernel sends the SYN again after
 /// 1 s.
 #[test]

@@ -6,9 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use stampede_load::check::Rule;
 use stampede_load::spec::Check;
 use stampede_model::load::Habits;
+use stampede_model::schedule::Segments;
 use stampede_plan::imported::{self, ImportError, ImportedLoad, ImportedRequest};
 use stampede_plan::tank::TankConfig;
 use stampede_plan::target::Target;
+use stampede_traffic::recorded_rate::{RecordedRate, Speed};
 use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
 
 use super::error::FireError;
@@ -41,29 +43,28 @@ pub fn of(
     seed: u64,
 ) -> Result<LoadTraffic, Failure> {
     let flags = &args.traffic;
-    let Some(path) = &flags.traffic else {
+    let Some(file) = file(flags)? else {
         return match files.tank {
             Some(tank) => Ok(tank.traffic.clone()),
             None => Ok([request(args, target, habits)?].into()),
         };
     };
-    stampede_mask::requests_file(path);
-    let format = flags.traffic_format.as_deref().map(format).transpose()?;
-    let mut headers = vec![("Host".to_owned(), target.host.clone())];
-    add_headers(args, &mut headers)?;
-    let environment = flags.traffic_environment.clone();
-    if let Some(environment) = &environment {
+    stampede_mask::requests_file(&file.path);
+    if let Some(environment) = &file.environment {
         stampede_mask::requests_file(environment);
     }
+    let mut headers = vec![("Host".to_owned(), target.host.clone())];
+    add_headers(args, &mut headers)?;
     let source = match (files.script, files.tank.map(|tank| &tank.traffic.source)) {
         (Some(script), _) => Source::List(requests_of(script, target, &headers, habits)?.into()),
-        (None, Some(Source::File(file))) => {
-            Source::File(TrafficFile { format, environment, ..file.clone() })
+        (None, Some(Source::File(of_tank))) => {
+            let TrafficFile { format, environment, log, .. } = file;
+            let of_tank = of_tank.as_ref().clone();
+            Source::File(Box::new(TrafficFile { format, environment, log, ..of_tank }))
         }
         (None, _) => {
             let script = target.script().cloned();
-            let file = TrafficFile::new(path);
-            Source::File(TrafficFile { format, headers, environment, script, ..file })
+            Source::File(Box::new(TrafficFile { headers, script, ..file }))
         }
     };
     let of_tank = files.tank.map(|tank| &tank.traffic);
@@ -97,6 +98,24 @@ fn requests_of(
         Ok(target.request(&spec.method, &spec.path, &headers, &spec.body, habits)?)
     };
     script.requests.iter().map(request).collect()
+}
+
+/// The request file of these flags, before its target is known.
+fn file(flags: &TrafficFlags) -> Result<Option<TrafficFile>, Failure> {
+    let format = flags.traffic_format.as_deref().map(format).transpose()?;
+    let environment = flags.traffic_environment.clone();
+    let named = flags.log.file(flags.traffic.as_deref(), flags.methods.as_deref())?;
+    Ok(named.map(|named| TrafficFile { format, environment, ..named }))
+}
+
+/// The schedule at which the requests of the file were made; `None`: the flags do not ask for it.
+pub fn recorded(flags: &TrafficFlags, habits: Habits) -> Result<Option<Segments>, Failure> {
+    let Some(file) = file(flags)?.filter(|_| flags.at_recorded_times) else { return Ok(None) };
+    let speed = flags.speed.as_deref().map_or(Ok(Speed::RECORDED), |speed| {
+        let wrong = |error| FireError::WrongSpeed { speed: speed.to_owned(), error };
+        speed.parse().map_err(wrong)
+    })?;
+    Ok(Some(RecordedRate::of(&file, habits, speed)?.schedule))
 }
 
 fn passes(flags: &TrafficFlags) -> Passes {
