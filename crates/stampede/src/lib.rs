@@ -11,7 +11,6 @@ pub mod causes;
 pub mod cli;
 pub mod own_words;
 pub mod progress;
-pub mod serve;
 pub mod suggest;
 pub mod trial;
 pub mod tune;

@@ -31,12 +31,12 @@ pub struct RecordedRate {
 
 /// How much faster than they were made requests are sent again: `2x`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Speed(f64);
+pub struct Factor(f64);
 
-/// Why a text is no speed.
+/// Why a text is no factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a factor from 0.001 to 1000")]
-pub struct SpeedError;
+pub struct FactorError;
 
 /// Why the rate of a recording is unknown.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -92,14 +92,14 @@ impl RecordedRate {
     pub fn of(
         file: &TrafficFile,
         habits: Habits,
-        speed: Speed,
+        factor: Factor,
     ) -> Result<RecordedRate, RecordedRateError> {
-        RecordedRate::read(TrafficReader::of(file, habits, &Tags::new())?, speed)
+        RecordedRate::read(TrafficReader::of(file, habits, &Tags::new())?, factor)
     }
 
     pub(super) fn read(
         mut reading: TrafficReader,
-        speed: Speed,
+        factor: Factor,
     ) -> Result<RecordedRate, RecordedRateError> {
         let path = reading.file().path.clone();
         if reading.length.is_none() {
@@ -123,7 +123,7 @@ impl RecordedRate {
         if steps.backwards * 2 > steps.requests() {
             return Err(RecordedRateError::Backwards(path));
         }
-        let schedule = steps.schedule(speed);
+        let schedule = steps.schedule(factor);
         let no_schedule = |problem| RecordedRateError::NoSchedule { path, problem };
         Ok(RecordedRate {
             schedule: schedule.map_err(no_schedule)?,
@@ -188,8 +188,8 @@ impl Steps {
     /// The schedule with these counts. A rate has whole millionths and is rounded down, for a request
     /// that is due before a pause and not after it would be far too early. The last rate makes up
     /// for that, so that the number of requests is exact.
-    fn schedule(&self, speed: Speed) -> Result<Segments, Problem> {
-        let step_ns = (self.step_s * Nanos::SECOND.0) as f64 / speed.0;
+    fn schedule(&self, factor: Factor) -> Result<Segments, Problem> {
+        let step_ns = (self.step_s * Nanos::SECOND.0) as f64 / factor.0;
         let step_ns = (step_ns.round() as u64).max(1);
         let runs: Vec<&[u64]> = self.counts.chunk_by(|one, next| one == next).collect();
         let (mut segments, mut owed) = (Vec::new(), 0);
@@ -209,22 +209,22 @@ impl Steps {
     }
 }
 
-impl Speed {
+impl Factor {
     /// As they were made.
-    pub const RECORDED: Speed = Speed(1.0);
+    pub const RECORDED: Factor = Factor(1.0);
 }
 
-impl FromStr for Speed {
-    type Err = SpeedError;
+impl FromStr for Factor {
+    type Err = FactorError;
 
-    fn from_str(text: &str) -> Result<Speed, SpeedError> {
+    fn from_str(text: &str) -> Result<Factor, FactorError> {
         let factor = text.trim().strip_suffix(['x', 'X']).unwrap_or(text.trim());
-        let factor: f64 = factor.parse().map_err(|_| SpeedError)?;
-        (0.001..=1_000.0).contains(&factor).then_some(Speed(factor)).ok_or(SpeedError)
+        let factor: f64 = factor.parse().map_err(|_| FactorError)?;
+        (0.001..=1_000.0).contains(&factor).then_some(Factor(factor)).ok_or(FactorError)
     }
 }
 
-impl fmt::Display for Speed {
+impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x", self.0)
     }

@@ -4,7 +4,8 @@ use super::Finding;
 use crate::tree::{File, Tree};
 
 /// Crates that write results or print.
-const CRATES: [&str; 3] = ["crates/results/src/", "crates/check/src/", "crates/stampede/src/"];
+const CRATES: [&str; 4] =
+    ["crates/results/src/", "crates/check/src/", "crates/serve/src/", "crates/stampede/src/"];
 
 /// How a Rust program writes a file or prints.
 const WRITES: [&str; 12] = [

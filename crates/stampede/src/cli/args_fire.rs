@@ -169,8 +169,8 @@ pub struct TrafficFlags {
     ])]
     pub at_recorded_times: bool,
     /// Send them so many times as fast as they were made: 2x, 0.5x
-    #[arg(long, value_name = "FACTOR", requires = "at_recorded_times")]
-    pub speed: Option<String>,
+    #[arg(long = "speed", value_name = "FACTOR", requires = "at_recorded_times")]
+    pub times_as_fast: Option<String>,
     /// Take only these methods from an access log, which has no bodies [default: GET,HEAD]
     #[arg(long, value_name = "METHOD,…", requires = "traffic")]
     pub methods: Option<String>,

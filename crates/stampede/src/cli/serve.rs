@@ -11,7 +11,7 @@ use super::fail::CommandError;
 use super::history::readable;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::serve::Server;
+use stampede_serve::Server;
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ServeArgs) -> Result<Outcome, Failure> {

@@ -21,7 +21,7 @@ pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
         SchemaName::Check => super::check::schema(),
         SchemaName::Tune => super::tune::schema(),
         SchemaName::Facts => stampede_model::fact::schema(),
-        SchemaName::Page => crate::serve::schema(),
+        SchemaName::Page => stampede_serve::schema(),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())

@@ -7,7 +7,7 @@ use stampede_model::schedule::{Problem, Schedule as _};
 use stampede_model::time::Nanos;
 
 use super::*;
-use crate::recorded_rate::{RecordedRate, RecordedRateError, Speed, SpeedError};
+use crate::recorded_rate::{Factor, FactorError, RecordedRate, RecordedRateError};
 
 /// A log whose requests are at these seconds after 10:20:30, with these methods, paths and statuses.
 fn log(lines: &[(u64, &str, &str, u16)]) -> String {
@@ -146,16 +146,16 @@ fn a_compressed_log_is_read_as_what_is_in_it() {
 fn rate(
     text: &str,
     answers: LoggedAnswers,
-    speed: &str,
+    factor: &str,
 ) -> Result<RecordedRate, RecordedRateError> {
     let (open, length) = opening(text.as_bytes());
     let file = with(LogSelection { answers, ..LogSelection::default() });
     let reading = TrafficReader::new(&file, open, length, HABITS, &Tags::new()).unwrap();
-    RecordedRate::read(reading, speed.parse().unwrap())
+    RecordedRate::read(reading, factor.parse().unwrap())
 }
 
-fn schedule(text: &str, speed: &str) -> String {
-    rate(text, LoggedAnswers::All, speed).unwrap().schedule.to_string()
+fn schedule(text: &str, factor: &str) -> String {
+    rate(text, LoggedAnswers::All, factor).unwrap().schedule.to_string()
 }
 
 #[test]
@@ -202,17 +202,17 @@ fn what_makes_no_schedule_is_said() {
     assert_eq!(rate(long, LoggedAnswers::All, "1000x").unwrap().schedule.planned(), 2);
     let (open, _) = opening(b"[10/Jan/2024:10:20:30] \"GET / HTTP/1.1\" 200\n");
     let pipe = TrafficReader::new(&file(None), open, None, HABITS, &Tags::new());
-    let pipe = RecordedRate::read(pipe.unwrap(), Speed::RECORDED);
+    let pipe = RecordedRate::read(pipe.unwrap(), Factor::RECORDED);
     assert!(matches!(pipe, Err(RecordedRateError::Pipe(_))));
 }
 
 #[test]
-fn a_speed_is_a_factor() {
-    assert_eq!("2x".parse::<Speed>().unwrap().to_string(), "2x");
-    assert_eq!("1".parse(), Ok(Speed::RECORDED));
-    assert_eq!("0.5X".parse::<Speed>().unwrap().to_string(), "0.5x");
+fn a_factor_is_a_number() {
+    assert_eq!("2x".parse::<Factor>().unwrap().to_string(), "2x");
+    assert_eq!("1".parse(), Ok(Factor::RECORDED));
+    assert_eq!("0.5X".parse::<Factor>().unwrap().to_string(), "0.5x");
     for text in ["", "x", "0", "-1", "2xx", "NaN", "inf", "1001"] {
-        assert_eq!(text.parse::<Speed>(), Err(SpeedError), "{text}");
+        assert_eq!(text.parse::<Factor>(), Err(FactorError), "{text}");
     }
 }
 
@@ -221,7 +221,7 @@ proptest! {
     #[test]
     fn each_request_is_due_in_its_step(
         gaps in proptest::collection::vec(0_u64..400, 1..60),
-        speed in proptest::sample::select(vec!["1", "2x", "3x", "0.3x"]),
+        factor in proptest::sample::select(vec!["1", "2x", "3x", "0.3x"]),
     ) {
         let seconds: Vec<u64> =
             gaps.iter().scan(0, |at, gap| { *at += gap; Some(*at) }).collect();
@@ -229,12 +229,12 @@ proptest! {
             format!("{{\"ts\":{},\"method\":\"GET\",\"uri\":\"/\",\"status\":200}}\n", 1_704_882_030 + second)
         };
         let text: String = seconds.iter().map(line).collect();
-        let rate = rate(&text, LoggedAnswers::All, speed).unwrap();
+        let rate = rate(&text, LoggedAnswers::All, factor).unwrap();
         let mut due_times = rate.schedule.due_times(Arrivals::Uniform);
         let due: Vec<f64> =
             std::iter::from_fn(|| due_times.next_due()).map(Nanos::as_secs_f64).collect();
         prop_assert_eq!(due.len(), seconds.len());
-        let factor: f64 = speed.trim_end_matches('x').parse().unwrap();
+        let factor: f64 = factor.trim_end_matches('x').parse().unwrap();
         let step = rate.step.as_secs_f64() / factor;
         for (second, due) in seconds.iter().zip(due) {
             let begin = ((*second - seconds[0]) as f64 / rate.step.as_secs_f64()).floor() * step;

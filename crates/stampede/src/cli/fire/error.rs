@@ -8,7 +8,7 @@ use stampede_load::LoadError;
 use stampede_load::check::RuleError;
 use stampede_plan::autostop::{AutostopError, UnsupportedMask};
 use stampede_plan::imported::ImportError;
-use stampede_traffic::recorded_rate::{RecordedRateError, SpeedError};
+use stampede_traffic::recorded_rate::{FactorError, RecordedRateError};
 use stampede_traffic::{Format, TrafficError};
 
 use crate::cli::fail::CommandError;
@@ -126,13 +126,13 @@ pub enum FireError {
         /// The format, as it was given.
         format: String,
     },
-    /// The speed of a replay is wrong.
-    #[error("`--speed {speed}` is {error}")]
-    WrongSpeed {
-        /// The speed, as it was given.
-        speed: String,
+    /// The factor of `--speed` is wrong.
+    #[error("`--speed {factor}` is {error}")]
+    WrongFactor {
+        /// The factor, as it was given.
+        factor: String,
         /// What is wrong with it.
-        error: SpeedError,
+        error: FactorError,
     },
     /// A header has no colon.
     #[error("header `{header}` has no colon")]
@@ -201,7 +201,9 @@ impl CommandError for FireError {
             }
             FireError::CpuTwice { .. } => "each load thread has a CPU of its own",
             FireError::PipeReadTwice { .. } => "write it to a file first, or leave `--warm-up` out",
-            FireError::WrongSpeed { .. } => "2x is twice as fast as it was made, 0.5x half as fast",
+            FireError::WrongFactor { .. } => {
+                "2x is twice as fast as it was made, 0.5x half as fast"
+            }
             FireError::HeaderWithoutColon { .. } => "write it as -H 'Name: value'",
             FireError::CookieWithoutEquals => "it is 'name=value', 'name=' where that is empty",
             FireError::LoginWithoutColon => "it is 'name:password', 'name:' without one",

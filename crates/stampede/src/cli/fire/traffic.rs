@@ -10,7 +10,7 @@ use stampede_model::schedule::Segments;
 use stampede_plan::imported::{self, ImportError, ImportedLoad, ImportedRequest};
 use stampede_plan::tank::TankConfig;
 use stampede_plan::target::Target;
-use stampede_traffic::recorded_rate::{RecordedRate, Speed};
+use stampede_traffic::recorded_rate::{Factor, RecordedRate};
 use stampede_traffic::{Format, LoadTraffic, Order, Passes, Request, Source, TrafficFile};
 
 use super::error::FireError;
@@ -111,11 +111,11 @@ fn file(flags: &TrafficFlags) -> Result<Option<TrafficFile>, Failure> {
 /// The schedule at which the requests of the file were made; `None`: the flags do not ask for it.
 pub fn recorded(flags: &TrafficFlags, habits: Habits) -> Result<Option<Segments>, Failure> {
     let Some(file) = file(flags)?.filter(|_| flags.at_recorded_times) else { return Ok(None) };
-    let speed = flags.speed.as_deref().map_or(Ok(Speed::RECORDED), |speed| {
-        let wrong = |error| FireError::WrongSpeed { speed: speed.to_owned(), error };
-        speed.parse().map_err(wrong)
+    let factor = flags.times_as_fast.as_deref().map_or(Ok(Factor::RECORDED), |factor| {
+        let wrong = |error| FireError::WrongFactor { factor: factor.to_owned(), error };
+        factor.parse().map_err(wrong)
     })?;
-    Ok(Some(RecordedRate::of(&file, habits, speed)?.schedule))
+    Ok(Some(RecordedRate::of(&file, habits, factor)?.schedule))
 }
 
 fn passes(flags: &TrafficFlags) -> Passes {

@@ -146,7 +146,7 @@ pub(super) const OBJECTS: &[Case] = &[
     ),
     (
         "Caddy in a console",
-        r#"2024/01/10 10:20:30.500	INFO	http.log.access	handled request	{"request": {"method": "GET", "host": "a.test", "uri": "/x"}, "status": 200}"#,
+        "2024/01/10 10:20:30.500\tINFO\thttp.log.access\thandled request\t{\"request\": {\"method\": \"GET\", \"host\": \"a.test\", \"uri\": \"/x\"}, \"status\": 200}",
         "GET /x a.test 200 @37230",
     ),
     (
@@ -196,7 +196,7 @@ pub(super) const OBJECTS: &[Case] = &[
     ),
     (
         "Google's load balancer",
-        r#"{"httpRequest":{"requestMethod":"GET","requestUrl":"https://a.test/x","status":200,"latency":"0.1s"},"timestamp":"2024-01-10T10:20:30.1Z"}"#,
+        r#"{"httpRequest":{"requestMethod":"GET","requestUrl":"https://a.test/x","status":200,"responseSize":"512"},"timestamp":"2024-01-10T10:20:30.1Z"}"#,
         "GET https://a.test/x 200 @37230",
     ),
     (
