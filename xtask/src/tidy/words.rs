@@ -9,7 +9,9 @@ const BANNED: &[&str] = &["latency", "performance", "speed"]; // tidy: foreign w
 /// excused only as a whole string.
 const FOREIGN_NAMES: &[&str] = &[
     "litespeed",
+    // tidy: foreign word
     "--speed",
+    // tidy: foreign word
     "long = \"speed\"",
     // tidy: foreign word
     "\"performance\"",
