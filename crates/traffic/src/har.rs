@@ -252,6 +252,7 @@ impl Entry {
         let is_partial = recorded.header("if-range").is_some();
         let is_range = |name: &str| is_partial && name.eq_ignore_ascii_case("range");
         recorded.headers.retain(|(name, _)| is_kept(name) && !is_range(name));
+        recorded.leave_out_headers();
         post_data.0.write(&mut recorded)?;
         if recorded.method.is_empty() {
             return Err(Skip::NotHttp {});

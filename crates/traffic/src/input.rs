@@ -68,6 +68,8 @@ pub(crate) struct Draft {
     pub(crate) tag: String,
     /// Variable without a value at the begin of the URL; the target stands for it.
     pub(crate) target_variable: String,
+    /// Names of headers of it that no client can send.
+    pub(crate) left_out: Vec<String>,
     pub(crate) is_raw: bool,
     /// Line where the entry begins.
     pub(crate) line: u64,
@@ -83,6 +85,7 @@ impl Draft {
         self.method.push_str(method);
         let texts = [&mut self.path, &mut self.host, &mut self.tag, &mut self.target_variable];
         texts.into_iter().for_each(String::clear);
+        self.left_out.clear();
         self.body.clear();
         // Frees a body of megabytes, because the small ones that follow do not need it.
         self.body.shrink_to(KEPT_BYTES);

@@ -234,6 +234,9 @@ pub struct TrafficNotes {
     /// The first variable without a value at the begin of a URL. The target stands for it.
     #[serde(default)]
     pub target_variable: Option<String>,
+    /// Headers of the first requests that no client can send and that were left out, by name.
+    #[serde(default)]
+    pub left_out_headers: BTreeMap<String, u64>,
     /// About how many requests are shuffled among each other; `None`: all of them.
     pub shuffled_within: Option<u64>,
 }

@@ -83,8 +83,7 @@ pub fn read_each<E: From<TrafficError>>(
             }
         }
     }
-    (notes.other_host, notes.target_variable) =
-        (reading.other_host.take(), reading.target_variable.take());
+    reading.tell(&mut notes);
     match first_broken {
         _ if notes.requests > 0 || notes.failed.is_some() => Ok(notes),
         Some(broken) => {

@@ -1,6 +1,7 @@
 //! Reads a request file from beginning to end, as often as needed. Each entry is a request,
 //! skipped, or broken.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use super::har::Survey;
 use super::input::{Broken, Draft, Input, KEPT_BYTES, ParseError, ParsedEntry};
 use super::{
     AnswerShape, EXAMINED, Form, Format, Header, Request, Tag, Tags, TrafficError, TrafficFile,
+    TrafficNotes,
 };
 use crate::request::{RequestParts, asks_to_close};
 use crate::script::Script;
@@ -42,9 +44,11 @@ pub(super) struct TrafficReader {
     /// The last tag and its name, because requests of one tag often follow each other.
     last: (String, Tag),
     /// The first host in a URL of an entry that differs from the target's.
-    pub(super) other_host: Option<String>,
+    other_host: Option<String>,
     /// The first variable without a value for which the target stands.
-    pub(super) target_variable: Option<String>,
+    target_variable: Option<String>,
+    /// Headers that were left out since the last [`TrafficReader::tell`], by name.
+    left_out: BTreeMap<String, u64>,
 }
 
 /// Opens the file at its beginning, for each pass.
@@ -132,7 +136,20 @@ impl TrafficReader {
             last,
             other_host: None,
             target_variable: None,
+            left_out: BTreeMap::new(),
         })
+    }
+
+    /// Adds to `notes` what was noticed beside the entries.
+    pub(super) fn tell(&mut self, notes: &mut TrafficNotes) {
+        notes.other_host = notes.other_host.take().or(self.other_host.take());
+        notes.target_variable = notes.target_variable.take().or(self.target_variable.take());
+        for (name, count) in std::mem::take(&mut self.left_out) {
+            let known = notes.left_out_headers.len() < NAMES_MAX
+                || notes.left_out_headers.contains_key(&name);
+            let name = if known { name } else { OTHER_NAMES.to_owned() };
+            *notes.left_out_headers.entry(name).or_default() += count;
+        }
     }
 
     pub(super) fn format(&self) -> Format {
@@ -202,6 +219,9 @@ impl TrafficReader {
             return Entry::Request;
         }
         let draft = &mut self.draft;
+        for name in draft.left_out.drain(..) {
+            *self.left_out.entry(name).or_default() += 1;
+        }
         if self.target_variable.is_none() && !draft.target_variable.is_empty() {
             self.target_variable = Some(draft.target_variable.clone());
         }
@@ -300,5 +320,8 @@ fn site_of(
 
 /// Bytes of a recording from which its host is chosen; of a pipe, they are kept in memory.
 const SURVEY_BYTES: u64 = 64 << 20;
+/// Most names of left out headers that are counted separately, and the name of the others.
+const NAMES_MAX: usize = 16;
+const OTHER_NAMES: &str = "other";
 /// Bytes from which the format is detected.
 const BEGIN_BYTES: u64 = 64 << 10;

@@ -1,8 +1,9 @@
 //! A request as a file of another tool describes it, before it becomes a draft.
 
 use super::Header;
-use super::input::Draft;
+use super::input::{Draft, shown};
 use super::url;
+use crate::request::is_token;
 
 /// One request. What is empty was not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(super) struct Recorded {
     pub(super) tag: String,
     /// Variable without a value at the begin of the URL, for which the target stands.
     pub(super) target_variable: String,
+    /// Names of headers that no client can send.
+    pub(super) left_out: Vec<String>,
 }
 
 impl Recorded {
@@ -36,6 +39,7 @@ impl Recorded {
         draft.body.extend_from_slice(&self.body);
         draft.tag = self.tag;
         draft.target_variable = self.target_variable;
+        draft.left_out = self.left_out;
     }
 
     /// The value of the first header with this name.
@@ -48,6 +52,18 @@ impl Recorded {
         if self.header(name).is_none() {
             self.headers.push((name.to_owned(), value.into()));
         }
+    }
+
+    /// Leaves out headers that a program wrote and no client can send, such as one that is called
+    /// `Content-Length;` or has a line break in its value.
+    pub(super) fn leave_out_headers(&mut self) {
+        let is_one = |(name, value): &Header| {
+            name.starts_with(':') || (is_token(name) && !value.contains(['\r', '\n', '\0']))
+        };
+        let (kept, left_out) = std::mem::take(&mut self.headers).into_iter().partition(is_one);
+        self.headers = kept;
+        let left_out: Vec<Header> = left_out;
+        self.left_out = left_out.iter().map(|(name, _)| shown(name.as_bytes())).collect();
     }
 
     /// Adds words to the query.

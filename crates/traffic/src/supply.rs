@@ -243,9 +243,7 @@ pub fn read_beginning(
                 held_bytes += (request.bytes.capacity() + size_of::<Request>()) as u64;
                 held.push_back(request);
                 notes.requests += 1;
-                notes.other_host = notes.other_host.take().or(reading.other_host.take());
-                notes.target_variable =
-                    notes.target_variable.take().or(reading.target_variable.take());
+                reading.tell(notes);
             }
             Entry::Skipped(reason) => notes.skip(reason),
             Entry::Broken(broken) if reading.bytes() > PREVIEW_BYTES && !held.is_empty() => {

@@ -193,6 +193,14 @@ pub enum Traffic {
         /// The reason.
         why: Skip,
     },
+    /// A header that no client can send was left out of requests of the request file.
+    #[serde(rename = "request_file_header")]
+    FileHeader {
+        /// Name of the header.
+        name: String,
+        /// Number of requests.
+        requests: u64,
+    },
     /// URLs of the request file name other hosts.
     #[serde(rename = "request_file_other_host")]
     FileOtherHost {
@@ -395,6 +403,10 @@ impl Traffic {
             }
             Traffic::FileSkipped { entries, why } => {
                 write!(f, "request file: {} skipped: {why}", words::quantity(*entries, "entry"))
+            }
+            Traffic::FileHeader { name, requests } => {
+                let requests = words::quantity(*requests, "request");
+                write!(f, "header `{name}` was left out of {requests}: no client can send it")
             }
             Traffic::FileOtherHost { host } => write!(
                 f,

@@ -157,6 +157,12 @@ fn text(path: &Path, Shown { overview, script }: &Shown) -> String {
         let count = notes.broken;
         let _ = writeln!(text, "\nbroken\n{count:>8}  the first in line {line}: {what}");
     }
+    if !notes.left_out_headers.is_empty() {
+        text.push_str("\nheaders left out, because no client can send them\n");
+        for (name, count) in &notes.left_out_headers {
+            let _ = writeln!(text, "{count:>8}  {name}");
+        }
+    }
     if let Some(failure) = &notes.failed {
         let _ = writeln!(text, "\nnot read to its end: {failure}");
     }

@@ -257,6 +257,29 @@ fn conditions_of_a_warm_browser_are_dropped() {
     assert!(kept(&text(&["Range"]), "Range"), "a range of its own is what was wanted");
 }
 
+/// Some programs record what no client can send.
+#[test]
+fn a_header_that_cannot_be_sent_is_left_out_and_counted() {
+    let pair = |name: &str, value: &str| format!(r#"{{"name": "{name}", "value": "{value}"}}"#);
+    let headers = [
+        pair("Content-Length;something", "1"),
+        pair("X A", "1"),
+        pair("X-Lines", r"a\r\nb"),
+        pair("X-Kept", "1"),
+        pair(":path", "/"),
+    ];
+    let entry = format!(
+        r#"{{"request": {{"method": "GET", "url": "http://a/", "headers": [{}]}}}}"#,
+        headers.join(",")
+    );
+    let (texts, notes) = read(archive(&[entry.clone(), entry]).as_bytes()).unwrap();
+    let sent = texts[0].as_str();
+    assert!(sent.contains("X-Kept: 1") && !sent.contains("Lines") && !sent.contains("omething"));
+    let counted = [("Content-Length;something", 2), ("X A", 2), ("X-Lines", 2)];
+    let counted = counted.map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(notes.left_out_headers.into_iter().collect::<Vec<_>>(), counted);
+}
+
 #[test]
 fn an_archive_that_is_cut_off_is_read_as_far_as_it_goes() {
     let whole = archive(&[get("http://a/1"), get("http://a/2"), get("http://a/3")]);

@@ -241,6 +241,7 @@ fn notes() -> impl Strategy<Value = TrafficNotes> {
             broken_first,
             failed,
             target_variable: other_host.clone(),
+            left_out_headers: BTreeMap::new(),
             other_host,
             shuffled_within,
         }

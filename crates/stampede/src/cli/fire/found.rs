@@ -107,6 +107,10 @@ pub fn about_traffic(result: &LoadResult) -> Vec<Judgement> {
         let skipped = Traffic::FileSkipped { entries: *count, why: why.clone() };
         found.push((Validity::Valid, skipped.into()));
     }
+    for (name, requests) in &traffic.left_out_headers {
+        let (name, requests) = (mask_foreign(name), *requests);
+        found.push((Validity::Valid, Traffic::FileHeader { name, requests }.into()));
+    }
     if let Some(host) = &traffic.other_host {
         let host = mask_secrets(host);
         found.push((Validity::Valid, Traffic::FileOtherHost { host }.into()));
