@@ -66,10 +66,10 @@ impl RequestLine {
 fn first_words(bytes: &[u8], is_cut: bool) -> (Vec<u8>, bool) {
     let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
     let line = &bytes[..end.unwrap_or(bytes.len())];
-    let is_version = |word: &&[u8]| word.starts_with(b"HTTP/");
+    let is_version = |word: &[u8]| word.starts_with(b"HTTP/");
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     match words.split_last() {
-        Some((last, before)) if is_version(&last) => (before.join(&b' '), false),
+        Some((last, before)) if is_version(last) => (before.join(&b' '), false),
         _ => (line.to_vec(), is_cut && end.is_none()),
     }
 }

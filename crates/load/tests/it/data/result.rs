@@ -241,7 +241,7 @@ fn notes() -> impl Strategy<Value = TrafficNotes> {
             broken_first,
             failed,
             target_variable: other_host.clone(),
-            left_out_headers: BTreeMap::new(),
+            left_out_headers: other_host.iter().map(|name| (name.clone(), requests)).collect(),
             other_host,
             shuffled_within,
         }
