@@ -1545,6 +1545,18 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** PHP logged warnings, notices or deprecations under the load. */
+  | {
+    code: "php_messages";
+    /** Number of messages. */
+    messages: number;
+    /** Number of messages for each request. */
+    per_request: number;
+    /** The first message. */
+    first: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The app, or the web server, was not allowed to use a file. */
   | {
     code: "permission_denied";
@@ -1697,6 +1709,34 @@ export type Reason =
   /** No trial was finished. */
   | {
     code: "no_trial";
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Requests failed in one way. */
+  | {
+    code: "requests_failed";
+    /** The kind of failure, as in `counts`. */
+    kind: string;
+    /** Number of requests. */
+    requests: number;
+    /** Method and path of the first of them, cut where they are long. */
+    first: string;
+    /** What the first of them got instead of a correct answer. */
+    found: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Correct answers had a body of another length than before the load. */
+  | {
+    code: "unusual_lengths";
+    /** Number of such answers. */
+    answers: number;
+    /** Number of all correct answers. */
+    correct: number;
+    /** Method and path of the first of them, cut where they are long. */
+    first: string;
+    /** Bytes of its body. */
+    body_bytes: number;
     /** The same as a sentence in English. */
     text: string;
   }
@@ -1901,6 +1941,16 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** A header that no client can send was left out of requests of the request file. */
+  | {
+    code: "request_file_header";
+    /** Name of the header. */
+    name: string;
+    /** Number of requests. */
+    requests: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** URLs of the request file name other hosts. */
   | {
     code: "request_file_other_host";
@@ -1945,6 +1995,8 @@ export interface PageRecord {
   title: string;
   /** Length of the body. */
   bytes: number;
+  /** Lengths of the body when the page was requested again, where it changed. */
+  bytes_again?: number[];
   /** Whether the page differed when it was requested again, or may differ. */
   changes: boolean;
   /** Whether its title differed. */
@@ -2465,12 +2517,6 @@ export type EntryError =
     /** The line. */
     line: string;
   }
-  /** A line of an access log without a request. */
-  | {
-    code: "no_request_in_quotes";
-    /** The line. */
-    line: string;
-  }
   /** What the reader of JSON says, and a column where it has one. */
   | {
     code: "json";
@@ -2656,6 +2702,20 @@ export type Skip =
   /** A list of other sitemaps. */
   | {
     code: "sitemap";
+  }
+  /** It is a line of an error log, among those of an access log. */
+  | {
+    code: "error_log";
+  }
+  /** It is a line of an access log's file, and says of no request that it was answered. */
+  | {
+    code: "not_logged";
+  }
+  /** Its answer is logged as an error, and such are not asked for. */
+  | {
+    code: "logged_status";
+    /** First digit of the status. */
+    class: number;
   }
   /** There are more reasons than are told apart. */
   | {

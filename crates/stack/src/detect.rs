@@ -296,6 +296,13 @@ impl Project {
     /// the front controller is there.
     fn is_there(&self, name: &str, given: &AppSettings, kind: AppKind) -> Result<(), RuntimeError> {
         let (app, docroot) = (name.to_owned(), self.docroot.clone());
+        let names = [("docroot", Some(&docroot)), ("index", given.index.as_ref())];
+        for (key, name) in names.into_iter().filter_map(|(key, name)| Some((key, name?))) {
+            if let Some(character) = name.chars().find(|letter| is_not_servable(*letter)) {
+                let (name, said) = (name.clone(), given.source(key));
+                return Err(RuntimeError::NotServable { app, name, character, key, said });
+            }
+        }
         if !self.path.join(&docroot).is_dir() {
             let said = given.source("docroot");
             return Err(RuntimeError::NoDocroot { app, docroot, said });
@@ -497,6 +504,15 @@ fn caches_of(kind: AppKind) -> &'static [&'static str] {
         _ => &[],
     }
 }
+
+/// Whether a character of a served path means something in one of the web servers' configurations,
+/// which have paths in double quotes. Blanks and letters of any language do not.
+fn is_not_servable(letter: char) -> bool {
+    letter.is_control() || NOT_SERVABLE.contains(letter)
+}
+
+/// Characters that end a value, begin a variable or a comment, or are a pattern somewhere.
+pub(super) const NOT_SERVABLE: &str = "\"'\\;{}$%#`*?[]<>|";
 
 #[cfg(test)]
 mod tests;

@@ -55,6 +55,21 @@ pub enum RuntimeError {
         /// Where it was said.
         said: SettingSource,
     },
+    /// The public directory or the front controller has a name that a web server's configuration
+    /// cannot have.
+    #[error("app `{app}`: `{}` has `{}` in it ({key} {said})", name.escape_debug(), character.escape_debug())]
+    NotServable {
+        /// The app's name.
+        app: String,
+        /// The name.
+        name: String,
+        /// The first character of it that is not possible.
+        character: char,
+        /// The key: `docroot` or `index`.
+        key: &'static str,
+        /// Where it was said.
+        said: SettingSource,
+    },
     /// The front controller that was said for an app does not exist.
     #[error("app `{app}` has no `{index}` in `{docroot}` ({key} {said})")]
     NoIndex {

@@ -2,6 +2,7 @@
 
 use stampede_model::fact::app::entry_choices;
 
+use super::detect::NOT_SERVABLE;
 use super::entries::LOOKED_FOR;
 use super::error::RuntimeError;
 
@@ -16,7 +17,9 @@ impl RuntimeError {
             E::UnknownSetting { nearest, known, .. } => {
                 Some(did_you_mean(nearest.as_deref(), known))
             }
-            E::NoApp { .. } | E::NoDocroot { .. } | E::NoIndex { .. } => self.app_hint(),
+            E::NoApp { .. } | E::NoDocroot { .. } | E::NoIndex { .. } | E::NotServable { .. } => {
+                self.app_hint()
+            }
             E::NoEntry { .. } | E::NotEntered { .. } => self.app_hint(),
             E::Composer { .. }
             | E::NoVendor { .. }
@@ -82,6 +85,10 @@ impl RuntimeError {
                 "name the directory of the public files with `--docroot DIR`, relative to the app's directory"
                     .into(),
             ),
+            E::NotServable { .. } => Some(format!(
+                "give it another name: in the configuration of a web server {NOT_SERVABLE} and control characters \
+                 have a meaning of their own"
+            )),
             E::NoIndex { .. } => Some(
                 "name the directory of the public files with `--docroot DIR`, and the front controller in it with \
                  `--index FILE`"

@@ -229,6 +229,27 @@ fn a_public_directory_and_a_front_controller_can_be_given() {
     insta::assert_snapshot!(refused, @"app `shop` has no `shp.php` in `.` (index from a flag)");
 }
 
+/// A plan must not write into a server's configuration by the name of a directory.
+#[test]
+fn a_name_that_a_configuration_cannot_have_is_refused() {
+    let given = |docroot: &str, index: Option<&str>| AppSettings {
+        docroot: Some(docroot.to_owned()),
+        index: index.map(str::to_owned),
+        ..AppSettings::default()
+    };
+    let fine = said(&[("my public é/index.php", "<?php")], given("my public é", None));
+    assert_eq!(fine.expect("an app").manifest.docroot, "my public é");
+    for name in ["a\"b", "a;b", "a{b", "a}b", "a$b", "a\nb", "a%b", "a#b", "a\\b"] {
+        let file = format!("{name}/index.php");
+        let refused = said(&[(&file, "<?php")], given(name, None)).expect_err(name);
+        assert!(matches!(refused, RuntimeError::NotServable { key: "docroot", .. }), "{refused}");
+    }
+    let files = [("public/x;y.php", "<?php")];
+    let refused = said(&files, given("public", Some("x;y.php"))).expect_err("refused");
+    insta::assert_snapshot!(refused, @"app `shop`: `x;y.php` has `;` in it (index given)");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("another name")));
+}
+
 #[test]
 fn a_lone_file_is_an_app() {
     let (_place, shop) = project(&[("page.php", "<?php"), ("big/other.php", "<?php")]);
