@@ -61,7 +61,6 @@ mod seams;
 mod serve;
 mod store;
 mod summary;
-mod superglobals;
 mod tune;
 mod up;
 mod why;
