@@ -167,6 +167,29 @@ fn of_machine_and_server() -> Vec<String> {
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
         of(Machine::PortsExhausted { addresses: 3 }.into()),
         of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+        of(Server::PhpMessages {
+            messages: 300,
+            per_request: 3.0,
+            first: "PHP Warning: x in a.php:1".into(),
+        }
+        .into()),
+        of(Server::PhpMessages { messages: 1, per_request: 0.001, first: "PHP Notice: x".into() }
+            .into()),
+        of(Traffic::Failed {
+            kind: "http:503".into(),
+            requests: 12,
+            first: "GET /shop?id=3".into(),
+            found: "status 503 instead of 200".into(),
+        }
+        .into()),
+        of(Traffic::UnusualLengths {
+            answers: 32,
+            correct: 1_000,
+            first: "GET /".into(),
+            body_bytes: 4,
+        }
+        .into()),
+        of(Traffic::FileHeader { name: "Content-Length;x".into(), requests: 2 }.into()),
         of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
         of(Server::Replaced {
             started: 1,

@@ -245,8 +245,9 @@ fn a_name_that_a_configuration_cannot_have_is_refused() {
         assert!(matches!(refused, RuntimeError::NotServable { key: "docroot", .. }), "{refused}");
     }
     let files = [("public/x;y.php", "<?php")];
-    let refused = said(&files, given("public", Some("x;y.php"))).expect_err("refused");
-    insta::assert_snapshot!(refused, @"app `shop`: `x;y.php` has `;` in it (index given)");
+    let flag = given("public", Some("x;y.php")).said_by(SettingSource::Flag);
+    let refused = said(&files, flag).expect_err("refused");
+    insta::assert_snapshot!(refused, @"app `shop`: `x;y.php` has `;` in it (index from a flag)");
     assert!(refused.hint().is_some_and(|hint| hint.contains("another name")));
 }
 
