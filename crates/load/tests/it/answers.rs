@@ -417,6 +417,7 @@ fn answers_of_an_unusual_length_are_counted() {
     let server = KnownServer::start(behaviour).unwrap();
     let mut load = load(address(&server), Kind::Closed, ConnectionHabit::KeepAlive, LONG);
     load.model = Model::Closed { concurrency: 1, until: Until::Requests(REQUESTS) };
+    load.check = Check::default();
     let request = Request::build("GET", "/page?a=1", &[], b"", load.habits, None).unwrap();
     load.traffic = [Request { lengths: BodyLengths { least: 200, most: 800 }, ..request }].into();
     let result = load_result(&load, "lengths");
