@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Handles the signals that ask a program to end (SIGINT, SIGTERM, SIGHUP) from now on. The first
 /// signal sets the flag of [`new_flag`]. The third ends the process at once, and the keeper then
@@ -42,6 +43,23 @@ pub fn new_flag() -> Arc<AtomicBool> {
     new
 }
 
+/// Looks again and again, with `pause` between two looks, until `look` finds something. `None`: the
+/// time is over, or a signal has asked for the end.
+pub fn wait_for<T>(
+    within: Duration,
+    pause: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let begun = Instant::now();
+    while begun.elapsed() < within && !is_requested() {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        std::thread::sleep(pause);
+    }
+    None
+}
+
 /// Sets a function to call before a third signal ends the process, because no destructor runs then.
 pub fn before_exit(last: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
@@ -54,3 +72,20 @@ static LISTENS: AtomicBool = AtomicBool::new(false);
 static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 /// Exit code as shells report it: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_returned_at_once_and_the_time_ends_the_wait() {
+        let mut looks = 0;
+        let found = wait_for(Duration::from_secs(60), Duration::ZERO, || {
+            looks += 1;
+            (looks == 3).then_some(looks)
+        });
+        assert_eq!(found, Some(3));
+        let nothing = || None::<()>;
+        assert_eq!(wait_for(Duration::from_millis(5), Duration::from_millis(1), nothing), None);
+    }
+}

@@ -247,6 +247,9 @@ pub enum Skip {
     /// Its body is in base64.
     #[error("body in base64")]
     Base64Body {},
+    /// Its body comes in chunks, as it is on the connection.
+    #[error("body in chunks")]
+    Chunked {},
     /// A proxy was asked for a tunnel.
     #[error("CONNECT, which asks a proxy for a tunnel")]
     Connect {},

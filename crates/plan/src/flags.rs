@@ -38,8 +38,8 @@ pub struct Overrides {
     pub requests: Option<String>,
     /// `--path /search?q=1`: the path of every load.
     pub path: Option<String>,
-    /// `--traffic urls.txt`: the request file of every load.
-    pub urls: Option<String>,
+    /// The request file of every load.
+    pub traffic: TrafficFlags,
     /// `--rounds 5` or `auto`.
     pub rounds: Option<String>,
     /// `--precision 5%`.
@@ -93,6 +93,23 @@ pub(super) const COMMAND_LINE: &str = "command line";
 /// Whether the default loads include one with a fixed rate, which is a share of one app's peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithSteady(pub bool);
+
+/// Flags about the request file of every load, as typed. `None`: not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrafficFlags {
+    /// `--traffic access.log`.
+    pub file: Option<String>,
+    /// `--traffic-format har`.
+    pub format: Option<String>,
+    /// `--methods GET,POST`.
+    pub methods: Option<String>,
+    /// `--log-format '$request $status'`.
+    pub log_format: Option<String>,
+    /// `--log-errors keep|drop`.
+    pub log_errors: Option<String>,
+    /// `--traffic-environment FILE`.
+    pub environment: Option<String>,
+}
 
 impl Overrides {
     /// Whether a flag replaces the plan's loads. `--for` alone does not: it changes any load.
@@ -285,9 +302,11 @@ impl Flags {
                 change_end(plan, key, &value)?;
             }
         }
+        if let Some(file) = self.traffic() {
+            each_load(plan, |load| apply_habit(load, "traffic", &file));
+        }
         for (flag, key) in [
             ("path", "path"),
-            ("traffic", "traffic"),
             // Set on each load: a `client` in a load would override a value at the plan's top
             // level.
             ("keep-alive", "keep_alive"),
@@ -306,6 +325,29 @@ impl Flags {
             }
         }
         Ok(())
+    }
+
+    /// The request file as a plan has it: its path, or a map where flags say how to read it.
+    fn traffic(&self) -> Option<Node> {
+        let file = self.get("traffic")?;
+        let said = [
+            ("traffic-format", "format"),
+            ("methods", "methods"),
+            ("log-format", "log_format"),
+            ("log-errors", "log_errors"),
+            ("traffic-environment", "environment"),
+        ];
+        let mut map = Node { place: file.place.clone(), value: Value::Map(Vec::new()) };
+        for (flag, key) in said {
+            if let Some(value) = self.get(flag) {
+                set(&mut map, key, value.clone());
+            }
+        }
+        if matches!(&map.value, Value::Map(said) if said.is_empty()) {
+            return Some(file.clone());
+        }
+        set(&mut map, "file", file.clone());
+        Some(map)
     }
 
     fn ends(&self) -> impl Iterator<Item = (&'static str, Node)> {
@@ -331,7 +373,12 @@ impl Overrides {
             ("for", &self.for_),
             ("requests", &self.requests),
             ("path", &self.path),
-            ("traffic", &self.urls),
+            ("traffic", &self.traffic.file),
+            ("traffic-format", &self.traffic.format),
+            ("methods", &self.traffic.methods),
+            ("log-format", &self.traffic.log_format),
+            ("log-errors", &self.traffic.log_errors),
+            ("traffic-environment", &self.traffic.environment),
             ("rounds", &self.rounds),
             ("precision", &self.precision),
             ("max-time", &self.max_time),

@@ -9,12 +9,12 @@ use super::client::ClientHabits;
 use super::error::{Help, Mistake, PlanError, one_of};
 use super::expect::expectations;
 use super::keys::LOAD;
-use super::model::{LoadChoice, RequestSpec};
+use super::model::LoadChoice;
 use super::parts::SearchLoad;
-use super::requests::{has_request_keys, requests_of, requests_of_script, single_request};
+use super::requests::{has_request_keys, requests_of, single_request};
 use super::runtimes::{NamedRuntime, selection};
+use super::traffic_file::{self, Requests};
 use super::tree::{Node, Value, shortened};
-use super::urls;
 use super::value::{
     ANY_LENGTH, Fields, items, length, not_a, out_of_range, schedule, texts, value_of, whole,
     whole_u32,
@@ -152,7 +152,8 @@ fn one_load(
     };
     let name = name.unwrap_or(words);
     let (only, except) = chosen(node, &fields, runtimes, &name)?;
-    let (requests, changing) = (requests(&fields)?, changing(&fields)?);
+    let Requests { requests, file } = requests(&fields)?;
+    let changing = changing(&fields)?;
     Ok(LoadChoice {
         name,
         model,
@@ -160,6 +161,7 @@ fn one_load(
         client: habits.client,
         timeout,
         requests,
+        file,
         changing,
         only,
         except,
@@ -182,10 +184,12 @@ pub(super) fn search_load(
         expectations(node)?;
     }
     chosen(node, &fields, runtimes, SEARCH)?;
+    let Requests { requests, file } = requests(&fields)?;
     Ok(SearchLoad {
         name: SEARCH.to_owned(),
         arrivals: arrivals_of(&fields, common)?,
-        requests: requests(&fields)?,
+        requests,
+        file,
         changing: changing(&fields)?,
         client: habits.client,
         timeout,
@@ -406,8 +410,8 @@ pub(super) fn scaled(length: Nanos, factor: f64) -> Nanos {
 
 /// The requests to send in turn. Empty if the plan gives none: then each app's own requests are
 /// sent.
-fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
-    let mut base = single_request(fields)?;
+fn requests(fields: &Fields<'_>) -> Result<Requests, PlanError> {
+    let base = single_request(fields)?;
     let list = fields.get("requests").filter(|node| !is_count(node));
     if list.is_some() {
         fields.not_both("requests", "traffic")?;
@@ -415,18 +419,14 @@ fn requests(fields: &Fields<'_>) -> Result<Vec<RequestSpec>, PlanError> {
     let Some((key, list)) =
         list.map(|n| ("requests", n)).or_else(|| fields.get("traffic").map(|n| ("traffic", n)))
     else {
-        return Ok(if has_request_keys(fields) { vec![base] } else { Vec::new() });
+        return Ok(if has_request_keys(fields) { vec![base].into() } else { Requests::default() });
     };
     fields.not_both(key, "path")?;
     if key == "traffic" && !matches!(list.value, Value::List(_)) {
-        if let Some(requests) = requests_of_script(list, &base)? {
-            return Ok(requests);
-        }
-        let (paths, site) = urls::read(list)?;
-        base.site = site;
-        return requests_of(&paths, list, &base);
+        return traffic_file::read(list, base);
     }
-    requests_of(items(list, "a list of paths or requests, such as `[/, /about]`")?, list, &base)
+    let list_items = items(list, "a list of paths or requests, such as `[/, /about]`")?;
+    Ok(requests_of(list_items, list, &base)?.into())
 }
 
 /// Paths whose answers may have any length.

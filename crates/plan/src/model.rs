@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
-use stampede_model::fact::Notice;
+use stampede_model::fact::{Notice, RequestFile};
 use stampede_model::load::{Arrivals, HttpVersion, Model};
 use stampede_model::record::{AgainstRecord, PeakRecord};
 use stampede_model::time::Nanos;
@@ -261,6 +261,8 @@ pub struct LoadChoice {
     pub timeout: Nanos,
     /// The requests, sent in turn. Empty: the requests that each app declares.
     pub requests: Vec<RequestSpec>,
+    /// The file that they are from, where the user should know what was taken of it.
+    pub file: Option<RequestFile>,
     /// Paths whose answers may have any length, see [`LoadChoice::is_changing`].
     pub changing: Vec<String>,
     /// Names of the runtimes that the load is for. Empty: all of them.

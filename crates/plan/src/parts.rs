@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use stampede_model::expectation::Expectation;
-use stampede_model::fact::Notice;
+use stampede_model::fact::{Notice, RequestFile};
 use stampede_model::load::{Arrivals, Model, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
@@ -100,6 +100,8 @@ pub struct SearchLoad {
     pub timeout: Nanos,
     /// The requests, sent in turn. Empty: the requests that the app declares.
     pub requests: Vec<RequestSpec>,
+    /// The file that they are from, where the user should know what was taken of it.
+    pub file: Option<RequestFile>,
     /// Paths whose answers may have any length.
     pub changing: Vec<String>,
     /// Arrivals of open trials.
@@ -122,6 +124,7 @@ impl SearchLoad {
             client: load.client.clone(),
             timeout: load.timeout,
             requests: load.requests.clone(),
+            file: load.file.clone(),
             changing: load.changing.clone(),
             arrivals,
             max_in_flight,
@@ -144,6 +147,7 @@ impl SearchLoad {
             client: self.client.clone(),
             timeout: self.timeout,
             requests: self.requests.clone(),
+            file: self.file.clone(),
             changing: self.changing.clone(),
             only: Vec::new(),
             except: Vec::new(),

@@ -51,6 +51,12 @@ pub(super) fn format(begin: &[u8]) -> Result<Format, Unknown> {
     known.map(|(format, _)| *format).ok_or_else(|| Unknown::Begins(shown(begin.first)))
 }
 
+/// Whether each line of this beginning that is written has one word, which is no header in brackets.
+pub(super) fn has_only_paths(begin: &[u8]) -> bool {
+    let Some(begin) = Begin::of(begin) else { return true };
+    begin.written().all(|line| line[0] != b'[' && words(line).count() == 1)
+}
+
 /// The beginning of a file, as its recognisers see it.
 struct Begin<'a> {
     bytes: &'a [u8],

@@ -165,13 +165,31 @@ impl Input {
         if !self.line(out)? {
             return Ok(None);
         }
-        match std::str::from_utf8(out) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => {
-                let what = EntryError::NotUtf8 { line: shown(out) };
-                Err(self.broken(what, "percent-encode what is not ASCII"))
+        self.as_text(out).map(Some)
+    }
+
+    /// The next line that is neither blank nor a comment, as text without blanks around it.
+    pub(crate) fn next_text<'a>(
+        &mut self,
+        out: &'a mut Vec<u8>,
+    ) -> Result<Option<&'a str>, ParseError> {
+        loop {
+            if !self.line(out)? {
+                return Ok(None);
+            }
+            let line = out.trim_ascii_start();
+            if !line.is_empty() && !line.starts_with(b"#") {
+                break;
             }
         }
+        self.as_text(out).map(|text| Some(text.trim()))
+    }
+
+    fn as_text<'a>(&self, line: &'a [u8]) -> Result<&'a str, ParseError> {
+        std::str::from_utf8(line).map_err(|_| {
+            let what = EntryError::NotUtf8 { line: shown(line) };
+            self.broken(what, "percent-encode what is not ASCII")
+        })
     }
 
     /// Reads a block of `count` bytes, which the last line has announced.

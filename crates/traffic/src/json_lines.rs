@@ -43,18 +43,11 @@ impl JsonLines {
         input: &mut Input,
         draft: &mut Draft,
     ) -> Result<ParsedEntry, ParseError> {
-        loop {
-            let Some(line) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
-            if line.trim().is_empty() || line.trim_start().starts_with('#') {
-                continue;
-            }
-            let entry: Entry =
-                serde_json::from_str(line).map_err(|error| line_error(input, &error, EXPECTED))?;
-            let written = entry.write(input.line_number(), draft);
-            return written
-                .map(|()| ParsedEntry::Request)
-                .map_err(|what| input.broken(what, EXPECTED));
-        }
+        let Some(line) = input.next_text(&mut self.line)? else { return Ok(ParsedEntry::End) };
+        let entry: Entry =
+            serde_json::from_str(line).map_err(|error| line_error(input, &error, EXPECTED))?;
+        let written = entry.write(input.line_number(), draft);
+        written.map(|()| ParsedEntry::Request).map_err(|what| input.broken(what, EXPECTED))
     }
 }
 

@@ -58,12 +58,13 @@ pub use crate::access_log::{
     LogFormat, LogFormatError, LogFormatMistake, LogSelection, LoggedAnswers, LoggedHost,
 };
 pub use crate::answer::AnswerShape;
-pub use crate::request::{Form, Header, Parts, Request};
+pub use crate::request::{Form, Header, Parts, PlainRequest, Request};
 use crate::script::Script;
 pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
 pub use error::TrafficError;
 pub use format::Format;
+pub use read::is_plain_list;
 pub use supply::read_all;
 pub use supply::{Tagging, supply};
 pub use uri::bracketed_headers;

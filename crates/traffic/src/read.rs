@@ -57,6 +57,29 @@ type Open = Box<dyn FnMut() -> io::Result<Bytes> + Send>;
 /// The bytes of a file.
 pub(super) type Bytes = Box<dyn Read + Send>;
 
+/// Whether each line of the file's beginning is one path or URL, or a comment, or blank. A file
+/// without a known format counts as such a list too: its reader says which line is wrong.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_plain_list(file: &TrafficFile) -> Result<bool, TrafficError> {
+    let reader = File::open(&file.path).map_err(|source| unreadable(file, source))?;
+    let mut begin = Vec::new();
+    compressed::unpacked(Box::new(reader), file, BytesRead::default())?
+        .take(BEGIN_BYTES)
+        .read_to_end(&mut begin)
+        .map_err(|source| unreadable(file, source))?;
+    Ok(match detect::format(&begin) {
+        Ok(Format::Uri) => detect::has_only_paths(&begin),
+        Ok(_) => false,
+        Err(_) => true,
+    })
+}
+
+fn unreadable(file: &TrafficFile, source: io::Error) -> TrafficError {
+    TrafficError::Unreadable { path: file.path.clone(), source: Arc::new(source) }
+}
+
 /// One entry of the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry {
@@ -88,10 +111,7 @@ impl TrafficReader {
         habits: Habits,
         tags: &Tags,
     ) -> Result<TrafficReader, TrafficError> {
-        let unreadable = |source: io::Error| TrafficError::Unreadable {
-            path: file.path.clone(),
-            source: Arc::new(source),
-        };
+        let unreadable = |source: io::Error| unreadable(file, source);
         let bytes_read = BytesRead::default();
         let reader = open().map_err(unreadable)?;
         let mut reader = compressed::unpacked(reader, file, Arc::clone(&bytes_read))?;
@@ -289,10 +309,7 @@ fn site_of(
     if let Some(site) = &file.site {
         return Ok(Some(url::site(site)));
     }
-    let unreadable = |source: io::Error| TrafficError::Unreadable {
-        path: file.path.clone(),
-        source: Arc::new(source),
-    };
+    let unreadable = |source: io::Error| unreadable(file, source);
     let surveyed: Bytes = match length {
         Some(_) => {
             let whole = open().and_then(|reader| compressed::again(reader, BytesRead::default()));

@@ -1,6 +1,7 @@
 //! One request as parts, which the protocol of a connection encodes when it starts.
 
 mod data;
+mod plain;
 
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use crate::fields::{ConnectionHeader, elements};
 use crate::script::Script;
 use crate::tag::Tag;
 use data::RequestData;
+
+pub use plain::PlainRequest;
 
 /// Name and value of a header.
 pub type Header = (String, String);

@@ -31,11 +31,7 @@ impl Siege {
         draft: &mut Draft,
     ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(text) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
-            let text = text.trim();
-            if text.is_empty() || text.starts_with('#') {
-                continue;
-            }
+            let Some(text) = input.next_text(&mut self.line)? else { return Ok(ParsedEntry::End) };
             if let Some((name, value)) = variable(text) {
                 if self.variables.len() < VARIABLES_MAX {
                     self.variables.insert(0, (name.to_owned(), value.to_owned()));

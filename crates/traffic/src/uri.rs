@@ -34,9 +34,8 @@ impl Uris {
         draft: &mut Draft,
     ) -> Result<ParsedEntry, ParseError> {
         loop {
-            let Some(line) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') || header_line(line, input, draft)? {
+            let Some(line) = input.next_text(&mut self.line)? else { return Ok(ParsedEntry::End) };
+            if header_line(line, input, draft)? {
                 continue;
             }
             draft.begin(input.line_number(), "GET");

@@ -55,13 +55,8 @@ impl VegetaTargets {
         if let Some(pending) = self.pending.take() {
             return Ok(Some(pending));
         }
-        while let Some(text) = input.text(&mut self.line)? {
-            let text = text.trim();
-            if !text.is_empty() && !text.starts_with('#') {
-                return Ok(Some((input.line_number(), text.to_owned())));
-            }
-        }
-        Ok(None)
+        let text = input.next_text(&mut self.line)?.map(str::to_owned);
+        Ok(text.map(|text| (input.line_number(), text)))
     }
 
     /// Reads the lines of a target up to a blank line or the next request line. Returns why it
@@ -133,34 +128,29 @@ impl VegetaLines {
         input: &mut Input,
         draft: &mut Draft,
     ) -> Result<ParsedEntry, ParseError> {
-        loop {
-            let Some(text) = input.text(&mut self.line)? else { return Ok(ParsedEntry::End) };
-            if text.trim().is_empty() || text.starts_with('#') {
-                continue;
-            }
-            let target: Target = serde_json::from_str(text)
-                .map_err(|error| line_error(input, &error, EXPECTED_JSON))?;
-            let body = STANDARD.decode(target.body.unwrap_or_default());
-            let Ok(body) = body else {
-                return Err(input.broken(EntryError::NotBase64 {}, EXPECTED_JSON));
-            };
-            let headers = target.header.unwrap_or_default().into_iter();
-            let recorded = Recorded {
-                line: input.line_number(),
-                // A body does not make it a POST there.
-                method: target.method.unwrap_or_else(|| "GET".to_owned()),
-                url: target.url,
-                headers: headers
-                    .flat_map(|(name, values)| {
-                        values.into_iter().map(move |value| (name.clone(), value))
-                    })
-                    .collect(),
-                body,
-                ..Recorded::default()
-            };
-            recorded.write(draft);
-            return Ok(ParsedEntry::Request);
-        }
+        let Some(text) = input.next_text(&mut self.line)? else { return Ok(ParsedEntry::End) };
+        let target: Target =
+            serde_json::from_str(text).map_err(|error| line_error(input, &error, EXPECTED_JSON))?;
+        let body = STANDARD.decode(target.body.unwrap_or_default());
+        let Ok(body) = body else {
+            return Err(input.broken(EntryError::NotBase64 {}, EXPECTED_JSON));
+        };
+        let headers = target.header.unwrap_or_default().into_iter();
+        let recorded = Recorded {
+            line: input.line_number(),
+            // A body does not make it a POST there.
+            method: target.method.unwrap_or_else(|| "GET".to_owned()),
+            url: target.url,
+            headers: headers
+                .flat_map(|(name, values)| {
+                    values.into_iter().map(move |value| (name.clone(), value))
+                })
+                .collect(),
+            body,
+            ..Recorded::default()
+        };
+        recorded.write(draft);
+        Ok(ParsedEntry::Request)
     }
 }
 

@@ -25,6 +25,7 @@ mod notice;
 pub mod observation;
 pub mod pages;
 mod reason;
+mod request_file;
 pub mod search;
 mod server;
 pub mod stored;
@@ -54,6 +55,7 @@ pub use nothing::Nothing;
 pub use notice::{NoPeak, Notice};
 pub use observation::Observation;
 pub use reason::Reason;
+pub use request_file::{BrokenEntries, RequestFile, SkippedEntries};
 pub use server::{ColdOpcache, Server, Unfit};
 pub use traffic::{Failure, Queries, Traffic};
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::external::External;
+use super::request_file::RequestFile;
 use super::server::with_todo;
 use super::stored::{Damage, Identity, MachinePart};
 use super::{Cause, Fact, Kind, Look, Reason, Unfit};
@@ -147,6 +148,9 @@ pub enum Notice {
         /// Hosts named in the request file.
         sites: Vec<String>,
     },
+    /// The requests of a file are sent.
+    #[serde(rename = "request_file")]
+    RequestFile(RequestFile),
     /// Lengths and numbers of requests are multiplied by a factor.
     #[serde(rename = "time_scale")]
     TimeScale {
@@ -434,6 +438,7 @@ impl Notice {
                 "URLs of {} are sent to the app on this machine, not to that host",
                 words::list(&quoted(sites))
             ),
+            Notice::RequestFile(file) => fmt::Display::fmt(file, f),
             Notice::TimeScale { scale } => write!(
                 f,
                 "time scale {scale}: all lengths, request counts and the warm-up are multiplied by {scale}; rates, \

@@ -287,7 +287,39 @@ fn of_load() -> Vec<String> {
         of(Traffic::FileSkipped { entries: 1, why: Skip::NoPath {} }.into()),
         of(Traffic::FileSkipped { entries: 5, why: Skip::NoPath {} }.into()),
         of(Traffic::RequestsOver { requests: 3, after_ns: 20_000_000 }.into()),
+        of_request_file(1, Vec::new(), None),
+        of_request_file(
+            128,
+            vec![
+                SkippedEntries { why: Skip::Method { method: "POST".into() }, entries: 1_200 },
+                SkippedEntries { why: Skip::NotHttp {}, entries: 1 },
+            ],
+            Some(BrokenEntries {
+                entries: 2,
+                line: 31,
+                error: EntryError::HeadersWithoutEnd { bytes: 9 },
+            }),
+        ),
     ]
+}
+
+fn of_request_file(
+    every: u64,
+    skipped: Vec<SkippedEntries>,
+    broken: Option<BrokenEntries>,
+) -> String {
+    let requests = 9_409 * every;
+    let file = RequestFile {
+        file: "access.log".to_owned(),
+        format: "access.log".to_owned(),
+        requests,
+        sent: 9_409,
+        every,
+        skipped,
+        broken,
+    };
+    let notice: Fact<Notice> = Notice::RequestFile(file).into();
+    notice.sentence()
 }
 
 /// One fact of each shape, as printed for a user.

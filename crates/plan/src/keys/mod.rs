@@ -20,7 +20,7 @@ use super::tree::{Node, Value};
 pub use reference::reference;
 pub(super) use table::{
     APP, BUDGET, CLIENT, EXTERNAL, LOAD, OF_REQUEST, OF_RUNTIME, PHP_INI, PLAN, READY, REQUEST,
-    RUNTIME, SETTINGS, SWEEP, WATCH, WHOLE,
+    RUNTIME, SETTINGS, SWEEP, TRAFFIC_FILE, WATCH, WHOLE,
 };
 
 /// One key of a map.

@@ -10,6 +10,7 @@ use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
 use super::super::preset::PRESETS;
 use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX};
 use super::super::runtimes::{RUNTIMES_MAX, WORKERS};
+use super::super::traffic_file::LOG_ERRORS;
 use super::super::{apps, requests};
 use super::{Entries, Form, Group, Key, Kind, Object};
 
@@ -374,7 +375,7 @@ static OF_LOAD: Group = Group {
             .once(&["users"]), // an old word
         Key::new("for", &LENGTH, "How long a load with `rate` or `concurrency` lasts."),
         Key::new("requests", &REQUESTS, "With `concurrency`: how many requests are sent. Or a list: the requests to send, in turn."),
-        Key::new("traffic", &TRAFFIC, "The requests to send, in turn: a list, or a file with a path or URL in each line.").once(&["urls"]), // an old word
+        Key::new("traffic", &TRAFFIC, "The requests to send, in turn: a list, or a request file of any format that `fire --traffic` takes, see [request files](traffic.md).").once(&["urls"]), // an old word
         Key::new("client", &Kind::Object(&CLIENT), "How this load holds its connections.").otherwise("the plan's"),
         Key::new("arrivals", &Kind::Words(&ARRIVALS), "As in the plan, for this load.").otherwise("the plan's"),
         Key::new("timeout", &LENGTH, "As in the plan, for this load.").otherwise("the plan's"),
@@ -394,6 +395,29 @@ pub static REQUEST: Object = Object {
     rest: None,
     entries: Entries::Any,
     below: None,
+};
+
+pub static TRAFFIC_FILE: Object = Object {
+    name: "traffic_file",
+    place: "a request file",
+    about: "The path of a file, or a map that says how to read it.",
+    short: Some(&Kind::Text),
+    groups: &[&OF_TRAFFIC_FILE],
+    rest: None,
+    entries: Entries::Any,
+    below: None,
+};
+
+static OF_TRAFFIC_FILE: Group = Group {
+    title: None,
+    keys: &[
+        Key::new("file", &Kind::Text, "Path of the file, from the plan's directory.").required(),
+        Key::new("format", &Kind::Text, "Its format.").otherwise("detected"),
+        Key::new("methods", &METHOD_LIST, "The methods that are taken of an access log, which has no bodies.").otherwise("`GET,HEAD`"),
+        Key::new("log_format", &Kind::Text, "How the lines of an access log are written: the value of nginx's `log_format` or Apache's `LogFormat`.").otherwise("as each line shows it"),
+        Key::new("log_errors", &Kind::Words(&LOG_ERRORS), "Whether requests that the log says were answered with 4xx or 5xx are sent.").otherwise("keep"),
+        Key::new("environment", &Kind::Text, "A file with values of variables: an environment that Postman exports, or a JSON object of names and values.").otherwise("none"),
+    ],
 };
 
 /// The keys that say what is sent.
@@ -423,7 +447,8 @@ static REQUESTS: Kind = Kind::Any(&[&COUNT, &REQUEST_LIST]);
 static COUNT: Kind = Kind::Whole { least: 1, most: REQUESTS_MAX };
 static REQUEST_LIST: Kind =
     Kind::List { of: &Kind::Object(&REQUEST), least: 1, most: requests::REQUESTS_MAX };
-static TRAFFIC: Kind = Kind::Any(&[&Kind::Text, &REQUEST_LIST]);
+static TRAFFIC: Kind = Kind::Any(&[&Kind::Object(&TRAFFIC_FILE), &REQUEST_LIST]);
+static METHOD_LIST: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
 static TEXTS: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
 static TEXT_LIST: Kind = Kind::List { of: &Kind::Text, least: 0, most: usize::MAX };
 static EXPECTATIONS: Kind = Kind::Any(&[&EXPECTATION, &EXPECTATION_LIST]);

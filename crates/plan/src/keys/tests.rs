@@ -56,6 +56,8 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
         ("load", "schedule" | "rate" | "concurrency") => "load: [{@}]",
         ("load", "for") => "load: [{rate: 5, @}]",
         ("load", _) => "load: [{rate: 5, for: 1s, @}]",
+        ("traffic_file", "file") => "load: [{rate: 5, for: 1s, traffic: {@}}]",
+        ("traffic_file", _) => "load: [{rate: 5, for: 1s, traffic: {file: src/fixtures/shop.log, @}}]",
         ("request", _) => "load: [{rate: 5, for: 1s, requests: [{@}]}]",
         (other, _) => panic!("no plan has {other}"),
     };
@@ -85,7 +87,7 @@ fn the_parser_knows_each_word() {
     for (object, key) in objects_and_keys() {
         let Kind::Words(words) = key.kind else { continue };
         for word in *words {
-            let text = plan_with(object, key.name, word);
+            let text = with_fixtures(&plan_with(object, key.name, word));
             let read = read_text(&text, &Overrides::default());
             assert!(read.is_ok(), "{text}{}", read.expect_err("a mistake"));
         }
@@ -101,7 +103,7 @@ fn each_key_is_in_a_plan_that_is_accepted() {
         include_str!("../fixtures/everything.yaml"),
         include_str!("../fixtures/other_keys.yaml"),
     ] {
-        let read = read_text(text, &Overrides::default());
+        let read = read_text(&with_fixtures(text), &Overrides::default());
         assert!(read.is_ok(), "{}", read.expect_err("a mistake"));
         walk(&mut tree_of(text), &WHOLE, &mut |object, map| {
             let Value::Map(entries) = &map.value else { panic!("no map") };
@@ -112,6 +114,11 @@ fn each_key_is_in_a_plan_that_is_accepted() {
     for (object, key) in objects_and_keys() {
         assert!(seen.contains(&ptr::from_ref(key)), "`{}` of {}", key.name, object.place);
     }
+}
+
+/// The text with the paths of files that are there, whatever the plan's directory is.
+fn with_fixtures(text: &str) -> String {
+    text.replace("src/fixtures", concat!(env!("CARGO_MANIFEST_DIR"), "/src/fixtures"))
 }
 
 fn tree_of(text: &str) -> Node {

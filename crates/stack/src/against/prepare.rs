@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
-use stampede_keeper::{Keeper, KeeperError};
+use stampede_keeper::{Keeper, KeeperError, ProcessSet};
 use stampede_linux::{fresh, interrupt};
 use stampede_mask::mask_foreign;
 use stampede_model::isolation::Exit;
@@ -77,7 +77,8 @@ pub fn run(
         }],
         first: 0,
     };
-    let end = match keeper.start_beside(&stack).map(|stack| ended(&stack)) {
+    let exit = |stack: &ProcessSet| interrupt::wait_for(WITHIN, RETRY, || stack.exited().pop());
+    let end = match keeper.start_beside(&stack).map(|stack| exit(&stack)) {
         Ok(Some(Exit { code: Some(0), .. })) => return Ok(()),
         Ok(Some(Exit { code: Some(code), .. })) => CommandFailure::ExitCode { code },
         Ok(Some(_)) => CommandFailure::Killed,
@@ -92,17 +93,6 @@ fn environment() -> BTreeMap<String, String> {
     let text = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     text.filter(|(name, _)| !name.starts_with("GIT_")).collect()
-}
-
-fn ended(stack: &stampede_keeper::ProcessSet) -> Option<Exit> {
-    let begun = Instant::now();
-    while begun.elapsed() < WITHIN && !interrupt::is_requested() {
-        if let Some(exit) = stack.exited().pop() {
-            return Some(exit);
-        }
-        std::thread::sleep(RETRY);
-    }
-    None
 }
 
 /// The last lines of a log that are not blank, each after a line break, with secrets masked.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::interrupt;
@@ -287,14 +287,7 @@ fn take_log(log: &Path) -> Result<String, RuntimeError> {
 /// How the only process ended. `None`: the wait ended before it, after the timeout or an interrupt.
 /// The process then ends with its guard.
 fn ended(handle: &dyn StackHandle) -> Option<Exit> {
-    let begun = Instant::now();
-    while begun.elapsed() < WITHIN && !interrupt::is_requested() {
-        if let Some(exit) = handle.exited().pop() {
-            return Some(exit);
-        }
-        std::thread::sleep(RETRY);
-    }
-    None
+    interrupt::wait_for(WITHIN, RETRY, || handle.exited().pop())
 }
 
 /// The app's extensions that this PHP has as files. They are given by hand, since php.ini of the

@@ -9,7 +9,7 @@ use super::args_app::AppArgs;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
-use super::args_traffic::{TRAFFIC_HELP, TrafficArgs};
+use super::args_traffic::{RequestFileArgs, TRAFFIC_HELP, TrafficArgs};
 
 /// Which PHP runtime, with which settings, should serve your app, and how sure are we?
 #[derive(Debug, Parser)]
@@ -152,9 +152,9 @@ pub struct CompareArgs {
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Send the requests in this file in turn: one path or URL per line, or a test of JMeter or k6
-    #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
-    pub urls: Option<String>,
+    /// What is sent from a file
+    #[command(flatten)]
+    pub traffic: RequestFileArgs,
     /// Measure every row N times; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::args_app::AppArgs;
+use super::args_traffic::RequestFileArgs;
 
 /// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
@@ -16,9 +17,9 @@ pub struct SearchFlags {
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// Send the requests in this file in turn: one path or URL per line, or a test of JMeter or k6
-    #[arg(long = "traffic", alias = "urls", value_name = "FILE", conflicts_with = "path")]
-    pub urls: Option<String>,
+    /// What is sent from a file
+    #[command(flatten)]
+    pub traffic: RequestFileArgs,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. 0.5 or 500m is a quota of
     /// CPU time
     #[arg(long, value_name = "N")]

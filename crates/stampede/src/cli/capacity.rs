@@ -195,7 +195,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         kind: flags.kind.clone(),
         app_flags: flags.about_app.flags(),
         path: flags.path.clone(),
-        urls: flags.urls.clone(),
+        traffic: flags.traffic.flags(),
         cpus: flags.cpus.clone(),
         memory: flags.memory.clone(),
         expect: flags.expect.clone(),

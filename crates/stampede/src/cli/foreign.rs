@@ -148,7 +148,7 @@ mod tests {
                     args.load.concurrency,
                     args.traffic.traffic.map(|file| file.display().to_string()),
                 ),
-                Command::Compare(args) => (args.load.concurrency, args.urls),
+                Command::Compare(args) => (args.load.concurrency, args.traffic.file),
                 Command::Check(args) => (None, args.urls.map(|file| file.display().to_string())),
                 other => panic!("{other:?}"),
             }

@@ -13,7 +13,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         runtimes: args.runtimes.clone(),
         only: args.only.clone(),
         path: args.path.clone(),
-        urls: args.urls.clone(),
+        traffic: args.traffic.flags(),
         rounds: args.rounds.clone(),
         precision: args.precision.clone(),
         max_time: args.max_time.clone(),

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 
-use stampede_model::fact::{Fact, Notice, Reason, Server, Unfit};
+use stampede_model::fact::{Fact, Notice, Reason, RequestFile, Server, Unfit};
 use stampede_model::load::{Model, Until};
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
@@ -244,6 +244,13 @@ pub fn recorded_sites_notice<'a>(
     sites.dedup();
     let sites: Vec<String> = sites.into_iter().map(str::to_owned).collect();
     (!sites.is_empty()).then_some(Notice::OtherSites { sites })
+}
+
+/// What was taken of the request files of the loads.
+pub fn request_file_notices<'a>(
+    files: impl IntoIterator<Item = &'a Option<RequestFile>>,
+) -> impl Iterator<Item = Notice> {
+    files.into_iter().flatten().cloned().map(Notice::RequestFile)
 }
 
 /// An app's name in tables.

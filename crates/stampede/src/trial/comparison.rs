@@ -103,6 +103,7 @@ impl Comparison {
         notices.extend(cases::recorded_sites_notice(
             plan.loads.iter().flat_map(|load| &load.requests),
         ));
+        notices.extend(cases::request_file_notices(plan.loads.iter().map(|load| &load.file)));
         notices.extend(cases::scaling_notice(&plan));
         notices.extend(executor::auto_rounds_notice(plan.rounds));
         notices.extend(lacking);

@@ -83,6 +83,7 @@ impl SearchContext {
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         notices.extend(ours.flat_map(|choice| env_notices(catalogue, &app, choice)));
         notices.extend(cases::recorded_sites_notice(&plan.load.requests));
+        notices.extend(cases::request_file_notices([&plan.load.file]));
         let places = assign_cpus(&plan.stack.budget);
         notices.extend(budget::sharing_notice(places.split.shared));
         notices.extend(budget::memory_notices(&plan.stack, &facts, &traits));
