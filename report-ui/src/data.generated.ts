@@ -867,6 +867,12 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The requests of a file are sent. */
+  | RequestFile & {
+    code: "request_file";
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** Lengths and numbers of requests are multiplied by a factor. */
   | {
     code: "time_scale";
@@ -1200,6 +1206,307 @@ export type Unfit =
   | {
     code: "closes";
   };
+
+/** Entries of a request file that are not sent. */
+export interface SkippedEntries {
+  /** The reason. */
+  why: Skip;
+  /** Their number. */
+  entries: number;
+}
+
+/** Why an entry that is well-formed is not sent. */
+export type Skip =
+  /** Its method is not asked for. */
+  | {
+    code: "method";
+    /** The method. */
+    method: string;
+  }
+  /** It is no request of HTTP. */
+  | {
+    code: "not_http";
+  }
+  /** It has no path. */
+  | {
+    code: "no_path";
+  }
+  /** It is another host's than the first. */
+  | {
+    code: "other_host";
+    /** The first one's host. */
+    host: string;
+  }
+  /** Its body is in base64. */
+  | {
+    code: "base64_body";
+  }
+  /** Its body comes in chunks, as it is on the connection. */
+  | {
+    code: "chunked";
+  }
+  /** A proxy was asked for a tunnel. */
+  | {
+    code: "connect";
+  }
+  /** The answer is a stream of events that does not end. */
+  | {
+    code: "event_stream";
+  }
+  /** It opens a web socket. */
+  | {
+    code: "web_socket";
+  }
+  /** Its URL has a scheme that is not HTTP's. */
+  | {
+    code: "scheme";
+    /** The scheme. */
+    scheme: string;
+  }
+  /** The file ends within it. */
+  | {
+    code: "cut_off";
+  }
+  /** A form sends a file whose content was not recorded. */
+  | {
+    code: "form_file";
+    /** Name of the field. */
+    field: string;
+  }
+  /** A file that it names cannot be read. */
+  | {
+    code: "file";
+    /** The path, as it is written. */
+    path: string;
+  }
+  /** A variable in it has no value. */
+  | {
+    code: "variable";
+    /** Name of the variable. */
+    name: string;
+  }
+  /** A way to sign in that needs a program. */
+  | {
+    code: "authentication";
+    /** Name of the way. */
+    kind: string;
+  }
+  /** A required parameter has neither an example nor a default value. */
+  | {
+    code: "parameter";
+    /** Name of the parameter. */
+    name: string;
+  }
+  /** An option of curl that is not known. */
+  | {
+    code: "curl_option";
+    /** The option. */
+    option: string;
+  }
+  /** A list of other sitemaps. */
+  | {
+    code: "sitemap";
+  }
+  /** It is a line of an error log, among those of an access log. */
+  | {
+    code: "error_log";
+  }
+  /** It is a line of an access log's file, and says of no request that it was answered. */
+  | {
+    code: "not_logged";
+  }
+  /** Its answer is logged as an error, and such are not asked for. */
+  | {
+    code: "logged_status";
+    /** First digit of the status. */
+    class: number;
+  }
+  /** There are more reasons than are told apart. */
+  | {
+    code: "other";
+  };
+
+/** Entries of a request file that are no valid requests. */
+export interface BrokenEntries {
+  /** Their number. */
+  entries: number;
+  /** The line of the first one. */
+  line: number;
+  /** What is wrong with the first one. */
+  error: EntryError;
+}
+
+/** What is wrong with an entry. Bytes of the file are cut short, and what is no text is escaped. */
+export type EntryError =
+  /** Above the limit of an entry. */
+  | {
+    code: "too_long";
+    /** The limit. */
+    limit_bytes: number;
+  }
+  /** A line of other bytes. */
+  | {
+    code: "not_utf8";
+    /** The line. */
+    line: string;
+  }
+  /** A length above the limit of an entry. */
+  | {
+    code: "length_too_large";
+    /** As announced. */
+    bytes: number;
+  }
+  /** The file ends within the entry. */
+  | {
+    code: "cut_short";
+    /** As announced. */
+    bytes: number;
+    /** As there are. */
+    read_bytes: number;
+  }
+  /** A whole request of HTTP, where FastCGI is spoken. */
+  | {
+    code: "whole_request";
+  }
+  /** Its parts make no request. */
+  | {
+    code: "no_request";
+    /** What is wrong with them. */
+    error: RequestError;
+  }
+  /** A line that announces no entry. */
+  | {
+    code: "not_announced";
+    /** The line. */
+    line: string;
+    /** How an entry is announced. */
+    expected: string;
+  }
+  /** Bytes that begin with no method. */
+  | {
+    code: "no_method";
+    /** How many. */
+    bytes: number;
+    /** Their begin. */
+    begins: string;
+  }
+  /** Headers without an end. */
+  | {
+    code: "headers_without_end";
+    /** How many bytes there are. */
+    bytes: number;
+  }
+  /** A line with more words than there may be. */
+  | {
+    code: "too_many_words";
+    /** The line. */
+    line: string;
+  }
+  /** A line in brackets that is no header. */
+  | {
+    code: "no_header";
+    /** The line. */
+    line: string;
+  }
+  /** What the reader of JSON says, and a column where it has one. */
+  | {
+    code: "json";
+    /** Its words. */
+    json_error: string;
+    /** Where in its line, 1 for the first; null: the entry has several lines. */
+    column: number | null;
+  }
+  /** An object lacks a member. */
+  | {
+    code: "member_missing";
+    /** The member. */
+    name: string;
+  }
+  /** Another byte of JSON was expected. */
+  | {
+    code: "unexpected";
+    /** One of these. */
+    expected: string[];
+    /** What is there; null: it is not known, or the file ends. */
+    found: string | null;
+  }
+  /** The file ends within an entry. */
+  | {
+    code: "file_ends";
+    /** What was expected. */
+    expected: string;
+  }
+  /** A document that its format's reader refuses. */
+  | {
+    code: "document";
+    /** Name of the format: `YAML`, `XML`. */
+    format: string;
+    /** What the reader says. */
+    problem: string;
+  }
+  /** A quote of a command is not closed before the end of the file. */
+  | {
+    code: "quote_open";
+  }
+  /** A body that is announced as base64 and is not. */
+  | {
+    code: "not_base64";
+  };
+
+/** What cannot be made into a request. */
+export type RequestError =
+  /** Not a token (RFC 9110 section 5.6.2). */
+  | {
+    code: "method";
+    /** As given, what is no text escaped. */
+    method: string;
+  }
+  /** Neither `/…` nor `*`, or with a space or a control character in it. */
+  | {
+    code: "path";
+    /** As given, what is no text escaped. */
+    path: string;
+  }
+  /** Not a token. */
+  | {
+    code: "header_name";
+    /** As given, what is no text escaped. */
+    name: string;
+  }
+  /** With a CR, LF or NUL, which would end the header and begin another. */
+  | {
+    code: "header_value";
+    /** Of which header. */
+    name: string;
+    /** With the offending characters escaped. */
+    value: string;
+  }
+  /** Contradicts the body. */
+  | {
+    code: "content_length";
+    /** As given. */
+    given: string;
+    /** As it is. */
+    body_bytes: number;
+  };
+
+/** A request file whose requests are sent, and what was not taken of it. */
+export interface RequestFile {
+  /** Path of the file. */
+  file: string;
+  /** Name of its format. */
+  format: string;
+  /** Number of requests in it that can be sent. */
+  requests: number;
+  /** Number of requests that are sent in turn. */
+  sent: number;
+  /** Every how many requests one is sent. 1: all of them are. */
+  every: number;
+  /** Entries that are not sent, by reason. */
+  skipped?: SkippedEntries[];
+  /** Entries that are no valid requests. Null: there are none. */
+  broken?: BrokenEntries | null;
+}
 
 /** What a look of `rounds: auto` found. */
 export type Look =
@@ -2445,160 +2752,6 @@ export type ReadFailure =
     path: string;
   };
 
-/** What is wrong with an entry. Bytes of the file are cut short, and what is no text is escaped. */
-export type EntryError =
-  /** Above the limit of an entry. */
-  | {
-    code: "too_long";
-    /** The limit. */
-    limit_bytes: number;
-  }
-  /** A line of other bytes. */
-  | {
-    code: "not_utf8";
-    /** The line. */
-    line: string;
-  }
-  /** A length above the limit of an entry. */
-  | {
-    code: "length_too_large";
-    /** As announced. */
-    bytes: number;
-  }
-  /** The file ends within the entry. */
-  | {
-    code: "cut_short";
-    /** As announced. */
-    bytes: number;
-    /** As there are. */
-    read_bytes: number;
-  }
-  /** A whole request of HTTP, where FastCGI is spoken. */
-  | {
-    code: "whole_request";
-  }
-  /** Its parts make no request. */
-  | {
-    code: "no_request";
-    /** What is wrong with them. */
-    error: RequestError;
-  }
-  /** A line that announces no entry. */
-  | {
-    code: "not_announced";
-    /** The line. */
-    line: string;
-    /** How an entry is announced. */
-    expected: string;
-  }
-  /** Bytes that begin with no method. */
-  | {
-    code: "no_method";
-    /** How many. */
-    bytes: number;
-    /** Their begin. */
-    begins: string;
-  }
-  /** Headers without an end. */
-  | {
-    code: "headers_without_end";
-    /** How many bytes there are. */
-    bytes: number;
-  }
-  /** A line with more words than there may be. */
-  | {
-    code: "too_many_words";
-    /** The line. */
-    line: string;
-  }
-  /** A line in brackets that is no header. */
-  | {
-    code: "no_header";
-    /** The line. */
-    line: string;
-  }
-  /** What the reader of JSON says, and a column where it has one. */
-  | {
-    code: "json";
-    /** Its words. */
-    json_error: string;
-    /** Where in its line, 1 for the first; null: the entry has several lines. */
-    column: number | null;
-  }
-  /** An object lacks a member. */
-  | {
-    code: "member_missing";
-    /** The member. */
-    name: string;
-  }
-  /** Another byte of JSON was expected. */
-  | {
-    code: "unexpected";
-    /** One of these. */
-    expected: string[];
-    /** What is there; null: it is not known, or the file ends. */
-    found: string | null;
-  }
-  /** The file ends within an entry. */
-  | {
-    code: "file_ends";
-    /** What was expected. */
-    expected: string;
-  }
-  /** A document that its format's reader refuses. */
-  | {
-    code: "document";
-    /** Name of the format: `YAML`, `XML`. */
-    format: string;
-    /** What the reader says. */
-    problem: string;
-  }
-  /** A quote of a command is not closed before the end of the file. */
-  | {
-    code: "quote_open";
-  }
-  /** A body that is announced as base64 and is not. */
-  | {
-    code: "not_base64";
-  };
-
-/** What cannot be made into a request. */
-export type RequestError =
-  /** Not a token (RFC 9110 section 5.6.2). */
-  | {
-    code: "method";
-    /** As given, what is no text escaped. */
-    method: string;
-  }
-  /** Neither `/…` nor `*`, or with a space or a control character in it. */
-  | {
-    code: "path";
-    /** As given, what is no text escaped. */
-    path: string;
-  }
-  /** Not a token. */
-  | {
-    code: "header_name";
-    /** As given, what is no text escaped. */
-    name: string;
-  }
-  /** With a CR, LF or NUL, which would end the header and begin another. */
-  | {
-    code: "header_value";
-    /** Of which header. */
-    name: string;
-    /** With the offending characters escaped. */
-    value: string;
-  }
-  /** Contradicts the body. */
-  | {
-    code: "content_length";
-    /** As given. */
-    given: string;
-    /** As it is. */
-    body_bytes: number;
-  };
-
 /** The reason why a load has no correct answer. */
 export interface Nothing {
   /** How far the load got. */
@@ -2614,113 +2767,6 @@ export interface Nothing {
   /** The problem with the request file. Null: it has requests. */
   file: NoRequest | null;
 }
-
-/** Why an entry that is well-formed is not sent. */
-export type Skip =
-  /** Its method is not asked for. */
-  | {
-    code: "method";
-    /** The method. */
-    method: string;
-  }
-  /** It is no request of HTTP. */
-  | {
-    code: "not_http";
-  }
-  /** It has no path. */
-  | {
-    code: "no_path";
-  }
-  /** It is another host's than the first. */
-  | {
-    code: "other_host";
-    /** The first one's host. */
-    host: string;
-  }
-  /** Its body is in base64. */
-  | {
-    code: "base64_body";
-  }
-  /** A proxy was asked for a tunnel. */
-  | {
-    code: "connect";
-  }
-  /** The answer is a stream of events that does not end. */
-  | {
-    code: "event_stream";
-  }
-  /** It opens a web socket. */
-  | {
-    code: "web_socket";
-  }
-  /** Its URL has a scheme that is not HTTP's. */
-  | {
-    code: "scheme";
-    /** The scheme. */
-    scheme: string;
-  }
-  /** The file ends within it. */
-  | {
-    code: "cut_off";
-  }
-  /** A form sends a file whose content was not recorded. */
-  | {
-    code: "form_file";
-    /** Name of the field. */
-    field: string;
-  }
-  /** A file that it names cannot be read. */
-  | {
-    code: "file";
-    /** The path, as it is written. */
-    path: string;
-  }
-  /** A variable in it has no value. */
-  | {
-    code: "variable";
-    /** Name of the variable. */
-    name: string;
-  }
-  /** A way to sign in that needs a program. */
-  | {
-    code: "authentication";
-    /** Name of the way. */
-    kind: string;
-  }
-  /** A required parameter has neither an example nor a default value. */
-  | {
-    code: "parameter";
-    /** Name of the parameter. */
-    name: string;
-  }
-  /** An option of curl that is not known. */
-  | {
-    code: "curl_option";
-    /** The option. */
-    option: string;
-  }
-  /** A list of other sitemaps. */
-  | {
-    code: "sitemap";
-  }
-  /** It is a line of an error log, among those of an access log. */
-  | {
-    code: "error_log";
-  }
-  /** It is a line of an access log's file, and says of no request that it was answered. */
-  | {
-    code: "not_logged";
-  }
-  /** Its answer is logged as an error, and such are not asked for. */
-  | {
-    code: "logged_status";
-    /** First digit of the status. */
-    class: number;
-  }
-  /** There are more reasons than are told apart. */
-  | {
-    code: "other";
-  };
 
 /** Something that the user should know before a load starts. */
 export type Before =
