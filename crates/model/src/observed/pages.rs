@@ -13,6 +13,8 @@ const BYTES: f64 = 64.0;
 /// The same limits for a page whose body changes each time it is asked for.
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_BYTES: f64 = 256.0;
+/// The longest body that a web server makes itself for a redirect or an error.
+const SERVERS_OWN_BYTES: u64 = 1024;
 
 /// How `one` differs from `reference`; empty: it does not.
 pub(super) fn differences(reference: &[PageRecord], one: &[PageRecord]) -> Vec<Mismatch> {
@@ -42,10 +44,10 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
     }
     let has_same_title =
         reference.title == one.title || reference.title_changes || one.title_changes;
+    let has_same_body = has_same_title && has_same_length(reference, one);
     let is_same = reference.status == one.status
         && has_same_location(reference, one)
-        && has_same_title
-        && has_same_length(reference, one);
+        && (has_same_body || (may_be_servers_own(reference) && may_be_servers_own(one)));
     let boxed = |page: &PageRecord| Box::new(page.clone());
     (!is_same).then(|| Mismatch::Page { page: boxed(one), reference: boxed(reference) })
 }
@@ -60,6 +62,11 @@ fn has_same_location(reference: &PageRecord, one: &PageRecord) -> bool {
         location[..length].to_owned()
     };
     of(reference) == of(one)
+}
+
+/// Whether the body may be the web server's: each one has words of its own for the same status.
+fn may_be_servers_own(page: &PageRecord) -> bool {
+    page.status >= 300 && page.bytes <= SERVERS_OWN_BYTES
 }
 
 fn is_empty(page: &PageRecord) -> bool {
@@ -122,6 +129,22 @@ mod tests {
         assert_ne!(between(&changing("a1", 26), &changing("", 0)), "");
         let token = |title: &str| PageRecord { changes: true, ..page(200, title, 4_000) };
         assert_ne!(between(&token("Shop"), &token("Installer")), "");
+    }
+
+    /// nginx and Apache have error pages of their own; an app's error page has the app's work in it.
+    #[test]
+    fn short_errors_of_the_same_status_are_alike() {
+        let short = page(404, "404 Not Found", 146);
+        assert_eq!(between(&short, &page(404, "Not Found", 236)), "");
+        assert_eq!(between(&page(403, "", 0), &page(403, "Forbidden", 199)), "");
+        assert_ne!(between(&short, &page(403, "403 Forbidden", 146)), "");
+        assert_ne!(between(&short, &page(404, "Nothing here - Shop", 48_000)), "");
+        let redirect = |to: &str, bytes| PageRecord {
+            location: Some(to.into()),
+            ..page(301, "Moved Permanently", bytes)
+        };
+        assert_eq!(between(&redirect("/a/", 162), &redirect("/a/", 312)), "");
+        assert_ne!(between(&redirect("/a/", 162), &redirect("/b/", 162)), "");
     }
 
     #[test]

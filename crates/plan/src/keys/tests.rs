@@ -57,7 +57,9 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
         ("load", "for") => "load: [{rate: 5, @}]",
         ("load", _) => "load: [{rate: 5, for: 1s, @}]",
         ("traffic_file", "file") => "load: [{rate: 5, for: 1s, traffic: {@}}]",
-        ("traffic_file", _) => "load: [{rate: 5, for: 1s, traffic: {file: src/fixtures/shop.log, @}}]",
+        ("traffic_file", _) => {
+            "load: [{rate: 5, for: 1s, traffic: {file: src/fixtures/shop.log, @}}]"
+        }
         ("request", _) => "load: [{rate: 5, for: 1s, requests: [{@}]}]",
         (other, _) => panic!("no plan has {other}"),
     };
