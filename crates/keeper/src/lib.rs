@@ -22,7 +22,6 @@ mod capabilities;
 mod cgroup;
 mod cpus;
 mod error;
-mod hold;
 mod init;
 mod journal;
 mod keep;
@@ -57,9 +56,6 @@ pub fn main_if_asked() {
     match role.to_str() {
         Some(keep::ROLE) => keep::main(args),
         Some(init::ROLE) => init::main(args),
-        Some(hold::ROLE) => hold::main(args),
-        Some(hold::LISTENER) => hold::listen(args),
-        Some(hold::SWEEPER) => hold::sweep(args),
         Some(capabilities::ROLE) => capabilities::main(),
         _ => {}
     }

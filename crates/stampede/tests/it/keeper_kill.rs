@@ -4,18 +4,15 @@
 //! directly.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use stampede_keeper::{CgroupUse, NamespaceUse, sweep_in};
 
-use crate::keeper_support::{
-    NOBODY, PROGRAM, Sandbox, is_root, namespaces, processes_of, wait_until,
-};
+use crate::keeper_support::roles::{HoldFile, Programs, ready};
+use crate::keeper_support::{NOBODY, Sandbox, is_root, namespaces, processes_of, wait_until};
 
 /// Daemons, double forks, separate sessions, and processes that ignore SIGTERM.
 const TREE: &str = "trap '' TERM INT HUP
@@ -57,28 +54,24 @@ struct Case {
     run_as: RunAs,
 }
 
-/// A copy of the binary that every user can execute: the build directory may be inside a home.
-fn program_for_all(directory: &Path) -> PathBuf {
-    let copy = directory.join("stampede");
-    // Not `fs::copy`: if another test forks at that moment, its child holds the file open for
-    // writing, and executing the file fails (ETXTBSY).
-    assert!(Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success());
-    copy
-}
-
-fn hold(sandbox: &Sandbox, case: &Case, program: &Path) -> Child {
+fn hold(sandbox: &Sandbox, case: &Case, programs: &Programs) -> Child {
     let port_file = sandbox.directory.path().join("port");
-    let program_text = program.to_str().unwrap();
-    let listener = sandbox.process("web", program_text, &["__listen", port_file.to_str().unwrap()]);
-    let spec = sandbox.stack(vec![sandbox.sh("php", TREE), listener]);
-    let held = serde_json::json!({
-        "spec": spec, "namespaces": case.namespaces, "cgroups": case.cgroups,
-        "work": sandbox.options.work, "journal": sandbox.options.journal,
-    });
+    let (program, arguments, variable) = programs.listen(&port_file);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut listener = sandbox.process("web", &program, &arguments);
+    listener.env.extend([variable]);
+    let held = HoldFile {
+        spec: sandbox.stack(vec![sandbox.sh("php", TREE), listener]),
+        program: programs.stampede.clone(),
+        namespaces: case.namespaces,
+        cgroups: case.cgroups,
+        work: sandbox.options.work,
+        journal: sandbox.options.journal.clone(),
+    };
     let file = sandbox.directory.path().join("stack.json");
-    fs::write(&file, held.to_string()).unwrap();
-    let mut command = Command::new(program);
-    command.arg("__hold").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
+    fs::write(&file, serde_json::to_vec(&held).unwrap()).unwrap();
+    let mut command = programs.hold(&file);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     command.stderr(Stdio::null());
     if case.run_as == RunAs::Nobody {
         sandbox.give_to(NOBODY);
@@ -111,15 +104,13 @@ fn send(pid: i32, signal: i32) {
     let _ = rustix::process::kill_process(pid, signal);
 }
 
-fn run_case(case: &Case, program: &Path) {
+fn run_case(case: &Case, programs: &Programs) {
     let sandbox = Sandbox::with(case.namespaces, case.cgroups);
-    let mut stampede = hold(&sandbox, case, program);
+    let mut stampede = hold(&sandbox, case, programs);
     let pid = i32::try_from(stampede.id()).unwrap();
-    let mut reported = BufReader::new(stampede.stdout.take().unwrap());
-    let mut ready = String::new();
     if case.from == DelayStart::Ready {
-        reported.read_line(&mut ready).unwrap();
-        assert!(ready.starts_with("ready "), "{ready:?}: the stack does not start");
+        let reported = stampede.stdout.as_mut().unwrap();
+        assert!(ready(reported).is_some(), "the stack does not start");
         assert!(processes_of(&sandbox.id).len() >= 4, "{:?}", processes_of(&sandbox.id));
     }
     std::thread::sleep(case.delay);
@@ -164,7 +155,7 @@ fn run_case(case: &Case, program: &Path) {
         // A process that is being killed loses its command line a moment before it disappears.
         // Until then a sweep leaves its files alone.
         let _ = wait_until(|| {
-            sweep(&sandbox, case, program);
+            sweep(&sandbox, case, programs);
             sandbox.left().is_empty()
         });
     }
@@ -178,15 +169,15 @@ fn run_case(case: &Case, program: &Path) {
 }
 
 /// Sweeps as the user who owns the journal, because root would rightly refuse that journal.
-fn sweep(sandbox: &Sandbox, case: &Case, program: &Path) {
+fn sweep(sandbox: &Sandbox, case: &Case, programs: &Programs) {
     match case.run_as {
         RunAs::Ourselves => {
             let swept = sweep_in(&sandbox.options.journal).unwrap();
             assert!(swept.left.is_empty(), "{swept:?}");
         }
         RunAs::Nobody => {
-            let mut command = Command::new(program);
-            command.arg("__sweep").arg(&sandbox.options.journal).uid(NOBODY.0).gid(NOBODY.1);
+            let mut command = programs.sweep(&sandbox.options.journal);
+            command.stdout(Stdio::null()).uid(NOBODY.0).gid(NOBODY.1);
             assert!(command.status().unwrap().success());
         }
     }
@@ -197,10 +188,10 @@ fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: 
     let directory = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(directory.path(), mode).unwrap();
-    let program = program_for_all(directory.path());
+    let programs = Programs::copied(directory.path());
     std::thread::scope(|scope| {
         for lane in 0..4_u64 {
-            let program = &program;
+            let programs = &programs;
             scope.spawn(move || {
                 for number in (lane..count).step_by(4) {
                     let mut random = fastrand::Rng::with_seed(number);
@@ -211,7 +202,7 @@ fn kill_often(count: u64, namespaces: NamespaceUse, cgroups: CgroupUse, run_as: 
                         _ => Victim::Both,
                     };
                     let from = if number % 3 == 0 { DelayStart::Ready } else { DelayStart::Start };
-                    run_case(&Case { from, victim, delay, namespaces, cgroups, run_as }, program);
+                    run_case(&Case { from, victim, delay, namespaces, cgroups, run_as }, programs);
                 }
             });
         }
@@ -276,7 +267,7 @@ fn a_signal_that_ends_stampede_ends_the_stack() {
             cgroups,
             run_as: RunAs::Ourselves,
         };
-        run_case(&case, Path::new(PROGRAM));
+        run_case(&case, &Programs::built());
     }
 }
 
@@ -294,12 +285,9 @@ fn killed_init_ends_the_stack() {
             cgroups: CgroupUse::Allowed,
             run_as: RunAs::Ourselves,
         };
-        let mut stampede = hold(&sandbox, &case, Path::new(PROGRAM));
-        let mut line = String::new();
-        BufReader::new(stampede.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let reported: serde_json::Value =
-            serde_json::from_str(line.strip_prefix("ready ").expect("ready")).unwrap();
-        send(i32::try_from(reported["init"].as_i64().unwrap()).unwrap(), libc::SIGKILL);
+        let mut stampede = hold(&sandbox, &case, &Programs::built());
+        let reported = ready(stampede.stdout.as_mut().unwrap()).expect("ready");
+        send(i32::try_from(reported.init).unwrap(), libc::SIGKILL);
         assert!(!stampede.wait().unwrap().success());
         sandbox.assert_nothing_left("init killed");
     }

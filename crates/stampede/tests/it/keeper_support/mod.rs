@@ -1,5 +1,7 @@
 //! A place for one stack, and checks that nothing of the stack is left.
 
+pub mod roles;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
