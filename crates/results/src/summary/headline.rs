@@ -130,9 +130,17 @@ impl<'a> Headline<'a> {
             0 => "has no valid trial".to_owned(),
             _ => why_not(self.group.primary, case)?.to_string(),
         };
-        Some(format!(
-            "The baseline {name} {why}, so nothing is compared. `--baseline NAME` chooses another one."
-        ))
+        let is_usable = |case: &&CaseSummary| {
+            case.trials_counted > 0 && why_not(self.group.primary, case).is_none()
+        };
+        Some(match self.cases.iter().any(|case| is_usable(&case)) {
+            true => format!(
+                "The baseline {name} {why}, so nothing is compared. `--baseline NAME` chooses another one."
+            ),
+            false => format!(
+                "The baseline {name} {why}, and no other row has a usable figure: nothing is compared."
+            ),
+        })
     }
 
     fn base(&self) -> &str {

@@ -14,6 +14,7 @@ mod php_errors;
 mod planted;
 mod quick;
 mod redirects;
+mod request_file;
 mod same_page;
 mod secrets;
 mod small;
