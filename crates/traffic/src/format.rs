@@ -84,6 +84,11 @@ impl Format {
         Format::Sitemap,
     ];
 
+    /// The format of a file that begins with these bytes, not compressed. `None`: it shows none.
+    pub fn detected(begin: &[u8]) -> Option<Format> {
+        super::detect::format(begin).ok()
+    }
+
     /// Name of the format, for people.
     pub fn name(self) -> &'static str {
         match self {

@@ -21,6 +21,8 @@ use crate::model::{CheckRequest, SkippedRequest};
 
 /// Largest file: as much as is kept in memory of any traffic.
 const MIB_MAX: u64 = 64;
+/// How much of a file shows its format.
+const BEGIN_BYTES: usize = 64 << 10;
 /// Most headers of a request; PHP's servers accept about a hundred.
 const HEADERS_MAX: usize = 128;
 
@@ -100,6 +102,11 @@ pub(super) fn of(bytes: &[u8], traffic: &TrafficFile) -> Result<RequestList, Req
 /// Returns a list of paths and URLs as `compare --traffic` takes it; `None` for another kind of
 /// traffic. Comments become empty lines, so that line numbers stay.
 fn list_of_paths(bytes: &[u8]) -> Option<String> {
+    // Lines of a log may begin with a path.
+    let is_other = |format| !matches!(format, Format::Uri | Format::Urls);
+    if Format::detected(&bytes[..bytes.len().min(BEGIN_BYTES)]).is_some_and(is_other) {
+        return None;
+    }
     let text = std::str::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let written = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -311,6 +318,16 @@ mod tests {
             (line.method.as_str(), line.body.as_str(), &line.headers[..]),
             ("POST", "a={user}", &[("X-User".to_owned(), "{user}".to_owned())][..])
         );
+    }
+
+    #[test]
+    fn a_log_whose_lines_begin_with_a_path_is_no_list() {
+        let line = |path: &str| {
+            format!(
+                "/var/log/shop.log ::1 - - [10/Oct/2000:13:55:36 -0700] \"GET {path} HTTP/1.1\" 200 5\n"
+            )
+        };
+        assert_eq!(targets(&(line("/a") + &line("/b"))), ["GET /a", "GET /b"]);
     }
 
     #[test]
