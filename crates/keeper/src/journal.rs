@@ -74,6 +74,14 @@ impl Entry {
     }
 }
 
+/// Whether the directory is on a file system that takes files.
+fn is_writable(directory: &Path) -> bool {
+    let is_fixed = |flags: rustix::fs::StatVfsMountFlags| {
+        flags.contains(rustix::fs::StatVfsMountFlags::RDONLY)
+    };
+    directory.is_dir() && rustix::fs::statvfs(directory).is_ok_and(|found| !is_fixed(found.f_flag))
+}
+
 fn own_namespace() -> String {
     process::own_namespace().map(|path| path.display().to_string()).unwrap_or_default()
 }
@@ -87,12 +95,13 @@ pub(super) struct Journal {
 
 impl Journal {
     /// The default directory: `$XDG_RUNTIME_DIR/stampede/journal` if `$XDG_RUNTIME_DIR` belongs to
-    /// this user, else `/tmp/stampede-<uid>/journal`.
+    /// this user; for root `/run/stampede/journal`; else `/tmp/stampede-<uid>/journal`.
     pub(super) fn default_path() -> PathBuf {
         let uid = rustix::process::geteuid().as_raw();
         let ours = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() == uid);
         match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(ours) {
             Some(runtime) => runtime.join("stampede/journal"),
+            None if uid == 0 && is_writable(Path::new("/run")) => "/run/stampede/journal".into(),
             None => PathBuf::from(format!("/tmp/stampede-{uid}/journal")),
         }
     }

@@ -42,6 +42,7 @@ mod ownership;
 mod page;
 mod pages;
 mod php_constraint;
+mod place;
 mod placement;
 mod problem;
 mod process;

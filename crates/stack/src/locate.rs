@@ -14,6 +14,7 @@ use stampede_model::record::CustomBuild;
 use super::catalogue::RuntimeDirectory;
 use super::error::RuntimeError;
 use super::manifest::Need;
+use super::place;
 use super::problem::ProgramSource;
 
 /// The parts of the environment that decide where things are found. Passed in as a value, so that a
@@ -37,8 +38,9 @@ pub struct SearchPaths {
     pub fronts: Vec<PathBuf>,
     /// The directories in `STAMPEDE_DATABASES`.
     pub databases: Vec<PathBuf>,
-    /// The directory in which working directories are created.
-    pub temp: PathBuf,
+    /// The directory in which working directories are created: TMPDIR. `None`: it is not set, and
+    /// the best one is chosen.
+    pub temp: Option<PathBuf>,
     /// A file system in memory, for the working directories of apps that ask for it. `None`: the
     /// user has set TMPDIR, where all of them belong.
     pub memory: Option<PathBuf>,
@@ -100,7 +102,7 @@ impl SearchPaths {
             apps: list("STAMPEDE_APPS"),
             fronts: list("STAMPEDE_FRONTS"),
             databases: list("STAMPEDE_DATABASES"),
-            temp: std::env::temp_dir(),
+            temp: var("TMPDIR").map(PathBuf::from),
             memory: var("TMPDIR").is_none().then(|| "/dev/shm".into()),
             family: family(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),
         }
@@ -108,10 +110,11 @@ impl SearchPaths {
 
     /// The directory in which a working directory is created: in memory if that is asked for and
     /// has enough free bytes.
-    pub(super) fn working_directories(&self, in_memory: bool) -> &Path {
+    pub(super) fn working_directories(&self, in_memory: bool) -> PathBuf {
         let memory =
-            self.memory.as_deref().filter(|directory| in_memory && is_roomy_memory(directory));
-        memory.unwrap_or(&self.temp)
+            self.memory.clone().filter(|directory| in_memory && is_roomy_memory(directory));
+        let place = || self.temp.clone().unwrap_or_else(place::of_working_directories);
+        memory.unwrap_or_else(place)
     }
 
     /// Looks for a need where the plan names it, then where the environment names it, in stampede's
@@ -514,8 +517,8 @@ mod tests {
         let temp = Path::new("/tmp");
         let of = |memory: Option<&str>, asked: bool| {
             let memory = memory.map(PathBuf::from);
-            let places = SearchPaths { temp: temp.into(), memory, ..SearchPaths::default() };
-            places.working_directories(asked).to_path_buf()
+            let places = SearchPaths { temp: Some(temp.into()), memory, ..SearchPaths::default() };
+            places.working_directories(asked)
         };
         for none in [None, Some("/proc"), Some("/nowhere")] {
             assert_eq!(of(none, true), temp, "{none:?}");

@@ -62,8 +62,9 @@ pub fn add(
     let apps = &mut plan.stack.apps.choices;
     let found = apps.iter().map(|app| VersionedApp::find(app, request.rev));
     let found = found.collect::<Result<Vec<VersionedApp>, AgainstError>>()?;
+    let place = catalogue.places.working_directories(false);
     let make = |id: &str| {
-        let directory = std::env::temp_dir().join(format!("stampede-{id}"));
+        let directory = place.join(format!("stampede-{id}"));
         Keeper::guard(id, &directory, request.keeper).map(|keeper| (keeper, directory))
     };
     let name = || format!("against-{}", fresh::token());

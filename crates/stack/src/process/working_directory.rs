@@ -21,7 +21,7 @@ pub(crate) fn working_directory(
     keep: &Supervise,
 ) -> Result<Result<GuardedDirectory, Failure>, RuntimeError> {
     let directories = places.working_directories(app.manifest.in_memory);
-    check_plain(directories)?;
+    check_plain(&directories)?;
     let make = |id: &str| {
         let dir = directories.join(format!("stampede-{id}"));
         Ok((id.to_owned(), dir.clone(), keep(id, &dir)?))

@@ -25,7 +25,7 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
 /// Places that know the embedded directories, find no program, and belong to a Debian.
 fn bare() -> SearchPaths {
     SearchPaths {
-        temp: std::env::temp_dir(),
+        temp: Some(std::env::temp_dir()),
         family: vec!["debian".into()],
         ..SearchPaths::default()
     }
@@ -210,7 +210,7 @@ fn a_port_that_is_taken_is_refused_before_anything_is_made() {
 #[test]
 fn a_working_directory_with_odd_characters_is_refused() {
     let directory = tempfile::Builder::new().prefix("odd name").tempdir().expect("directory");
-    let places = SearchPaths { temp: directory.path().into(), ..SearchPaths::from_env() };
+    let places = SearchPaths { temp: Some(directory.path().into()), ..SearchPaths::from_env() };
     let text = refused(places, &choice("php-builtin", &[]));
     if !text.contains("needs") {
         assert!(text.contains("may have only letters"), "{text}");
