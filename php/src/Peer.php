@@ -18,4 +18,10 @@ interface Peer
 
     /** Ends an answer that is streamed. */
     public function endPieces(Response $response): void;
+
+    /**
+     * Called before the process ends by itself, after its last answer: lets the runtime read it, and
+     * gives a request that comes meanwhile back.
+     */
+    public function leave(): void;
 }

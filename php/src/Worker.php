@@ -51,7 +51,10 @@ final class Worker
                 $this->peer->endPieces($this->streamed);
             } elseif ($this->answering) {
                 $this->peer->answer($this->site->answerAfterExit());
+            } else {
+                return;
             }
+            $this->peer->leave();
         });
 
         return $this->run();

@@ -129,6 +129,27 @@ final class GoridgeTest extends TestCase
         self::assertGreaterThan(0, $this->sent($line)->options[0], 'without a piece the head goes with the end');
     }
 
+    public function testAProcessThatEndsGivesTheNextRequestBack(): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, self::request() . self::request('/next'));
+        $peer->next();
+        $peer->answer(new Response(403));
+        $peer->leave();
+        $this->sent($line);
+        self::assertEquals(new Frame(Frame::PROTO, '{"stop":true}', [13]), $this->sent($line));
+    }
+
+    public function testAProcessThatEndsIsSilentWhereNothingComes(): void
+    {
+        [$peer, $line] = $this->peer();
+        $peer->leave();
+        fwrite($line, self::control(['stop' => true]));
+        $peer->leave();
+        stream_set_blocking($line, false);
+        self::assertSame('', fread($line, 1));
+    }
+
     public function testAnOlderRoadRunnerSpeaksJson(): void
     {
         [$peer, $line] = $this->peer();

@@ -12,6 +12,14 @@ use Stampede\Worker\Response;
 /** Speaks RoadRunner's protocol on the worker's side. */
 final class Goridge implements Peer
 {
+    /** What a worker answers to a request that another worker has to get. */
+    private const STOP = '{"stop":true}';
+    /**
+     * Microseconds for RoadRunner to read the last answer. It would lose the answer if it saw the end
+     * of the process first.
+     */
+    private const READ = 200_000;
+
     private int $codec = Frame::PROTO;
     /** Whether the head of a streamed answer was sent. */
     private bool $begun = false;
@@ -69,5 +77,13 @@ final class Goridge implements Peer
             ? new Frame($this->codec, '', [0])
             : Message::response(new Response($response->status, $response->headers), $this->codec));
         $this->begun = false;
+    }
+
+    public function leave(): void
+    {
+        $frame = $this->relay->receiveWithin(self::READ);
+        if ($frame !== null && ($frame->flags & Frame::CONTROL) === 0) {
+            $this->relay->send(new Frame($this->codec, self::STOP, [strlen(self::STOP)]));
+        }
     }
 }

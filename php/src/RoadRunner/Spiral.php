@@ -70,6 +70,14 @@ final class Spiral implements Peer
         $this->begun = false;
     }
 
+    /** Waits for the next request, since these packages cannot wait for a time only. */
+    public function leave(): void
+    {
+        if (method_exists($this->worker, 'getWorker') && $this->worker->waitRequest() !== null) {
+            $this->worker->getWorker()->stop();
+        }
+    }
+
     private function respond(Response $response, string $piece, bool $isLast): void
     {
         $this->worker->respond($response->status, $piece, $this->begun ? [] : $response->headers, $isLast);

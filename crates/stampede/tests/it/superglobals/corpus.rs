@@ -74,6 +74,16 @@ impl RawRequest {
         all
     }
 
+    /// The variables of headers that come in several lines.
+    pub fn repeated_variables(&self) -> Vec<String> {
+        let lines = self.head[1..].iter().filter_map(|line| line.split_once(':'));
+        let names: Vec<String> = lines
+            .map(|(name, _)| format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_")))
+            .collect();
+        let is_repeated = |name: &&String| names.iter().filter(|one| one == name).count() > 1;
+        names.iter().filter(is_repeated).cloned().collect()
+    }
+
     /// The method.
     pub fn method(&self) -> &str {
         self.head[0].split(' ').next().unwrap_or_default()
