@@ -20,8 +20,8 @@ interface Peer
     public function endPieces(Response $response): void;
 
     /**
-     * Called before the process ends by itself, after its last answer: lets the runtime read it, and
-     * gives a request that comes meanwhile back.
+     * Called before the process ends by itself, after its last answer. The runtime does not know yet:
+     * a request that it still gives to this process goes back to it, for another.
      */
     public function leave(): void;
 }

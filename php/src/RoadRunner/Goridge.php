@@ -14,11 +14,8 @@ final class Goridge implements Peer
 {
     /** What a worker answers to a request that another worker has to get. */
     private const STOP = '{"stop":true}';
-    /**
-     * Microseconds for RoadRunner to read the last answer. It would lose the answer if it saw the end
-     * of the process first.
-     */
-    private const READ = 200_000;
+    /** Seconds that a process that ends waits for RoadRunner. */
+    private const LEAVE_SECONDS = 1;
 
     private int $codec = Frame::PROTO;
     /** Whether the head of a streamed answer was sent. */
@@ -81,9 +78,11 @@ final class Goridge implements Peer
 
     public function leave(): void
     {
-        $frame = $this->relay->receiveWithin(self::READ);
+        $frame = $this->relay->receiveWithin(self::LEAVE_SECONDS);
         if ($frame !== null && ($frame->flags & Frame::CONTROL) === 0) {
             $this->relay->send(new Frame($this->codec, self::STOP, [strlen(self::STOP)]));
+            // RoadRunner says in its turn that this process may end.
+            $this->relay->receiveWithin(self::LEAVE_SECONDS);
         }
     }
 }

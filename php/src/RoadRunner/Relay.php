@@ -57,12 +57,12 @@ final class Relay
         }
     }
 
-    /** Returns the next frame if it begins within so many microseconds. */
-    public function receiveWithin(int $microseconds): ?Frame
+    /** Returns the next frame, if it begins within so many seconds. */
+    public function receiveWithin(int $seconds): ?Frame
     {
         [$read, $write, $except] = [[$this->in], null, null];
 
-        return @stream_select($read, $write, $except, 0, $microseconds) ? $this->receive() : null;
+        return @stream_select($read, $write, $except, $seconds) ? $this->receive() : null;
     }
 
     public function send(Frame $frame): void

@@ -22,7 +22,7 @@ final class Spiral implements Peer
     private bool $begun = false;
 
     /**
-     * @param object $worker has `waitRequest` and `respond`
+     * @param object $worker has `waitRequest`, `respond` and `getWorker`
      * @param string $directory where uploaded files are stored
      */
     public function __construct(private object $worker, private string $directory)
@@ -70,11 +70,11 @@ final class Spiral implements Peer
         $this->begun = false;
     }
 
-    /** Waits for the next request, since these packages cannot wait for a time only. */
     public function leave(): void
     {
-        if (method_exists($this->worker, 'getWorker') && $this->worker->waitRequest() !== null) {
+        if ($this->worker->waitRequest() !== null) {
             $this->worker->getWorker()->stop();
+            $this->worker->waitRequest();
         }
     }
 

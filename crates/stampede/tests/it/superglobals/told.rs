@@ -55,7 +55,7 @@ const BY_NATURE: [&str; 7] = [
 ];
 /// Entries that are no part of a request: `variables_order` puts the environment of PHP's process
 /// there, and what the server was started with is in it. An app's own entries are compared.
-const OF_THE_PROCESS: [&str; 10] = [
+const OF_THE_PROCESS: [&str; 11] = [
     "GOMAXPROCS",
     "HOST_PROC",
     "LC_ALL",
@@ -63,6 +63,7 @@ const OF_THE_PROCESS: [&str; 10] = [
     "PHPRC",
     "PHP_*",
     "RR_*",
+    "STAMPEDE_*",
     "TMPDIR",
     "USER",
     "UWSGI_*",
