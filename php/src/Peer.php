@@ -18,4 +18,10 @@ interface Peer
 
     /** Ends an answer that is streamed. */
     public function endPieces(Response $response): void;
+
+    /**
+     * Called before the process ends by itself, after its last answer. The runtime does not know yet:
+     * a request that it still gives to this process goes back to it, for another.
+     */
+    public function leave(): void;
 }

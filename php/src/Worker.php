@@ -51,10 +51,23 @@ final class Worker
                 $this->peer->endPieces($this->streamed);
             } elseif ($this->answering) {
                 $this->peer->answer($this->site->answerAfterExit());
+            } else {
+                return;
             }
+            // After what the app itself does at the end.
+            register_shutdown_function($this->leave(...));
         });
 
         return $this->run();
+    }
+
+    /** The session is given back first: another worker may wait for it. */
+    private function leave(): void
+    {
+        if (function_exists('session_write_close')) {
+            session_write_close();
+        }
+        $this->peer->leave();
     }
 
     private function send(Response $response): void

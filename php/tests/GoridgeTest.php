@@ -129,6 +129,26 @@ final class GoridgeTest extends TestCase
         self::assertGreaterThan(0, $this->sent($line)->options[0], 'without a piece the head goes with the end');
     }
 
+    public function testAProcessThatEndsGivesTheNextRequestBack(): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, self::request() . self::request('/next') . self::control(['stop' => true]));
+        $peer->next();
+        $peer->answer(new Response(403));
+        $peer->leave();
+        self::assertSame([403], Proto::decode($this->sent($line)->payload)[1]);
+        self::assertEquals(new Frame(Frame::PROTO, '{"stop":true}', [13]), $this->sent($line));
+    }
+
+    public function testAProcessThatEndsSaysNothingToACommand(): void
+    {
+        [$peer, $line] = $this->peer();
+        fwrite($line, self::control(['stop' => true]));
+        $peer->leave();
+        stream_set_blocking($line, false);
+        self::assertSame('', fread($line, 1));
+    }
+
     public function testAnOlderRoadRunnerSpeaksJson(): void
     {
         [$peer, $line] = $this->peer();
@@ -219,6 +239,16 @@ final class GoridgeTest extends TestCase
             {
                 $this->answered = [$status, $body, $headers, $isLast];
             }
+
+            public function getWorker(): object
+            {
+                return $this;
+            }
+
+            public function stop(): void
+            {
+                $this->answered = ['stop'];
+            }
         };
         self::assertNull(Spiral::createIfAvailable(sys_get_temp_dir()));
         $peer = new Spiral($worker, sys_get_temp_dir());
@@ -231,5 +261,7 @@ final class GoridgeTest extends TestCase
         self::assertSame([200, 'b', ['A' => ['1']], false], $worker->answered);
         $peer->endPieces(new Response(200, ['A' => ['1']]));
         self::assertSame([200, '', [], true], $worker->answered);
+        $peer->leave();
+        self::assertSame(['stop'], $worker->answered);
     }
 }

@@ -54,6 +54,10 @@ final class ProcessTest extends TestCase
 
                 return substr($out, $at - $length, $length);
             });
+            if ($frame->payload === '{"stop":true}') {
+                $answers[] = 'for another';
+                continue;
+            }
             $context = Proto::decode(substr($frame->payload, 0, $frame->options[0]));
             $answers[] = ($context[1][0] ?? '') . ' ' . substr($frame->payload, $frame->options[0]);
         }
@@ -105,6 +109,14 @@ final class ProcessTest extends TestCase
     {
         [$answers] = $this->talk('http_response_code(403); echo "no entry"; exit;', self::ask('/'));
         self::assertSame(['403 no entry'], $answers);
+    }
+
+    public function testARequestAfterAnExitIsForAnotherProcess(): void
+    {
+        $handler = 'session_start(); register_shutdown_function(static function () { $_SESSION["a"] = 1; });
+            http_response_code(403); exit;';
+        [$answers, $log] = $this->talk($handler, self::ask('/') . self::ask('/next'));
+        self::assertSame([['403 ', 'for another'], ''], [$answers, $log]);
     }
 
     public function testAnErrorThatNobodyCatchesIsA500(): void

@@ -3173,6 +3173,11 @@ export interface CaseSummary {
   forced: PhpSetting[];
   /** State of one request that a later request sees, where that is the runtime's nature. */
   kept?: string[];
+  /**
+   * What the runtime is known to do with a request in another way than nginx with PHP-FPM: a
+   * sentence for each.
+   */
+  differs?: string[];
   /** The provider of the runtime. */
   provider: ProviderKind;
   /** The runtime's title for people. Empty: it never started. */

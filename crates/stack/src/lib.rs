@@ -20,6 +20,7 @@ mod database;
 mod database_choice;
 mod deployed;
 mod detect;
+mod differences;
 mod directory;
 mod dotenv;
 mod entries;

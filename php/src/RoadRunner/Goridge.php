@@ -12,6 +12,11 @@ use Stampede\Worker\Response;
 /** Speaks RoadRunner's protocol on the worker's side. */
 final class Goridge implements Peer
 {
+    /** What a worker answers to a request that another worker has to get. */
+    private const STOP = '{"stop":true}';
+    /** Seconds that a process that ends waits for RoadRunner. */
+    private const LEAVE_SECONDS = 1;
+
     private int $codec = Frame::PROTO;
     /** Whether the head of a streamed answer was sent. */
     private bool $begun = false;
@@ -69,5 +74,15 @@ final class Goridge implements Peer
             ? new Frame($this->codec, '', [0])
             : Message::response(new Response($response->status, $response->headers), $this->codec));
         $this->begun = false;
+    }
+
+    public function leave(): void
+    {
+        $frame = $this->relay->receiveWithin(self::LEAVE_SECONDS);
+        if ($frame !== null && ($frame->flags & Frame::CONTROL) === 0) {
+            $this->relay->send(new Frame($this->codec, self::STOP, [strlen(self::STOP)]));
+            // RoadRunner says in its turn that this process may end.
+            $this->relay->receiveWithin(self::LEAVE_SECONDS);
+        }
     }
 }

@@ -57,6 +57,14 @@ final class Relay
         }
     }
 
+    /** Returns the next frame, if it begins within so many seconds. */
+    public function receiveWithin(int $seconds): ?Frame
+    {
+        [$read, $write, $except] = [[$this->in], null, null];
+
+        return @stream_select($read, $write, $except, $seconds) ? $this->receive() : null;
+    }
+
     public function send(Frame $frame): void
     {
         $bytes = $frame->bytes();

@@ -22,7 +22,7 @@ final class Spiral implements Peer
     private bool $begun = false;
 
     /**
-     * @param object $worker has `waitRequest` and `respond`
+     * @param object $worker has `waitRequest`, `respond` and `getWorker`
      * @param string $directory where uploaded files are stored
      */
     public function __construct(private object $worker, private string $directory)
@@ -68,6 +68,14 @@ final class Spiral implements Peer
     {
         $this->respond($response, '', true);
         $this->begun = false;
+    }
+
+    public function leave(): void
+    {
+        if ($this->worker->waitRequest() !== null) {
+            $this->worker->getWorker()->stop();
+            $this->worker->waitRequest();
+        }
     }
 
     private function respond(Response $response, string $piece, bool $isLast): void

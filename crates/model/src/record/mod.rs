@@ -200,6 +200,10 @@ pub struct RuntimeRecord {
     pub before: Option<ObservedState>,
     /// What verification found after the load.
     pub after: Option<ObservedState>,
+    /// What the runtime is known to do with a request in another way than nginx with PHP-FPM: a
+    /// sentence for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// Log lines under load that show a limit or a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<LogEvidence>,

@@ -79,6 +79,7 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
         add_list("set by the plan", words::some_of(&case.asked));
         add_list("set by its SAPI", words::some_of(&case.forced));
         add_list("kept between requests (normal in this mode)", words::some_of(&case.kept));
+        add_list("what a request means here", differences(case.differs.len()));
     }
     let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
@@ -104,6 +105,17 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// How many differences from nginx with PHP-FPM a runtime is known to have. `--json` has them all.
+fn differences(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        number => {
+            let known = words::quantity(number as u64, "known difference");
+            format!("{known} from nginx with PHP-FPM (docs/paths.md, docs/requests.md)")
+        }
+    }
 }
 
 /// Adds how much of the marked figures is the generator's own delay.

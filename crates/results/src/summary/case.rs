@@ -80,6 +80,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         asked: Vec::new(),
         forced: Vec::new(),
         kept: Vec::new(),
+        differs: Vec::new(),
         provider: ProviderKind::default(),
         title: String::new(),
         mode: String::new(),
@@ -171,6 +172,7 @@ fn describe(case: &mut CaseSummary, trial: &TrialData) {
         case.title.clone_from(&record.runtime.title);
         case.mode.clone_from(&record.runtime.mode);
         case.versions.clone_from(&record.runtime.versions);
+        case.differs.clone_from(&record.runtime.differs);
     }
     if let Some(observed) = &record.runtime.before {
         case.php_version.clone_from(&observed.php_version);

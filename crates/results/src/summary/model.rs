@@ -127,6 +127,10 @@ pub struct CaseSummary {
     /// State of one request that a later request sees, where that is the runtime's nature.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
+    /// What the runtime is known to do with a request in another way than nginx with PHP-FPM: a
+    /// sentence for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// The provider of the runtime.
     #[serde(default)]
     pub provider: ProviderKind,

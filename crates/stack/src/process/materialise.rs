@@ -33,6 +33,7 @@ use crate::catalogue::RuntimeDirectory;
 use crate::copy::{io_error, make_dir};
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
+use crate::differences;
 use crate::dotenv;
 use crate::error::RuntimeError;
 use crate::front;
@@ -559,6 +560,7 @@ impl Inputs<'_> {
             settings: self.settings.values.clone(),
             files,
             commands: commands.collect(),
+            differs: differences::sentences(&self.runtime.sources),
             ..RuntimeRecord::default()
         }
     }

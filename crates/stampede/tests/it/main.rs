@@ -61,6 +61,7 @@ mod seams;
 mod serve;
 mod store;
 mod summary;
+mod superglobals;
 mod tune;
 mod up;
 mod why;

@@ -2,14 +2,14 @@
 //! what it does against that file and against the runtime's own list of differences.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use stampede_plan::model::{AppChoice, Scalar};
 use stampede_stack::{Mode, ProcessStack};
 
 use crate::bench_support::Bench;
 use crate::paths_support::ask::Client;
-use crate::paths_support::reference::{Differences, Reference, directory};
+use crate::paths_support::reasons::{assert_told, runtimes};
+use crate::paths_support::reference::{Differences, Reference};
 
 /// An app of plain scripts and files in a directory of its own.
 fn bench_of(reference: &Reference) -> (tempfile::TempDir, Bench) {
@@ -98,21 +98,13 @@ fn the_reference_has_no_request_twice_and_all_differences_are_of_its_requests() 
     }
 }
 
-/// A difference is data for the tests, and a sentence for people.
 #[test]
 fn every_difference_is_in_the_readme_and_on_the_page() {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let read = |path: &Path| one_line(&std::fs::read_to_string(path).expect("a page"));
-    let page = read(&directory().join("../docs/paths.md"));
-    for (name, differences) in Differences::all() {
-        let readme = read(&directory().join(&name).join("README.md"));
-        for because in differences.reasons() {
-            let because = one_line(because);
-            assert!(readme.contains(&because), "README.md of {name}: {because}");
-            assert!(page.contains(&because), "docs/paths.md: {name}: {because}");
-        }
-        assert!(page.contains(&format!("| `{name}` |")), "docs/paths.md: {name}");
-    }
+    let all = runtimes().map(|name| (Differences::of(&name), name));
+    let all = all.map(|(differences, name)| {
+        (name, differences.reasons().map(str::to_owned).collect::<Vec<_>>())
+    });
+    assert_told("paths.md", all);
 }
 
 #[test]

@@ -98,8 +98,18 @@ impl Bench {
     }
 
     /// Starts every runtime of the catalogue with `settings`, one after another.
-    pub fn each(&self, settings: &[(&str, Scalar)], mut check: impl FnMut(&str, &ProcessStack)) {
-        for name in self.catalogue.runtime_names() {
+    pub fn each(&self, settings: &[(&str, Scalar)], check: impl FnMut(&str, &ProcessStack)) {
+        self.each_of(|_| true, settings, check);
+    }
+
+    /// Starts those runtimes that are meant.
+    pub fn each_of(
+        &self,
+        is_meant: impl Fn(&str) -> bool,
+        settings: &[(&str, Scalar)],
+        mut check: impl FnMut(&str, &ProcessStack),
+    ) {
+        for name in self.catalogue.runtime_names().into_iter().filter(|name| is_meant(name)) {
             let Some(running) = self.start(name, settings) else { continue };
             check(name, &running);
             running.stop().expect("stop");

@@ -1,4 +1,6 @@
-//! Support for the tests of paths: the reference as data, and a client that sends any target.
+//! Support for the tests of paths and of requests: the reference as data, a client that sends any
+//! target, and the pages that tell what differs.
 
 pub mod ask;
+pub mod reasons;
 pub mod reference;

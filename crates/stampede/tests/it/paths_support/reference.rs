@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::reasons::runtimes;
+
 /// The reference.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,10 +107,7 @@ impl Differences {
 
     /// The runtimes with differences.
     pub fn all() -> Vec<(String, Differences)> {
-        let entries = std::fs::read_dir(directory()).expect("runtimes").flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let others = names.filter(|name| name != "common");
-        let all = others.map(|name| (name.clone(), Differences::of(&name)));
+        let all = runtimes().map(|name| (name.clone(), Differences::of(&name)));
         all.filter(|(_, differences)| !differences.differs.is_empty()).collect()
     }
 

@@ -11,5 +11,7 @@ foreach ($answer['headers'] as $name => $values) {
 }
 foreach ((array) $answer['body'] as $piece) {
     echo $piece;
-    flush();
+    if (is_array($answer['body'])) {
+        flush();
+    }
 }
