@@ -253,13 +253,19 @@ fn is_siege(begin: &Begin<'_>) -> bool {
     let has_method = |line: &[u8]| {
         let mut words = words(line);
         let first = words.next().unwrap_or_default();
-        let is_target = is_url(first) || first.starts_with(b"$(") || first.starts_with(b"${");
-        is_target && words.next().is_some_and(|word| super::siege::METHODS.contains(&word))
+        (is_url(first) || is_variable(first))
+            && words.next().is_some_and(|word| super::siege::METHODS.contains(&word))
     };
     let mut lines = begin.written().skip_while(|line| is_siege_variable(line));
-    let uses = |line: &[u8]| line.starts_with(b"$(") || line.starts_with(b"${") || is_url(line);
-    let is_variable = is_siege_variable(begin.first) && lines.next().is_some_and(uses);
-    is_variable || (is_list(begin) && begin.entries().any(has_method))
+    let uses = |line: &[u8]| is_variable(line) || is_url(line);
+    let sets_variable = is_siege_variable(begin.first) && lines.next().is_some_and(uses);
+    let is_list = is_list(begin) || is_variable(begin.first);
+    sets_variable || (is_list && begin.entries().any(has_method))
+}
+
+/// Whether the line begins with the value of a variable.
+fn is_variable(line: &[u8]) -> bool {
+    line.starts_with(b"$(") || line.starts_with(b"${")
 }
 
 fn is_siege_variable(line: &[u8]) -> bool {

@@ -109,7 +109,7 @@ impl TrafficError {
                 "unpack it first; gzip and zstd are read as they are"
             }
             TrafficError::UnknownFormat { .. } => {
-                "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http"
+                "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http; of a log whose lines it does not know: --log-format"
             }
             TrafficError::Broken { hint, .. } => hint,
             TrafficError::Empty { .. } => "traffic is one request at least",

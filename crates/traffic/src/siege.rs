@@ -39,13 +39,13 @@ impl Siege {
                 continue;
             }
             let line = input.line_number();
-            let filled = match filled(text, &self.variables) {
+            let (filled, target_variable) = match filled(text, &self.variables) {
                 Ok(filled) => filled,
                 Err(skip) => return Ok(ParsedEntry::Skipped(skip)),
             };
             return match self.recorded(line, &filled) {
                 Ok(recorded) => {
-                    recorded.write(draft);
+                    Recorded { target_variable, ..recorded }.write(draft);
                     Ok(ParsedEntry::Request)
                 }
                 Err(skip) => Ok(ParsedEntry::Skipped(skip)),
@@ -83,9 +83,10 @@ fn variable(text: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, value.trim()))
 }
 
-/// The text with `$(NAME)` and `${NAME}` replaced.
-fn filled(text: &str, variables: &[(String, String)]) -> Result<String, Skip> {
-    let mut out = String::new();
+/// The text with `$(NAME)` and `${NAME}` replaced, and the variable without a value that it begins
+/// with, if a path follows: the target stands for that one.
+fn filled(text: &str, variables: &[(String, String)]) -> Result<(String, String), Skip> {
+    let (mut out, mut of_target) = (String::new(), String::new());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
@@ -96,14 +97,16 @@ fn filled(text: &str, variables: &[(String, String)]) -> Result<String, Skip> {
             rest = after;
             continue;
         };
-        let known = variables.iter().find(|(known, _)| known == name);
-        let (_, value) = known
-            .ok_or_else(|| Skip::Variable { name: name.chars().take(NAME_CHARS).collect() })?;
-        out.push_str(value);
+        let shown = || name.chars().take(NAME_CHARS).collect();
+        match variables.iter().find(|(known, _)| known == name) {
+            Some((_, value)) => out.push_str(value),
+            None if out.is_empty() && after.starts_with('/') => of_target = shown(),
+            None => return Err(Skip::Variable { name: shown() }),
+        }
         rest = after;
     }
     out.push_str(rest);
-    Ok(out)
+    Ok((out, of_target))
 }
 
 /// Most variables of a list.

@@ -6,6 +6,7 @@ use stampede_model::entry::{EntryError, Skip};
 
 use super::document::{DocumentEntry, DocumentError};
 use super::recorded::Recorded;
+use super::url::is_http;
 
 /// The pages of a sitemap. Where the file is cut off or broken after a page, that is the last entry.
 pub(super) fn entries(text: &str) -> Result<Vec<DocumentEntry>, DocumentError> {
@@ -42,7 +43,9 @@ pub(super) fn entries(text: &str) -> Result<Vec<DocumentEntry>, DocumentError> {
                 let url = location.take().unwrap_or_default().trim().to_owned();
                 entries.push(match () {
                     () if within_sitemap => DocumentEntry::Skipped(Skip::Sitemap {}),
-                    () if url.is_empty() => DocumentEntry::Skipped(Skip::NoPath {}),
+                    () if !is_http(&url) && !url.starts_with('/') => {
+                        DocumentEntry::Skipped(Skip::NoPath {})
+                    }
                     () => {
                         let line = lines.at(at);
                         let recorded = Recorded { line, url, ..Recorded::default() };

@@ -137,6 +137,18 @@ fn the_list_of_siege() {
     assert_eq!(skipped.into_keys().collect::<Vec<_>>(), [Skip::Variable { name: "NO".to_owned() }]);
 }
 
+/// Lists of siege are often started with the variable of the host on the command line.
+#[test]
+fn the_target_stands_for_a_variable_of_siege_without_a_value() {
+    let text = b"$(API)/a POST {\"x\":1}\n${API}/b\n$(API)/c/$(ID)\n$(API)x/d\n";
+    let (requests, notes) = read(text).unwrap();
+    assert_eq!(requests.len(), 2, "{requests:?}");
+    assert!(requests[0].starts_with("[] POST /a ") && requests[1].starts_with("[] GET /b "));
+    assert_eq!(notes.target_variable.as_deref(), Some("API"));
+    let names = ["API", "ID"].map(|name| Skip::Variable { name: name.to_owned() });
+    assert_eq!(notes.skipped.into_keys().collect::<Vec<_>>(), names);
+}
+
 #[test]
 fn a_blank_in_a_plain_list_is_a_part_of_the_url() {
     assert_eq!(
@@ -263,6 +275,9 @@ fn sitemaps() {
     let cut = SITEMAP.find("<![CDATA").unwrap();
     let (texts, notes) = read(&SITEMAP.as_bytes()[..cut]).unwrap();
     assert_eq!((texts.len(), notes.skipped.get(&Skip::CutOff {})), (1, Some(&1)));
+    let none = SITEMAP.replace("http://a.test/a?b=1&amp;c=&#50;", "None");
+    let (texts, notes) = read(none.as_bytes()).unwrap();
+    assert_eq!((texts.len(), notes.skipped.get(&Skip::NoPath {})), (1, Some(&1)));
     let index = b"<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>";
     let error = read(index).unwrap_err().to_string();
     assert!(error.contains("1 × another sitemap"), "{error}");
