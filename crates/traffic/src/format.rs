@@ -172,7 +172,7 @@ impl Parser {
             Format::AccessLog => Parser::AccessLog(AccessLog::new(file)),
             Format::Har => Parser::Har(Har::new(parts.site.as_deref())),
             Format::JsonLines => Parser::JsonLines(JsonLines::default()),
-            Format::Siege => Parser::Siege(Siege::new(files())),
+            Format::Siege => Parser::Siege(Siege::new(files(), parts.variables.clone())),
             Format::Vegeta => Parser::Vegeta(VegetaTargets::new(files())),
             Format::VegetaJson => Parser::VegetaJson(VegetaLines::default()),
             Format::Curl => Parser::Curl(Curl::new(files())),

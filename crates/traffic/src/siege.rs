@@ -7,6 +7,7 @@ use super::body_file::BodyFiles;
 use super::form::URL_ENCODED;
 use super::input::{Draft, Input, ParseError, ParsedEntry};
 use super::recorded::Recorded;
+use super::variables::Variables;
 
 /// Methods that may follow a URL.
 pub(super) const METHODS: [&[u8]; 7] =
@@ -16,13 +17,21 @@ pub(super) const METHODS: [&[u8]; 7] =
 pub(super) struct Siege {
     files: BodyFiles,
     line: Vec<u8>,
-    /// Names and values, the last one set first.
-    variables: Vec<(String, String)>,
+    values: Values,
+}
+
+/// Values of variables.
+#[derive(Debug)]
+struct Values {
+    /// Those that the list sets, the last one first.
+    own: Vec<(String, String)>,
+    /// All others.
+    environment: Variables,
 }
 
 impl Siege {
-    pub(super) fn new(files: BodyFiles) -> Siege {
-        Siege { files, line: Vec::new(), variables: Vec::new() }
+    pub(super) fn new(files: BodyFiles, environment: Variables) -> Siege {
+        Siege { files, line: Vec::new(), values: Values { own: Vec::new(), environment } }
     }
 
     pub(super) fn next(
@@ -33,13 +42,13 @@ impl Siege {
         loop {
             let Some(text) = input.next_text(&mut self.line)? else { return Ok(ParsedEntry::End) };
             if let Some((name, value)) = variable(text) {
-                if self.variables.len() < VARIABLES_MAX {
-                    self.variables.insert(0, (name.to_owned(), value.to_owned()));
+                if self.values.own.len() < VARIABLES_MAX {
+                    self.values.own.insert(0, (name.to_owned(), value.to_owned()));
                 }
                 continue;
             }
             let line = input.line_number();
-            let (filled, target_variable) = match filled(text, &self.variables) {
+            let (filled, target_variable) = match self.values.filled(text) {
                 Ok(filled) => filled,
                 Err(skip) => return Ok(ParsedEntry::Skipped(skip)),
             };
@@ -75,38 +84,45 @@ impl Siege {
     }
 }
 
+impl Values {
+    /// The text with `$(NAME)` and `${NAME}` replaced, and the variable without a value that it begins
+    /// with, if a path follows: the target stands for that one.
+    fn filled(&self, text: &str) -> Result<(String, String), Skip> {
+        let (mut out, mut of_target) = (String::new(), String::new());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            let closed = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+            let closed = closed.or(after.strip_prefix('{').and_then(|inner| inner.split_once('}')));
+            let Some((name, after)) = closed else {
+                out.push('$');
+                rest = after;
+                continue;
+            };
+            let shown = || name.chars().take(NAME_CHARS).collect();
+            match self.value(name) {
+                Some(value) => out.push_str(value),
+                None if out.is_empty() && after.starts_with('/') => of_target = shown(),
+                None => return Err(Skip::Variable { name: shown() }),
+            }
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok((out, of_target))
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        let own = self.own.iter().find(|(known, _)| known == name);
+        own.map(|(_, value)| value.as_str()).or_else(|| self.environment.value(name))
+    }
+}
+
 /// A line `NAME = value`.
 fn variable(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
     is_name.then(|| (name, value.trim()))
-}
-
-/// The text with `$(NAME)` and `${NAME}` replaced, and the variable without a value that it begins
-/// with, if a path follows: the target stands for that one.
-fn filled(text: &str, variables: &[(String, String)]) -> Result<(String, String), Skip> {
-    let (mut out, mut of_target) = (String::new(), String::new());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        out.push_str(before);
-        let closed = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
-        let closed = closed.or(after.strip_prefix('{').and_then(|inner| inner.split_once('}')));
-        let Some((name, after)) = closed else {
-            out.push('$');
-            rest = after;
-            continue;
-        };
-        let shown = || name.chars().take(NAME_CHARS).collect();
-        match variables.iter().find(|(known, _)| known == name) {
-            Some((_, value)) => out.push_str(value),
-            None if out.is_empty() && after.starts_with('/') => of_target = shown(),
-            None => return Err(Skip::Variable { name: shown() }),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok((out, of_target))
 }
 
 /// Most variables of a list.

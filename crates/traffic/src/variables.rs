@@ -33,6 +33,11 @@ impl Variables {
         self.known.entry(name.trim().to_owned()).or_insert_with(|| value.to_owned());
     }
 
+    /// The value of a variable, as it is written.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.known.get(name).map(String::as_str)
+    }
+
     /// The text with all variables replaced by their values; an error names one that has none.
     pub(super) fn filled(&self, text: &str) -> Result<String, Skip> {
         self.fill(text, 0)

@@ -133,7 +133,7 @@ impl<'a> Headline<'a> {
         let is_usable = |case: &&CaseSummary| {
             case.trials_counted > 0 && why_not(self.group.primary, case).is_none()
         };
-        Some(match self.cases.iter().any(|case| is_usable(&case)) {
+        Some(match self.cases.iter().any(is_usable) {
             true => format!(
                 "The baseline {name} {why}, so nothing is compared. `--baseline NAME` chooses another one."
             ),
