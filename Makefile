@@ -10,6 +10,8 @@ DESTDIR ?=
 PLAN ?= plans/demo.yaml
 # Which parts of the bench to run and for how long, as `truth rounds=3`; empty: all of it.
 BENCH ?=
+# Parts of `make test-roots`; empty: all of them.
+ROOTS ?=
 # `make bench BASE=REV` compares with this revision only, in alternating pairs.
 BASE ?=
 # Named here and passed to cargo, so that the caller's `CARGO_TARGET_DIR` works.
@@ -20,7 +22,7 @@ GENERATOR := $(RUST) cargo run --quiet --release --locked --package stampede-loa
 
 .PHONY: help
 help: ## What there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Rust comes first: if it is missing, this is reported before anything is installed.
 .PHONY: demo
@@ -102,6 +104,26 @@ test-all: test-packages ## Every test, the long ones too, and `test-codes`
 install: ## Install binary, man page and completions below PREFIX (default /usr/local)
 	@[[ -x $(STAMPEDE) ]] || { echo "error: there is no \`$(STAMPEDE)\` yet" >&2; echo >&2; echo "hint: make build" >&2; exit 2; }
 	@scripts/install-files $(STAMPEDE) "$(DESTDIR)$(PREFIX)"
+
+.PHONY: dist
+dist: ## Static binaries for x86_64 and aarch64 in target/dist, with sums, SBOM and licences
+	@$(RUST) scripts/dist-tools
+	@$(RUST) cargo xtask dist
+
+# Takes as long as `make dist` does from nothing, so no other target runs it.
+.PHONY: dist-verify
+dist-verify: ## The same once more at another path: each byte must be the same
+	@$(RUST) cargo xtask dist --verify
+
+.PHONY: deb
+deb: ## Debian packages of the binaries that `make dist` made
+	@$(RUST) scripts/dist-tools deb
+	@$(RUST) cargo xtask deb
+
+# Long, and only root can. The parts can be named: make test-roots ROOTS="bookworm empty"
+.PHONY: test-roots
+test-roots: ## Try the results of `make dist deb` in fresh roots (root only)
+	@scripts/test-roots $(ROOTS)
 
 .PHONY: bench
 bench: ## Measure the load generator itself, beside others (40 minutes on an idle machine)

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use crate::dist::DistError;
 use crate::types::SchemaError;
 
 /// An error of a chore; see the variants.
@@ -55,6 +56,8 @@ pub enum ChoreError {
     },
     /// No types are made of the schema that the program prints.
     Schema(SchemaError),
+    /// No binary was made that can be handed out.
+    Dist(DistError),
     /// `stampede install` did not make all runtimes, and said why.
     NotMade,
     /// Tests failed; they were named before.
@@ -122,6 +125,7 @@ impl fmt::Display for ChoreError {
                 write!(f, "{}: the markers around the keys of plans are missing", path.display())
             }
             ChoreError::Schema(error) => error.fmt(f),
+            ChoreError::Dist(error) => error.fmt(f),
             ChoreError::NotMade => {
                 f.write_str("RoadRunner or FrankenPHP could not be made, see above")
             }

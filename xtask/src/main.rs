@@ -1,6 +1,7 @@
 //! Runs the project's own chores, such as `cargo xtask tidy` and `cargo xtask ci`.
 
 mod ci;
+mod dist;
 mod error;
 mod keys;
 mod php;
@@ -31,6 +32,9 @@ usage: cargo xtask <chore>
   report-ui build the report's page from report-ui/ into the source
   keys      write the reference of a plan's keys, a part of docs/plans.md, from the program's table
   types     write the types of the page's data, report-ui/src/data.generated.ts, from the program's
+  dist      static binaries with sums, SBOM and licences in target/dist; `dist x86_64`: only this one;
+            `dist --verify` builds them again at another path, and compares
+  deb       Debian packages of the binaries in target/dist
   picture   standard input, a terminal's text, as SVG on standard output";
 
 fn main() -> ExitCode {
@@ -46,6 +50,9 @@ fn main() -> ExitCode {
         ["report-ui"] => report_ui::build(&root()),
         ["keys"] => keys::write(&root()),
         ["types"] => types::write(&root()),
+        ["dist", "--verify", ref architectures @ ..] => dist::verify(&root(), architectures),
+        ["dist", ref architectures @ ..] => dist::make(&root(), architectures),
+        ["deb", ref architectures @ ..] => dist::pack(&root(), architectures),
         ["picture"] => std::io::read_to_string(std::io::stdin())
             .map(|text| print!("{}", picture::svg(&text)))
             .map_err(ChoreError::Io),

@@ -67,8 +67,20 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
 /// as make's job server or a log, must not reach the runtime.
 pub(super) fn close_on_exec_all() {
     // SAFETY: the call only sets a flag on descriptors. It closes none now.
-    unsafe {
-        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    let marked =
+        unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if marked != 0 {
+        close_on_exec_each();
+    }
+}
+
+/// The same one by one: before Linux 5.11, or where a seccomp profile is older than the call.
+fn close_on_exec_each() {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let descriptors = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
+    for descriptor in descriptors.filter(|descriptor| *descriptor > 2) {
+        // SAFETY: the call only sets a flag. A descriptor that is closed by now is an error.
+        unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
 

@@ -33,9 +33,11 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
 /// Pins the calling thread, which then runs only where no other thread wants the CPU.
 pub(crate) fn become_idle_on(cpu: usize) -> io::Result<()> {
     pin(cpu)?;
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: `parameters` outlives the call, which only reads it; pid 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    // The kernel's `struct sched_param` is one number. musl's function of this name only fails,
+    // because POSIX means the whole process.
+    let (call, priority) = (libc::SYS_sched_setscheduler, 0_i32);
+    // SAFETY: `priority` outlives the call, which only reads it; pid 0 is the calling thread.
+    let result = unsafe { libc::syscall(call, 0, libc::SCHED_IDLE, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -55,8 +57,13 @@ pub(crate) fn raise_priority() {
 /// Whether the thread has the default scheduling class. If somebody chose another one (`chrt`), we
 /// leave it.
 fn is_ordinary() -> bool {
+    class() == libc::c_long::from(libc::SCHED_OTHER)
+}
+
+/// The scheduling class of the thread. Not by musl's function, which only fails.
+fn class() -> libc::c_long {
     // SAFETY: reads a number of the calling thread.
-    unsafe { libc::sched_getscheduler(0) == libc::SCHED_OTHER }
+    unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }
 }
 
 /// The nice value that we were started with.
@@ -122,5 +129,25 @@ mod tests {
         // In its own thread, because the test runner's threads must not change.
         let taken = std::thread::spawn(|| set(current_nice())).join().expect("no panic");
         taken.expect("a slice takes no rights");
+    }
+
+    #[test]
+    fn the_class_is_that_of_the_calling_thread() {
+        let of_thread = |work: fn()| {
+            let thread = std::thread::spawn(move || {
+                work();
+                (is_ordinary(), class())
+            });
+            thread.join().expect("the thread ends")
+        };
+        assert_eq!(of_thread(|| ()), (true, libc::SCHED_OTHER.into()));
+        let idle = of_thread(|| become_idle_on(allowed_cpu()).expect("every thread may be idle"));
+        assert_eq!(idle, (false, libc::SCHED_IDLE.into()));
+        assert!(is_ordinary(), "another thread keeps its class");
+    }
+
+    fn allowed_cpu() -> usize {
+        let allowed = rustix::thread::sched_getaffinity(None).expect("a set of CPUs");
+        (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("a CPU")
     }
 }

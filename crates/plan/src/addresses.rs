@@ -20,11 +20,23 @@ use stampede_model::address::ChosenAddress;
 /// # Errors
 /// The error of the system's name lookup.
 pub fn of(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let found = (host, port).to_socket_addrs();
+    found_by(host, port, |name| Ok((name, port).to_socket_addrs()?.collect()))
+}
+
+fn found_by(
+    host: &str,
+    port: u16,
+    look_up: impl Fn(&str) -> io::Result<Vec<SocketAddr>>,
+) -> io::Result<Vec<SocketAddr>> {
     // A trailing dot marks an absolute name. `/etc/hosts` for one does not know names with the dot.
-    let found = match (found, host.strip_suffix('.')) {
-        (Err(_), Some(bare)) if !bare.is_empty() => (bare, port).to_socket_addrs()?,
-        (found, _) => found?,
+    let bare = host.strip_suffix('.').filter(|bare| !bare.is_empty());
+    let found = match (look_up(host), bare) {
+        (Err(_), Some(bare)) => look_up(bare),
+        (found, _) => found,
+    };
+    let found = match found {
+        Err(_) if is_localhost(bare.unwrap_or(host)) => LOOPBACK.map(|ip| (ip, port).into()).into(),
+        found => found?,
     };
     let mut all = Vec::new();
     for address in found {
@@ -34,6 +46,15 @@ pub fn of(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     }
     Ok(all)
 }
+
+/// A name that always means this machine (RFC 6761, section 6.3), also where no file and no server
+/// knows it, as in a container without `/etc/hosts`.
+fn is_localhost(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+const LOOPBACK: [IpAddr; 2] = [IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)];
 
 /// The addresses of a name that a load uses.
 #[derive(Debug)]
@@ -136,6 +157,25 @@ mod tests {
 
     fn silent(choice: &AddressChoice) -> Vec<SocketAddr> {
         choice.silent.iter().map(|one| one.address).collect()
+    }
+
+    #[test]
+    fn localhost_needs_no_file_and_no_server() {
+        let unknown = |_: &str| Err(io::Error::other("nobody knows it"));
+        let loopback = LOOPBACK.map(|ip| SocketAddr::from((ip, 80)));
+        for name in ["localhost", "LocalHost.", "app.localhost"] {
+            assert_eq!(found_by(name, 80, unknown).expect(name), loopback);
+        }
+        for name in ["localhost.example", "notlocalhost", "example", "."] {
+            assert!(found_by(name, 80, unknown).is_err(), "{name}");
+        }
+        // What the system says goes first, each address once.
+        let own = SocketAddr::from(([127, 0, 0, 9], 80));
+        let known = |name: &str| match name {
+            "localhost" => Ok(vec![own, own]),
+            _ => Err(io::Error::other("only without the dot")),
+        };
+        assert_eq!(found_by("localhost.", 80, known).expect("an address"), [own]);
     }
 
     #[test]

@@ -18,7 +18,6 @@ mod kept;
 mod loopback;
 mod no_ports;
 mod refused;
-mod seccomp;
 mod tls;
 mod traffic;
 mod uring;

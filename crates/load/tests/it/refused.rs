@@ -11,10 +11,10 @@ use stampede_model::load::{Address, Arrivals, Model, Until, WhenFull};
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_testing::seccomp::{Refused, with_refused};
 use stampede_traffic::Request;
 
 use crate::engine_ends;
-use crate::seccomp::{Refused, with_refused};
 
 struct NoListener;
 
