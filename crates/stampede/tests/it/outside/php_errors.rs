@@ -194,7 +194,9 @@ fn pages_of_another_length_than_before_the_load_make_a_trial_suspect() {
     let plan = "app: ./shop\nruntimes: [php-builtin]\nrounds: 1\nwarm_up: 0s\nload:\n  - \
                 {concurrency: 1, for: 2s, path: '/?a=1', changing: /}\n";
     let CompareOutput { printed, .. } = run_plan(&sandbox, plan);
-    assert_eq!(trials(&sandbox)[0]["verdict"]["judged"], "valid", "{printed}");
+    // A busy machine may give other reasons.
+    let reasons = trials(&sandbox)[0]["verdict"]["reasons"].to_string();
+    assert!(!reasons.contains("unusual_lengths"), "{reasons}: {printed}");
 }
 
 /// A table that says that requests failed says which.
