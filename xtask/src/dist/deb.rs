@@ -69,7 +69,7 @@ fn changelog(version: &str, mail_date: &str) -> String {
     format!(
         "stampede ({version}-1) unstable; urgency=medium\n\n  * Version {version}. \
          What changed is in CHANGELOG.md of the source.\n\n \
-         -- The stampede authors <stampede-bench@users.noreply.github.com>  {mail_date}\n"
+         -- The stampede authors <maintainers@stampede.invalid>  {mail_date}\n"
     )
 }
 
