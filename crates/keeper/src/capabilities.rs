@@ -177,6 +177,7 @@ fn probe_spec() -> ProcessSetSpec {
             log: PathBuf::from("/dev/null"),
             stop: StopSpec { signal: libc::SIGTERM, grace: Nanos(0) },
         }],
+        containers: None,
         first: 0,
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use stampede_linux::process::{self, Identity};
 
 use super::error::{KeeperError, UnsafeDirectory};
+use super::spec::RemovalCommand;
 use super::work::WorkRecord;
 
 /// Version of the format. It is raised when a field changes its meaning. Entries of another version
@@ -38,6 +39,9 @@ pub(super) struct Entry {
     /// The stack's directories in every hierarchy. Some may never have been created.
     pub cgroups: Vec<PathBuf>,
     pub work: Option<WorkRecord>,
+    /// Removes the stack's containers; `None`: it has none.
+    #[serde(default)]
+    pub removal: Option<RemovalCommand>,
 }
 
 impl Entry {
@@ -55,6 +59,7 @@ impl Entry {
             roots: Vec::new(),
             cgroups: Vec::new(),
             work: None,
+            removal: None,
         }
     }
 

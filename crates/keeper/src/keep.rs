@@ -153,6 +153,7 @@ impl Keeper {
     ) -> Result<Started, End> {
         self.running = (0..spec.processes.len()).collect();
         self.entry.cgroups = plan.directories();
+        self.entry.removal = spec.containers.as_ref().map(|containers| containers.removal.clone());
         self.write_entry()?;
         self.start_init(namespaces, &in_memory(spec))?;
         self.write_entry()?;
@@ -190,9 +191,9 @@ impl Keeper {
         let mut isolation = self.groups.as_ref().map(Groups::isolation).unwrap_or_default();
         isolation.process_group = self.guarantee().to_owned();
         let mut names: Vec<&str> = Vec::new();
-        for process in &spec.processes {
-            if !names.contains(&process.role.as_str()) {
-                names.push(&process.role);
+        for role in spec.roles() {
+            if !names.contains(&role) {
+                names.push(role);
             }
         }
         let roles = names
@@ -386,6 +387,7 @@ impl Keeper {
             };
             left.extend(kill::kill_all(&target).iter().map(|pid| format!("process {pid}")));
         }
+        left.extend(sweep::remove_containers(&self.entry));
         left.extend(sweep::remove_groups(&self.entry.cgroups));
         left.extend(self.entry.work.as_ref().and_then(WorkRecord::remove));
         if left.is_empty() {

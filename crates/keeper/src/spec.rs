@@ -29,9 +29,21 @@ pub struct ProcessSetSpec {
     pub memory_bytes: u64,
     /// Processes in the order of their start. They are stopped in the reverse order.
     pub processes: Vec<ProcessSpec>,
+    /// Containers that an engine starts in groups of the stack; `None`: there are none.
+    #[serde(default)]
+    pub containers: Option<ContainersSpec>,
     /// Number of processes to start first; 0: all. The others start on request (`ProcessSet::go`).
     #[serde(default)]
     pub first: usize,
+}
+
+impl ProcessSetSpec {
+    /// The roles of processes and containers, with repetitions.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        let processes = self.processes.iter().map(|process| &process.role);
+        let containers = self.containers.iter().flat_map(|containers| &containers.roles);
+        processes.chain(containers).map(String::as_str)
+    }
 }
 
 /// One process of a stack.
@@ -65,4 +77,28 @@ pub struct StopSpec {
     pub signal: i32,
     /// Time between the signal and the kill.
     pub grace: Nanos,
+}
+
+/// Containers of a stack. An engine starts them, in groups that the keeper has created for their
+/// roles. So these groups are at the top of each hierarchy, at the same path in all of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ContainersSpec {
+    /// Roles of the containers, with at least one container each.
+    pub roles: Vec<String>,
+    /// Removes everything that the engine has of the stack. It runs at the end of the stack,
+    /// however it ends, and must succeed where nothing is left to remove.
+    pub removal: RemovalCommand,
+}
+
+/// A program that removes what an engine made for a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovalCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Arguments without the program's own name.
+    pub args: Vec<String>,
+    /// The whole environment. Nothing is inherited.
+    pub env: BTreeMap<String, String>,
+    /// Longest time that it may take.
+    pub within: Nanos,
 }

@@ -144,7 +144,8 @@ impl Keeper {
         let started = link.wait(|state| state.started.clone())?;
         let processes = describe(spec, &started);
         let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
-        let stop_limit = graces.sum();
+        let removal = spec.containers.iter().map(|one| Duration::from(one.removal.within));
+        let stop_limit = graces.chain(removal).sum();
         Ok(ProcessSet { spec: spec.clone(), started, processes, stop_limit, link })
     }
 }
@@ -209,6 +210,14 @@ impl ProcessSet {
             roots: roots(&directories.role),
         };
         ProcessGroup { roles: self.started.roles.iter().map(role).collect() }
+    }
+
+    /// The group in which an engine shall start the containers of `role`, as a path from the top of
+    /// every hierarchy; `None`: this machine allows no such groups.
+    pub fn container_group(&self, role: &str) -> Option<PathBuf> {
+        self.spec.containers.as_ref()?;
+        let own = self.started.roles.iter().find(|directories| directories.role == role)?;
+        own.group.as_ref().map(|group| Path::new("/").join(group))
     }
 
     /// The isolation of this stack.

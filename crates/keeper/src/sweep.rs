@@ -9,6 +9,7 @@ use super::error::KeeperError;
 use super::journal::{Entry, Journal};
 use super::kill::{self, DescendantScope, KillTarget};
 use super::work::WorkRecord;
+use stampede_linux::run::TimedCommand;
 
 /// An init without namespaces ends its processes itself when its keeper is gone. This is the time
 /// that it gets before init is killed.
@@ -67,6 +68,10 @@ pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
             own: DescendantScope::OnlyKnown,
         };
         left.extend(kill::kill_all(&target).into_iter().map(|pid| format!("process {pid}")));
+    }
+    // Containers, networks and volumes outlive the machine's restart.
+    left.extend(remove_containers(entry));
+    if entry.same_boot() {
         left.extend(remove_groups(&entry.cgroups));
     }
     left.extend(entry.work.as_ref().and_then(WorkRecord::remove));
@@ -99,4 +104,24 @@ pub(super) fn remove_groups(directories: &[impl AsRef<Path>]) -> Vec<String> {
         Err(error) => Some(format!("cgroup `{}` ({error})", directory.display())),
     };
     directories.iter().filter_map(|directory| stayed(directory.as_ref())).collect()
+}
+
+/// Removes the stack's containers with all that the engine made for them. A client of the engine
+/// may still be creating some, so it is ended first. Returns what remains.
+pub(super) fn remove_containers(entry: &Entry) -> Option<String> {
+    let removal = entry.removal.as_ref()?;
+    let clients = KillTarget {
+        id: &entry.id,
+        v2: None,
+        freezer: None,
+        known: &[],
+        own: DescendantScope::OnlyKnown,
+    };
+    kill::kill_all(&clients);
+    let command = TimedCommand::new(&removal.program, removal.within.into())
+        .args(&removal.args)
+        .env_clear()
+        .envs(&removal.env);
+    let error = command.run().err()?;
+    Some(format!("containers of stack {} ({error}: {})", entry.id, error.last_line()))
 }

@@ -70,6 +70,9 @@ pub(super) struct Started {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RoleDirectories {
     pub role: String,
+    /// Path of the role's group below the parent of the stack's group, which is the same in every
+    /// hierarchy; `None`: the stack has no groups.
+    pub group: Option<PathBuf>,
     pub v2: Option<PathBuf>,
     pub cpuacct: Option<PathBuf>,
     pub memory: Option<PathBuf>,

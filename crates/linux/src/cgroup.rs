@@ -56,6 +56,17 @@ pub fn pids(directory: &Path) -> Option<Vec<u32>> {
     Some(found)
 }
 
+/// The pids in a group and in all groups below it now; empty: there is no such group.
+pub fn pids_with_below(directory: &Path) -> Vec<u32> {
+    let mut found = pids(directory).unwrap_or_default();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(pids_with_below(&entry.path()));
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

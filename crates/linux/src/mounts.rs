@@ -72,6 +72,23 @@ impl Mounts {
         Mounts::of_controllers(&proc.text("self/mountinfo"), &proc.text("self/cgroup"), used)
     }
 
+    /// The same hierarchies, as a process in the topmost visible group of each sees them.
+    #[must_use]
+    pub fn at_top(self) -> Mounts {
+        let top = |mount: Mount| Mount { own: mount.top.clone(), ..mount };
+        Mounts { v2: self.v2.map(top), v1: self.v1.into_iter().map(top).collect() }
+    }
+
+    /// The mount points of all hierarchies, with and without a controller.
+    pub fn tops() -> Vec<PathBuf> {
+        let mountinfo = Proc::default().text("self/mountinfo");
+        let groups = mountinfo.lines().filter_map(parse_mount);
+        groups
+            .filter(|line| matches!(line.kind, "cgroup" | "cgroup2"))
+            .map(|line| line.top)
+            .collect()
+    }
+
     /// The groups with a CPU quota that contain the process: its own and those around it, as far as
     /// they are visible. Only of the hierarchies of version 2 and of v1's controller `cpu`.
     pub fn groups_with_cpu_quota(&self) -> Vec<PathBuf> {

@@ -16,6 +16,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::interrupt;
+
 /// A program that will be run.
 #[derive(Debug)]
 pub struct TimedCommand {
@@ -23,6 +25,7 @@ pub struct TimedCommand {
     within: Duration,
     input: Vec<u8>,
     output_bytes_max: usize,
+    is_interruptible: bool,
 }
 
 /// What a program printed; of each, the beginning.
@@ -67,6 +70,27 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// What the program printed.
+    pub fn output(&self) -> Option<&ProgramOutput> {
+        match self {
+            RunError::NotStarted { .. } => None,
+            RunError::TimedOut { output, .. } | RunError::Failed { output, .. } => Some(output),
+        }
+    }
+
+    /// The last line that the program printed on standard error, else on standard output, without
+    /// white space around it; empty: it printed nothing.
+    pub fn last_line(&self) -> String {
+        let Some(output) = self.output() else { return String::new() };
+        let last = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+        };
+        last(&output.stderr).or_else(|| last(&output.stdout)).unwrap_or_default()
+    }
+}
+
 impl TimedCommand {
     /// The program without arguments, with the environment, directory and user of this process.
     /// Its standard input is empty. `within` is its deadline, from the start.
@@ -76,6 +100,7 @@ impl TimedCommand {
             within,
             input: Vec::new(),
             output_bytes_max: OUTPUT_BYTES_MAX,
+            is_interruptible: false,
         }
     }
 
@@ -97,6 +122,23 @@ impl TimedCommand {
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> TimedCommand {
         self.command.env(name, value);
+        self
+    }
+
+    /// Sets variables of its environment.
+    #[must_use]
+    pub fn envs(
+        mut self,
+        variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+    ) -> TimedCommand {
+        self.command.envs(variables);
+        self
+    }
+
+    /// Kills it when a signal asks this process to end, as at the deadline.
+    #[must_use]
+    pub fn interruptible(mut self) -> TimedCommand {
+        self.is_interruptible = true;
         self
     }
 
@@ -134,9 +176,9 @@ impl TimedCommand {
     /// See [`RunError`].
     pub fn run(mut self) -> Result<ProgramOutput, RunError> {
         let program = PathBuf::from(self.command.get_program());
-        let within = self.within;
+        let (within, is_interruptible) = (self.within, self.is_interruptible);
         let ended = self.start().and_then(|mut running| {
-            let status = running.status_within(within)?;
+            let status = running.status_within(within, is_interruptible)?;
             Ok((status, running.output()))
         });
         match ended {
@@ -179,7 +221,11 @@ struct Running {
 
 impl Running {
     /// How it ended; `None`: it did not end in time, and was killed.
-    fn status_within(&mut self, within: Duration) -> io::Result<Option<ExitStatus>> {
+    fn status_within(
+        &mut self,
+        within: Duration,
+        is_interruptible: bool,
+    ) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -187,7 +233,7 @@ impl Running {
                 return Ok(Some(status));
             }
             let left = within.saturating_sub(begun.elapsed());
-            if left.is_zero() {
+            if left.is_zero() || is_interruptible && interrupt::is_requested() {
                 self.kill()?;
                 self.read_rest();
                 return Ok(None);

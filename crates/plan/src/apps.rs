@@ -6,6 +6,7 @@ use std::path::Path;
 use stampede_model::app_kind::AppKind;
 
 use super::app_settings::{AppSettings, SettingSource};
+use super::compose::all_bring_their_app;
 use super::error::{Mistake, PlanError};
 use super::flags::COMMAND_LINE;
 use super::keys::{APP, READY};
@@ -27,8 +28,12 @@ pub(super) fn apps(
     fields: &Fields<'_>,
     home: Option<&Path>,
 ) -> Result<Vec<AppChoice>, PlanError> {
+    let is_provided = all_bring_their_app(fields.get("runtimes"));
     let Some(list) = fields.get("apps") else {
-        return Ok(vec![app(required(root, fields, "app")?, home)?]);
+        return match fields.get("app") {
+            None if is_provided => Ok(vec![AppChoice::provided()]),
+            _ => Ok(vec![app(required(root, fields, "app")?, home, is_provided)?]),
+        };
     };
     let list_items = items(list, "a list of apps, such as `[laravel, lumen]`")?;
     if list_items.is_empty() || list_items.len() > APPS_MAX {
@@ -39,7 +44,7 @@ pub(super) fn apps(
     }
     let mut all: Vec<AppChoice> = Vec::new();
     for item in list_items {
-        let app = app(item, home)?;
+        let app = app(item, home, is_provided)?;
         if all.contains(&app) {
             let written = item.get("path").or_else(|| item.get("name")).unwrap_or(item);
             let name = written.text().unwrap_or("").to_owned();
@@ -51,12 +56,12 @@ pub(super) fn apps(
 }
 
 /// Reads an app: a directory if it contains `/` or begins with `.` or `~`, else a name of the
-/// catalogue. A map says more about it.
-fn app(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
+/// catalogue. A map says more about it, or about the app that each runtime brings (`is_provided`).
+fn app(node: &Node, home: Option<&Path>, is_provided: bool) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str =
         "an app's name such as `hello`, or a directory such as `~/shop` or `./shop`";
     if let Value::Map(_) = node.value {
-        return app_with_settings(node, home);
+        return app_with_settings(node, home, is_provided);
     }
     let name = text(node, "an app", EXPECTED)?;
     if name.contains('\0') {
@@ -74,7 +79,11 @@ pub(super) fn is_directory(text: &str) -> bool {
 }
 
 /// Reads `{path: ~/shop, docroot: htdocs}` or `{name: hello, host: shop.test}`.
-fn app_with_settings(node: &Node, home: Option<&Path>) -> Result<AppChoice, PlanError> {
+fn app_with_settings(
+    node: &Node,
+    home: Option<&Path>,
+    is_provided: bool,
+) -> Result<AppChoice, PlanError> {
     const EXPECTED: &str = "the directory of a project, such as `{path: ~/shop, kind: script}`";
     let fields = Fields::of(node, &APP)?;
     fields.not_both("path", "name")?;
@@ -85,6 +94,7 @@ fn app_with_settings(node: &Node, home: Option<&Path>) -> Result<AppChoice, Plan
         (None, Some(name)) => {
             AppPlace::Named(text(name, "an app", "an app's name such as `hello`")?.to_owned())
         }
+        (None, None) if is_provided => AppPlace::Provided,
         (None, None) => return Err(node.place.wrong(Mistake::Missing("path"), EXPECTED)),
     };
     Ok(AppChoice { place, settings: settings(node, &fields)? })

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::compose::all_bring_their_app;
 use super::error::{PlanError, Source};
 use super::flags::Overrides;
 use super::read::file_tree;
@@ -31,10 +32,19 @@ pub struct MissingParts {
 /// The file cannot be read.
 pub fn missing_parts(path: Option<&Path>, flags: &Overrides) -> Result<MissingParts, PlanError> {
     let tree = path.map(file_tree).transpose()?.map(|(_, tree)| tree);
+    let is_compose = !flags.compose.is_empty();
+    let brings_app = match (&flags.runtimes, &tree) {
+        (Some(_), _) => false,
+        (None, Some(tree)) => {
+            let runtimes = tree.get("runtimes");
+            runtimes.map_or(is_compose, |_| all_bring_their_app(runtimes))
+        }
+        (None, None) => is_compose,
+    };
     let has = |key: &str| tree.as_ref().is_some_and(|tree| tree.get(key).is_some());
     Ok(MissingParts {
-        app: !has("app") && !has("apps") && flags.app.is_none(),
-        runtimes: !has("runtimes") && flags.runtimes.is_none(),
+        app: !has("app") && !has("apps") && flags.app.is_none() && !brings_app,
+        runtimes: !has("runtimes") && flags.runtimes.is_none() && !is_compose,
         load: !has("load") && !flags.sets_load(),
         rounds: !has("rounds") && flags.rounds.is_none(),
     })

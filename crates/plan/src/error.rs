@@ -205,6 +205,9 @@ pub enum Mistake {
     /// A setting is given for a runtime that stampede does not start.
     #[error("`{0}` cannot be set for what already runs")]
     AlreadyRuns(String),
+    /// A setting of the catalogue's runtimes is given for a compose project.
+    #[error("`{0}` cannot be set for a compose project")]
+    OfContainers(String),
     /// A runtime's URL has another scheme than plain HTTP.
     #[error(
         "runtimes are compared over plain http alone; `stampede fire` speaks https and FastCGI"

@@ -13,6 +13,7 @@ mod apps;
 pub mod autostop;
 mod budget;
 mod client;
+mod compose;
 mod defaults;
 mod error;
 mod expect;

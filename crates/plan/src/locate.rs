@@ -40,6 +40,7 @@ pub fn unknown(written: &Written, subject: Subject<'_>, known: &[&str]) -> PlanE
         Subject::App(_, app) => match &app.place {
             AppPlace::Named(name) => ("app", name.as_str()),
             AppPlace::Directory(directory) => ("app", directory.to_str().unwrap_or("")),
+            AppPlace::Provided => ("app", ""),
         },
         Subject::Runtime(name) => ("runtime", base_name(name)),
         Subject::Setting { name, .. } => match name.strip_prefix(APPEND) {

@@ -157,6 +157,11 @@ fn runtimes_and_their_settings() {
             "runtimes: [external: {url: \"http://a\", connect_to: \"a:0:b:1\"}]",
             "runtimes: [external: {url: \"http://a\", watch: {docker: x}}]",
             "runtimes: [external: {url: \"http://a\", watch: {pid: 1, unit: x}}]",
+            "runtimes: [{fpm: {compose: []}}]",
+            "runtimes: [{fpm: {compose: a.yml, workers: 8}}]",
+            "runtimes: [{fpm: {compose: a.yml, servcie: web}}]",
+            "runtimes: [{fpm: {compose: a.yml, port: 70000}}]",
+            "runtimes: [{fpm: {compose: a.yml, volumes: share}}]",
         ]) + &messages([with(&format!(
             "runtimes: [{{a: {{sweep: {{x: [{}], y: [{}]}}}}}}]",
             vec!["1"; 40].join(", "),

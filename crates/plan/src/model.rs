@@ -132,12 +132,19 @@ pub enum AppPlace {
     Named(String),
     /// A directory: with an `app.yaml`, or a project that is detected.
     Directory(PathBuf),
+    /// Whatever the runtimes serve: each brings its own.
+    Provided,
 }
 
 impl AppChoice {
     /// The app of the catalogue with this name.
     pub fn named(name: String) -> AppChoice {
         AppChoice { place: AppPlace::Named(name), settings: AppSettings::default() }
+    }
+
+    /// The app that each runtime brings itself.
+    pub fn provided() -> AppChoice {
+        AppChoice { place: AppPlace::Provided, settings: AppSettings::default() }
     }
 
     /// The app in this directory.
@@ -148,7 +155,7 @@ impl AppChoice {
     /// The app's directory. `None`: the app is one of the catalogue.
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
-            AppPlace::Named(_) => None,
+            AppPlace::Named(_) | AppPlace::Provided => None,
             AppPlace::Directory(directory) => Some(directory),
         }
     }
@@ -195,6 +202,46 @@ pub enum RuntimeSource {
         #[serde(default, skip_serializing_if = "Lookup::is_empty")]
         lookup: Lookup,
     },
+    /// Services of a compose project, in containers that stampede starts.
+    Compose(ComposeSource),
+}
+
+/// A compose project, and which of its services is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComposeSource {
+    /// The compose files, at least one. Later ones override earlier ones.
+    pub files: Vec<PathBuf>,
+    /// The service that requests go to. `None`: the only one that publishes a port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// The port inside its container. `None`: the only one that it publishes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Services that run beside the budget.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+    /// Commands that run in the service before each trial, one after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before_trial: Vec<String>,
+    /// Arguments of every build.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub build_args: BTreeMap<String, String>,
+    /// What is in the volumes at the start of each trial.
+    #[serde(default)]
+    pub volumes: VolumeState,
+}
+
+/// What is in the declared volumes of a compose project at the start of each trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VolumeState {
+    /// A copy of what the project's own volumes hold now; the trial's changes are dropped.
+    #[default]
+    Copied,
+    /// Nothing but what the images bring.
+    Empty,
+    /// The project's own volumes, to which the trials write.
+    Shared,
 }
 
 /// Where the resource use of a runtime is read that stampede did not start.

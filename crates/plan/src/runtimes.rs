@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::compose::compose;
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
 use super::keys::{OF_RUNTIME, PHP_INI, RUNTIME, SWEEP};
@@ -93,6 +94,9 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         Some(body) => entries(body, "settings, such as `{workers: 16}`")?,
         None => &[],
     };
+    if let Some(body) = body.filter(|body| body.get("compose").is_some()) {
+        return Ok(vec![compose(name, body, common)?]);
+    }
     let fields = body.map(|body| Fields::of(body, &RUNTIME)).transpose()?;
     let get = |key| fields.as_ref().and_then(|fields| fields.get(key));
     let used = get("use").map_or(Ok(name), runtime_name)?;

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Detected;
+use stampede_plan::app_settings::AppSettings;
 
 use super::answer::{Answer, Masks};
+use super::app_file::AppFile;
 use super::app_manifest::AppManifest;
 use super::copy;
+use super::detect::DetectedParts;
 use super::directory::Directory;
 use super::error::RuntimeError;
 
@@ -52,6 +55,22 @@ impl App {
         Ok(App { name, manifest, masks, expected_body, said: None, only: None, directory })
     }
 
+    /// The app that each runtime brings itself. Nothing of it is known but what `said` says.
+    pub(crate) fn provided(said: &AppSettings) -> App {
+        let name = "app".to_owned();
+        let parts = DetectedParts::default();
+        let manifest = AppManifest::new(&name, AppFile::default(), said.clone(), parts);
+        App {
+            name,
+            manifest,
+            masks: Masks::default(),
+            expected_body: None,
+            said: None,
+            only: None,
+            directory: Directory::Nowhere,
+        }
+    }
+
     /// The notice of what a project was detected as; `None`: its `app.yaml` says what it is.
     pub fn notice(&self) -> Option<Notice> {
         let (app, detected) = (self.name.clone(), self.said.clone()?);
@@ -67,7 +86,7 @@ impl App {
     /// place.
     pub(super) fn is_link(&self, name: &str) -> bool {
         match &self.directory {
-            Directory::Embedded(_) => false,
+            Directory::Embedded(_) | Directory::Nowhere => false,
             Directory::OnDisk(path) => path.join(name).is_symlink(),
         }
     }
@@ -90,7 +109,7 @@ impl App {
     /// The app's directory; `None`: the app is part of this program.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.directory {
-            Directory::Embedded(_) => None,
+            Directory::Embedded(_) | Directory::Nowhere => None,
             Directory::OnDisk(path) => Some(path),
         }
     }
@@ -115,6 +134,7 @@ impl App {
     pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
         match &self.directory {
             Directory::Embedded(dir) => copy::extract(dir, dir.path(), to),
+            Directory::Nowhere => copy::make_dir(to),
             Directory::OnDisk(from) => match &self.only {
                 Some(file) => {
                     copy::make_dir(to)?;

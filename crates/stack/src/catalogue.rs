@@ -225,6 +225,7 @@ impl Catalogue {
                 App::new(name.clone(), &file, manifest, directory.clone())
             }
             AppPlace::Directory(directory) => app_in(directory, &choice.settings),
+            AppPlace::Provided => Ok(App::provided(&choice.settings)),
         }
     }
 }

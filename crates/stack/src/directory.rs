@@ -18,6 +18,8 @@ pub enum Directory {
     Embedded(&'static Dir<'static>),
     /// A directory of the user.
     OnDisk(PathBuf),
+    /// No directory: nothing of it can be seen here.
+    Nowhere,
 }
 
 /// The directories that the files of a stack come from: the runtime's own, and others that a file's
@@ -37,6 +39,7 @@ impl Directory {
                 dir.get_file(dir.path().join(name)).map(|file| file.contents().to_vec())
             }
             Directory::OnDisk(path) => std::fs::read(path.join(name)).ok(),
+            Directory::Nowhere => None,
         }
     }
 
@@ -61,6 +64,7 @@ impl Directory {
                 let paths = entries.map(|entry| entry.path()).filter(|path| path.is_file());
                 paths.filter_map(|path| Some((name(&path)?, std::fs::read(&path).ok()?))).collect()
             }
+            Directory::Nowhere => Vec::new(),
         }
     }
 
@@ -74,7 +78,7 @@ impl Directory {
         file: &str,
     ) -> Result<(String, String), RuntimeError> {
         let shown = match self {
-            Directory::Embedded(_) => PathBuf::from(name).join(file),
+            Directory::Embedded(_) | Directory::Nowhere => PathBuf::from(name).join(file),
             Directory::OnDisk(path) => path.join(file),
         };
         let bytes = self.file(file).ok_or_else(|| RuntimeError::Io {

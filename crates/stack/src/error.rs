@@ -7,6 +7,7 @@ use stampede_model::fact::pages;
 use stampede_model::words;
 use stampede_plan::app_settings::SettingSource;
 
+use super::compose::ComposeError;
 use super::database::CountError;
 use super::entries::LOOKED_FOR;
 use super::external::ExternalError;
@@ -462,6 +463,14 @@ pub enum RuntimeError {
         runtime: String,
         /// What happened.
         problem: Unverified,
+    },
+    /// A compose project cannot be measured.
+    #[error("runtime `{runtime}`: {problem}")]
+    Containers {
+        /// The runtime's name.
+        runtime: String,
+        /// What happened.
+        problem: ComposeError,
     },
     /// A server that already runs is not there, or does not report its state.
     #[error(transparent)]

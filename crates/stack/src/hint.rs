@@ -64,6 +64,7 @@ impl RuntimeError {
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::AlreadyRunning(_) => None,
             E::NoDatabase { .. } => None,
+            E::Containers { problem, .. } => problem.hint(),
             E::ThroughLink { link, .. } => Some(format!(
                 "`{}` is a symbolic link: make it a directory in both versions, or remove its untracked files",
                 link.display()

@@ -4,7 +4,8 @@
 //! ```text
 //! StackRequest ─resolve─▶ StackSpec ─start─▶ Box<dyn Stack>
 //! ```
-//! Processes of this machine and servers that already run are two providers.
+//! Processes of this machine, containers of a compose project, and servers that already run are
+//! three providers.
 
 use std::fs::File;
 use std::io;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
+use stampede_model::fact::Notice;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::{Address, Addresses};
 use stampede_model::observed::ObservedRuntime;
@@ -22,6 +24,7 @@ use stampede_plan::model::{RequestSpec, RuntimeChoice, RuntimeSource, Watch};
 
 use super::app::App;
 use super::catalogue::Catalogue;
+use super::compose::ComposeProvider;
 use super::database::CountError;
 use super::error::RuntimeError;
 use super::evidence::FpmStatusPage;
@@ -71,6 +74,14 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// As [`Provider::traits`].
     fn resolve(&self, request: &StackRequest<'_>) -> Result<StackSpec, RuntimeError>;
+
+    /// What the user should know about a runtime before anything starts. Writes and starts nothing.
+    ///
+    /// # Errors
+    /// As [`Provider::traits`].
+    fn notices(&self, _runtime: &RuntimeChoice, _app: &App) -> Result<Vec<Notice>, RuntimeError> {
+        Ok(Vec::new())
+    }
 
     /// Writes what the stack needs, starts it, and waits until it is ready. The stack ends when the
     /// value is dropped.
@@ -301,12 +312,15 @@ pub enum StackLoss {
 pub struct Providers {
     processes: ProcessProvider,
     external: ExternalProvider,
+    compose: ComposeProvider,
 }
 
 impl Providers {
     /// Providers for the runtimes of `catalogue` and for servers that already run.
     pub fn new(catalogue: Catalogue) -> Providers {
-        Providers { processes: ProcessProvider::new(catalogue), external: ExternalProvider }
+        let compose = ComposeProvider::new(catalogue.places.clone());
+        let processes = ProcessProvider::new(catalogue);
+        Providers { processes, external: ExternalProvider, compose }
     }
 
     /// The runtimes and apps that can be started.
@@ -318,6 +332,7 @@ impl Providers {
         match runtime.source {
             RuntimeSource::Catalogue(_) => &self.processes,
             RuntimeSource::External { .. } => &self.external,
+            RuntimeSource::Compose(_) => &self.compose,
         }
     }
 }
@@ -333,6 +348,10 @@ impl Provider for Providers {
 
     fn resolve(&self, request: &StackRequest<'_>) -> Result<StackSpec, RuntimeError> {
         self.of(request.runtime).resolve(request)
+    }
+
+    fn notices(&self, runtime: &RuntimeChoice, app: &App) -> Result<Vec<Notice>, RuntimeError> {
+        self.of(runtime).notices(runtime, app)
     }
 
     fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {

@@ -8,6 +8,7 @@ use stampede_mask::mask_json;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
+use super::compose::ResolvedProject;
 use super::dotenv;
 use super::error::RuntimeError;
 use super::page::{Accepts, PageRequest};
@@ -55,6 +56,8 @@ pub struct StackSpec {
     pub ready: Readiness,
     /// What the catalogue and this machine have for it.
     pub(crate) resolved: Option<ResolvedRuntime>,
+    /// The compose project whose services it is; `None`: it is none.
+    pub(crate) project: Option<ResolvedProject>,
 }
 
 impl StackSpec {
@@ -69,6 +72,7 @@ impl StackSpec {
             caches: request.caches,
             ready: request.ready,
             resolved: None,
+            project: None,
         }
     }
 
@@ -111,6 +115,7 @@ impl StackSpec {
                 Readiness::Idle => "idle",
             },
             "runtime": self.resolved.as_ref().map(ResolvedRuntime::facts),
+            "project": self.project.as_ref().map(ResolvedProject::facts),
         })
     }
 
@@ -151,7 +156,13 @@ impl fmt::Display for StackSpec {
 pub(crate) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(pair));
-    env.extend(app.manifest.env.clone());
+    env.extend(app_env_given(app, choice));
+    env
+}
+
+/// The app's variables and the plan's, without defaults.
+pub(crate) fn app_env_given(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
+    let mut env = app.manifest.env.clone();
     env.extend(choice.env.clone());
     env
 }

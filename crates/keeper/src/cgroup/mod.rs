@@ -17,8 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, io, thread, time::Duration};
 
-use stampede_linux::mounts::Mounts;
-use stampede_linux::mounts::Version;
+use stampede_linux::mounts::{Mounts, Version};
 use stampede_model::isolation::IsolationRecord;
 
 use super::kill::PATIENCE;
@@ -36,6 +35,8 @@ pub(super) const PREFIX: &str = "stampede-";
 pub(super) struct Plan {
     name: String,
     parents: Vec<tree::Parent>,
+    /// The tops of all hierarchies, in which an engine of containers creates the same groups.
+    others: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -43,6 +44,7 @@ impl Plan {
     /// controllers for the children of an ancestor. They stay enabled after the stack has ended.
     /// Somebody else may have set a limit there by then, which disabling a controller would remove.
     pub(super) fn new(spec: &ProcessSetSpec, allowed: CgroupUse) -> Plan {
+        let at_top = spec.containers.is_some();
         let mounts = match allowed {
             CgroupUse::Forbidden => Mounts::default(),
             CgroupUse::Allowed | CgroupUse::OnlyV1 if spec.cpu_quota.is_some() => {
@@ -50,6 +52,7 @@ impl Plan {
             }
             CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
         };
+        let mounts = if at_top { mounts.at_top() } else { mounts };
         let wanted = tree::wanted_v2(spec.cpu_quota);
         let v2 = match allowed {
             CgroupUse::Allowed => {
@@ -59,12 +62,16 @@ impl Plan {
         };
         // Each controller is in one hierarchy only, so a controller of v2 is in no v1 mount.
         let v1 = mounts.v1.iter().map(tree::Parent::v1);
-        Plan { name: format!("{PREFIX}{}", spec.id), parents: v2.into_iter().chain(v1).collect() }
+        let parents = v2.into_iter().chain(v1).collect();
+        let others = if at_top { Mounts::tops() } else { Vec::new() };
+        Plan { name: format!("{PREFIX}{}", spec.id), parents, others }
     }
 
-    /// The directories that `create` may create, for the journal.
+    /// The directories that `create` or an engine of containers may create, for the journal.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
-        self.parents.iter().map(|parent| parent.directory.join(&self.name)).collect()
+        let parents = self.parents.iter().map(|parent| &parent.directory);
+        let all: BTreeSet<&PathBuf> = parents.chain(&self.others).collect();
+        all.into_iter().map(|directory| directory.join(&self.name)).collect()
     }
 
     /// Disables the controllers that `new` enabled, for a plan that was only a probe.
@@ -75,17 +82,17 @@ impl Plan {
     /// Creates the groups. Hierarchies that the machine does not allow are left out.
     pub(super) fn create(&self, spec: &ProcessSetSpec, freezer: Freezer) -> Groups {
         let roles: BTreeMap<String, Vec<usize>> = spec
-            .processes
-            .iter()
-            .map(|process| {
-                let cpus = spec.cpus_by_role.get(&process.role).unwrap_or(&spec.cpus);
-                (process.role.clone(), cpus.clone())
+            .roles()
+            .map(|role| {
+                let cpus = spec.cpus_by_role.get(role).unwrap_or(&spec.cpus);
+                (role.to_owned(), cpus.clone())
             })
             .collect();
         let shares_quota = |role: &&String| !spec.cpus_by_role.contains_key(*role);
         let quota = spec.cpu_quota.map(|cpus| tree::QuotaSpec {
             cpus,
             roles: roles.keys().filter(shares_quota).cloned().collect(),
+            in_all: spec.containers.is_some(),
         });
         let wanted = tree::GroupSpec {
             cpus: stack_cpus(spec),
@@ -119,7 +126,7 @@ fn stack_cpus(spec: &ProcessSetSpec) -> Vec<usize> {
 }
 
 fn role_count(spec: &ProcessSetSpec) -> usize {
-    spec.processes.iter().map(|process| &process.role).collect::<BTreeSet<_>>().len()
+    spec.roles().collect::<BTreeSet<_>>().len()
 }
 
 /// The groups of a running stack.
@@ -207,8 +214,13 @@ impl Groups {
             .trees
             .iter()
             .find(|tree| tree.version == Version::V2 && version == Some(Version::V2));
+        let below = |tree: &Tree| {
+            let group = tree.role(role);
+            group.strip_prefix(tree.directory.parent()?).ok().map(Path::to_owned)
+        };
         RoleDirectories {
             role: role.to_owned(),
+            group: self.trees.first().and_then(below),
             v2: v2.map(|tree| tree.role(role)),
             cpuacct: v1("cpuacct"),
             memory: v1("memory"),

@@ -45,6 +45,9 @@ pub(super) struct GroupSpec {
 pub(super) struct QuotaSpec {
     pub cpus: CpuCount,
     pub roles: BTreeSet<String>,
+    /// Whether the roles are in a group of their own in every hierarchy, and not only in the one
+    /// that has the quota.
+    pub in_all: bool,
 }
 
 /// The group below which the stack's own group is created.
@@ -199,7 +202,8 @@ impl Tree {
         {
             self.limited.insert("memory".to_owned());
         }
-        if let Some(quota) = wanted.quota.as_ref().filter(|_| self.controllers.contains("cpu")) {
+        let is_needed = |quota: &&QuotaSpec| quota.in_all || self.controllers.contains("cpu");
+        if let Some(quota) = wanted.quota.as_ref().filter(is_needed) {
             self.make_quota_group(quota, &wanted.cpus)?;
         }
         for (role, cpus) in &wanted.roles {
@@ -478,6 +482,7 @@ mod tests {
             quota: Some(QuotaSpec {
                 cpus: CpuCount::of_thousandths(1_500),
                 roles: ["php", "web"].map(str::to_owned).into(),
+                in_all: false,
             }),
             freezer: Freezer::NotNeeded,
         };

@@ -11,6 +11,7 @@ pub mod before;
 mod behind;
 mod cause;
 mod change;
+pub mod containers;
 pub mod external;
 pub mod figure;
 mod generator;

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::app::{Detected, NotTuned, Unsuited, Versions};
+use super::containers::Containers;
 use super::external::External;
 use super::request_file::RequestFile;
 use super::server::with_todo;
@@ -212,6 +213,14 @@ pub enum Notice {
         /// What was noticed.
         found: External,
     },
+    /// Something was noticed about a compose project.
+    #[serde(rename = "containers")]
+    Containers {
+        /// The runtime's name.
+        runtime: String,
+        /// What was noticed.
+        found: Containers,
+    },
     /// An external runtime is on another machine.
     #[serde(rename = "external_on_another_machine")]
     Elsewhere {
@@ -360,6 +369,7 @@ impl fmt::Display for Notice {
                 )
             }
             Notice::External { runtime, found } => write!(f, "`{runtime}`: {found}"),
+            Notice::Containers { runtime, found } => write!(f, "`{runtime}`: {found}"),
             Notice::Elsewhere { runtime, host } => write!(
                 f,
                 "the load for `{runtime}` goes to {host}, not to this machine: make sure that you may load it"

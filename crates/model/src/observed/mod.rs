@@ -144,7 +144,7 @@ fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Difference
     let pair = RuntimePair { first: reference, one };
     match one.given.provider {
         ProviderKind::Native => pair.differences(),
-        ProviderKind::External => pair.visible_differences(),
+        ProviderKind::External | ProviderKind::Compose => pair.visible_differences(),
     }
 }
 
@@ -152,6 +152,10 @@ fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Difference
 fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
     if one.given.provider == ProviderKind::External {
         return vec![Mismatch::AlreadyRunning {}];
+    }
+    if !one.given.provider.is_native() {
+        // Nothing was added to the app that could show more.
+        return Vec::new();
     }
     let mut reasons: Vec<Mismatch> = Vec::new();
     if let Some((workers, asked)) = other_workers(one) {

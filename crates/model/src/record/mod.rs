@@ -204,6 +204,9 @@ pub struct RuntimeRecord {
     /// sentence for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
+    /// Its containers; empty: it runs in none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<ContainerRecord>,
     /// Log lines under load that show a limit or a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<LogEvidence>,
@@ -287,6 +290,38 @@ pub enum ProviderKind {
     /// A runtime that is already running. stampede neither starts nor stops it.
     #[serde(alias = "live")]
     External,
+    /// Services of a compose project, in containers that stampede started.
+    Compose,
+}
+
+impl ProviderKind {
+    /// Whether the runtime's insides are as stampede made them, and so verified.
+    pub fn is_native(self) -> bool {
+        self == ProviderKind::Native
+    }
+}
+
+/// A container of a stack, and its image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerRecord {
+    /// The service in the compose project.
+    pub service: String,
+    /// The image as the project names it.
+    pub image: String,
+    /// The image's id, which is the hash of its configuration.
+    pub image_id: String,
+    /// The digest under which a registry has the image; empty: it is from none.
+    pub digest: String,
+    /// The architecture that the image was made for: `amd64`, `arm64` …
+    pub architecture: String,
+    /// The system in the image: `Debian GNU/Linux 12 (bookworm)`; empty: not known.
+    pub base: String,
+    /// The C library: `glibc` or `musl`; empty: not known.
+    pub libc: String,
+    /// Whether the container runs beside the budget.
+    #[serde(rename = "beside")]
+    pub is_beside: bool,
 }
 
 /// Choices that explain what a runtime shows: what was requested, and what its SAPI decides.

@@ -5,6 +5,7 @@ use stampede_model::load::HttpVersion;
 
 use super::super::budget::CPUS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
+use super::super::compose::{FILES_MAX, VOLUMES};
 use super::super::external::PID_MAX;
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
 use super::super::preset::PRESETS;
@@ -189,7 +190,12 @@ static ENTRY: Object = Object {
 
 /// The value of a runtime's name. An external runtime may have another name: its map then has
 /// `use: external`.
-static BODY: Kind = Kind::Any(&[&Kind::Null, &Kind::Object(&RUNTIME), &Kind::Object(&EXTERNAL)]);
+static BODY: Kind = Kind::Any(&[
+    &Kind::Null,
+    &Kind::Object(&RUNTIME),
+    &Kind::Object(&EXTERNAL),
+    &Kind::Object(&COMPOSE),
+]);
 
 pub static RUNTIME: Object = Object {
     name: "runtime_settings",
@@ -262,6 +268,38 @@ pub static EXTERNAL: Object = Object {
     entries: Entries::Any,
     below: Some(
         "in the map of an external runtime:\n`runtimes: [external: {url: \"http://127.0.0.1:8080\"}]`",
+    ),
+};
+
+pub static COMPOSE: Object = Object {
+    name: "compose",
+    place: "a compose project",
+    about: "Services of a [compose project](containers.md), in containers that stampede starts for each trial.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("compose", &FILE_OR_FILES, "The compose file, or several: later ones override earlier ones. The project's directory is that of the first.")
+                .required()
+                .like("docker-compose.yml"),
+            Key::new("service", &Kind::Text, "The service that requests go to.")
+                .otherwise("the only one that publishes a port")
+                .like("web"),
+            Key::new("port", &Kind::Whole { least: 1, most: 65_535 }, "The port inside the service's container.")
+                .otherwise("the only one that it publishes")
+                .like("80"),
+            Key::new("beside", &TEXTS, "Services that run beside the budget, such as a database.").like("[db]"),
+            Key::new("before_trial", &TEXTS, "Commands that run in the service before each trial.").like("php artisan migrate --seed"),
+            Key::new("volumes", &Kind::Words(&VOLUMES), "What is in the project's volumes at the start of each trial. `copy`: a copy of what they hold now. `empty`: what the images bring. `keep`: the project's own volumes, to which the trials write.")
+                .or("copy"),
+            Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),
+            Key::new("env", &VALUES, "Environment variables of every service within the budget."),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some(
+        "in the map of a compose project:\n`runtimes: [{fpm: {compose: docker-compose.yml}}]`",
     ),
 };
 
@@ -450,6 +488,8 @@ static REQUEST_LIST: Kind =
 static TRAFFIC: Kind = Kind::Any(&[&Kind::Object(&TRAFFIC_FILE), &REQUEST_LIST]);
 static METHOD_LIST: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
 static TEXTS: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
+static FILE_OR_FILES: Kind = Kind::Any(&[&Kind::Text, &FILE_LIST]);
+static FILE_LIST: Kind = Kind::List { of: &Kind::Text, least: 1, most: FILES_MAX };
 static TEXT_LIST: Kind = Kind::List { of: &Kind::Text, least: 0, most: usize::MAX };
 static EXPECTATIONS: Kind = Kind::Any(&[&EXPECTATION, &EXPECTATION_LIST]);
 static EXPECTATION_LIST: Kind = Kind::List { of: &EXPECTATION, least: 0, most: usize::MAX };

@@ -53,6 +53,8 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
         ("external", "url") => "runtimes: [{external: {@}}]",
         ("external", _) => "runtimes: [{external: {url: \"http://a\", @}}]",
         ("watch", _) => "runtimes: [{external: {url: \"http://a\", watch: {@}}}]",
+        ("compose", "compose") => "runtimes: [{a: {@}}]",
+        ("compose", _) => "runtimes: [{a: {compose: a.yml, @}}]",
         ("load", "schedule" | "rate" | "concurrency") => "load: [{@}]",
         ("load", "for") => "load: [{rate: 5, @}]",
         ("load", _) => "load: [{rate: 5, for: 1s, @}]",

@@ -18,6 +18,9 @@ pub enum AgainstError {
         /// The app's name.
         app: String,
     },
+    /// The runtimes bring their own apps, so no directory is known.
+    #[error("`--against` compares two versions of an app in a directory, and no app is given")]
+    AppUnknown {},
     /// An external runtime serves only the version that it was started with.
     #[error("`{runtime}` is already running: it serves one version of the app")]
     External {
@@ -168,6 +171,7 @@ impl AgainstError {
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"
             )),
+            AgainstError::AppUnknown {} => Some("name it with `--app DIR`".to_owned()),
             AgainstError::App { source, .. } => source.hint(),
             AgainstError::OtherPackages { .. } => Some(
                 "`--against-prepare 'composer install --no-dev'` installs them in the copy, which is \

@@ -103,6 +103,7 @@ impl VersionedApp {
         let directory = match &choice.place {
             AppPlace::Named(app) => return Err(AgainstError::NotADirectory { app: app.clone() }),
             AppPlace::Directory(directory) => directory.clone(),
+            AppPlace::Provided => return Err(AgainstError::AppUnknown {}),
         };
         let repository = Repository::find(&directory)?;
         let commit = repository.commit(rev)?;

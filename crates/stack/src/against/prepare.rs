@@ -75,6 +75,7 @@ pub fn run(
             log: log.clone(),
             stop: StopSpec { signal: libc::SIGTERM, grace: Nanos::from_secs(1) },
         }],
+        containers: None,
         first: 0,
     };
     let exit = |stack: &ProcessSet| interrupt::wait_for(WITHIN, RETRY, || stack.exited().pop());

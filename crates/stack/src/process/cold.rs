@@ -62,46 +62,72 @@ fn empty(directory: &Path) -> Result<(), RuntimeError> {
 }
 
 impl ProcessStack {
-    /// Waits until the stack listens and spends no more CPU time. Listening is not enough: a front
-    /// listens before PHP does, and workers may still boot, which takes CPU time.
+    /// Waits until the stack listens and spends no more CPU time.
     pub(super) fn wait_until_idle(&self, begun: Instant) -> Result<(), RuntimeError> {
-        let mut looks = VecDeque::new();
-        let mut listens_since: Option<Instant> = None;
-        loop {
-            self.check_interrupt()?;
-            self.check_exits()?;
-            if listens_since.is_none() && port::is_listening(self.stack.port) {
-                listens_since = Some(Instant::now());
-            }
-            // On a busy machine a booting process may wait for a CPU and spend no time. Such a
-            // process is runnable, so the stack does not rest.
-            let is_busy = |pid| process::stat(pid).is_some_and(|stat| stat.is_busy());
-            if self.processes().into_iter().any(|(_, pid)| is_busy(pid)) {
-                looks.clear();
-            }
-            looks.push_back(self.ticks());
-            let spent =
-                looks.back().zip(looks.front()).map_or(0, |(now, then)| now.abs_diff(*then));
-            let rests = looks.len() > QUIET_LOOKS && spent <= QUIET_TICKS;
-            match listens_since {
-                Some(since) if rests || since.elapsed() > RESTS_WITHIN => return Ok(()),
-                None if begun.elapsed() > self.stack.ready_within => {
-                    return Err(self.not_ready("nothing listens there"));
-                }
-                _ => {}
-            }
-            if looks.len() > QUIET_LOOKS {
-                looks.pop_front();
-            }
-            std::thread::sleep(LOOK);
+        let left = self.stack.ready_within.saturating_sub(begun.elapsed());
+        let check = || self.check_interrupt().and_then(|()| self.check_exits());
+        let listens = || port::is_listening(self.stack.port);
+        match wait_until_rest(left, check, listens, || self.processes())? {
+            Rest::Reached => Ok(()),
+            Rest::NotListening => Err(self.not_ready("nothing listens there")),
         }
     }
+}
 
-    /// The CPU time of the stack's living processes, in clock ticks.
-    fn ticks(&self) -> u64 {
-        let ticks = |pid| process::stat(pid).map_or(0, |stat| stat.own_ticks);
-        self.processes().into_iter().map(|(_, pid)| ticks(pid)).sum()
+/// How a wait for rest ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The processes rest, or never do.
+    Reached,
+    /// Nothing listened in time.
+    NotListening,
+}
+
+/// Waits until processes listen and spend no more CPU time. Listening is not enough: a front
+/// listens before PHP does, and workers may still boot, which takes CPU time.
+///
+/// # Errors
+/// The error of `check`.
+pub(crate) fn wait_until_rest(
+    within: Duration,
+    check: impl Fn() -> Result<(), RuntimeError>,
+    listens: impl Fn() -> bool,
+    processes: impl Fn() -> Vec<(String, u32)>,
+) -> Result<Rest, RuntimeError> {
+    let begun = Instant::now();
+    let mut looks = VecDeque::new();
+    let mut listens_since: Option<Instant> = None;
+    loop {
+        check()?;
+        if listens_since.is_none() && listens() {
+            listens_since = Some(Instant::now());
+        }
+        // On a busy machine a booting process may wait for a CPU and spend no time. Such a
+        // process is runnable, so the stack does not rest.
+        let is_busy = |pid| process::stat(pid).is_some_and(|stat| stat.is_busy());
+        let all = processes();
+        if all.iter().any(|(_, pid)| is_busy(*pid)) {
+            looks.clear();
+        }
+        looks.push_back(ticks(&all));
+        let spent = looks.back().zip(looks.front()).map_or(0, |(now, then)| now.abs_diff(*then));
+        let rests = looks.len() > QUIET_LOOKS && spent <= QUIET_TICKS;
+        match listens_since {
+            Some(since) if rests || since.elapsed() > RESTS_WITHIN => return Ok(Rest::Reached),
+            None if begun.elapsed() > within => return Ok(Rest::NotListening),
+            _ => {}
+        }
+        if looks.len() > QUIET_LOOKS {
+            looks.pop_front();
+        }
+        std::thread::sleep(LOOK);
     }
+}
+
+/// The CPU time of living processes, in clock ticks.
+fn ticks(processes: &[(String, u32)]) -> u64 {
+    let ticks = |pid| process::stat(pid).map_or(0, |stat| stat.own_ticks);
+    processes.iter().map(|(_, pid)| ticks(*pid)).sum()
 }
 
 #[cfg(test)]

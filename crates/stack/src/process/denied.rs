@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use stampede_mask::mask_foreign;
 
-use super::stack::ProcessStack;
 use crate::logs::LogMarks;
 
 /// Log lines that report a file which may not be used.
@@ -24,25 +23,23 @@ const DENIED: &str = "Permission denied";
 /// The most paths that are kept; more would make no sentence.
 const PATHS_MAX: usize = 6;
 
-impl ProcessStack {
-    /// The files that could not be used since `marks`; `None`: there are none.
-    pub(super) fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
-        let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
-        let mut paths: Vec<String> = Vec::new();
-        marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {
-            if !line.contains(DENIED) {
-                return;
-            }
-            *by_file.entry(file.to_path_buf()).or_default() += 1;
-            let path = denied_path(line).map(|path| shown(path, self.dir()));
-            let path = path.map(|path| mask_foreign(&path));
-            if let Some(path) = path.filter(|path| paths.len() < PATHS_MAX && !paths.contains(path))
-            {
-                paths.push(path);
-            }
-        });
-        Some(DeniedFiles { lines: *by_file.values().max()?, paths })
-    }
+/// The files that could not be used since `marks`, by the logs of the working directory `dir` and
+/// of the app whose public files are in `docroot`; `None`: there are none.
+pub(crate) fn denied_files(marks: &LogMarks, dir: &Path, docroot: &Path) -> Option<DeniedFiles> {
+    let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    let mut paths: Vec<String> = Vec::new();
+    marks.all_lines_since(dir, docroot, |file, line| {
+        if !line.contains(DENIED) {
+            return;
+        }
+        *by_file.entry(file.to_path_buf()).or_default() += 1;
+        let path = denied_path(line).map(|path| shown(path, dir));
+        let path = path.map(|path| mask_foreign(&path));
+        if let Some(path) = path.filter(|path| paths.len() < PATHS_MAX && !paths.contains(path)) {
+            paths.push(path);
+        }
+    });
+    Some(DeniedFiles { lines: *by_file.values().max()?, paths })
 }
 
 /// The path that a line is about; `None`: it names none. PHP writes

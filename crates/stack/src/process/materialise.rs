@@ -212,6 +212,7 @@ fn process_set(
         cpus_by_role: cpus_by_role(placement, settings),
         cpu_quota: placement.cpu_quota,
         memory_bytes: placement.memory_bytes,
+        containers: None,
         first: first(&processes, delayed_starts),
         processes,
     }

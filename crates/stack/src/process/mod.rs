@@ -14,12 +14,12 @@ pub(crate) mod php_log;
 pub(crate) mod port;
 pub(crate) mod preparation;
 mod reach;
-mod ready;
+pub(crate) mod ready;
 pub(crate) mod stack;
 pub(crate) mod user;
 pub(crate) mod verify;
 pub(crate) mod watched;
-mod working_directory;
+pub(crate) mod working_directory;
 
 use std::path::Path;
 

@@ -2,11 +2,10 @@
 //! fatal error may still have status 200, since its headers were sent before.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stampede_mask::mask_foreign;
 
-use super::stack::ProcessStack;
 use crate::logs::LogMarks;
 
 /// What PHP logged.
@@ -58,30 +57,28 @@ const OTHERS: [&str; 6] = [
 /// The most characters of the first line: the message and its place, without a stack trace.
 const LINE_MAX: usize = 300;
 
-impl ProcessStack {
-    /// What PHP logged since `marks`.
-    pub(super) fn php_log(&self, marks: &LogMarks) -> PhpLog {
-        let (mut fatal, mut others) = (Counted::default(), Counted::default());
-        let read = marks.all_lines_since(self.dir(), &self.docroot(), |file, line| {
-            // Nearly all lines of a large log are of something else.
-            if line.contains("PHP ") {
-                let shown = |line: &str| self.short_message(&mask_foreign(line));
-                fatal.add(file.to_path_buf(), line, &FATAL, shown);
-                others.add(file.to_path_buf(), line, &OTHERS, shown);
-            }
-        });
-        let whole = |file: &PathBuf| read.get(file).copied().unwrap_or(1.0);
-        PhpLog { fatal: fatal.messages(whole), others: others.messages(whole) }
-    }
+/// What PHP logged since `marks` in the logs of the working directory `dir`, and of the app whose
+/// public files are in `docroot`.
+pub(crate) fn php_log(marks: &LogMarks, dir: &Path, docroot: &Path) -> PhpLog {
+    let (mut fatal, mut others) = (Counted::default(), Counted::default());
+    let read = marks.all_lines_since(dir, docroot, |file, line| {
+        // Nearly all lines of a large log are of something else.
+        if line.contains("PHP ") {
+            let shown = |line: &str| short_message(&mask_foreign(line), dir);
+            fatal.add(file.to_path_buf(), line, &FATAL, shown);
+            others.add(file.to_path_buf(), line, &OTHERS, shown);
+        }
+    });
+    let whole = |file: &PathBuf| read.get(file).copied().unwrap_or(1.0);
+    PhpLog { fatal: fatal.messages(whole), others: others.messages(whole) }
+}
 
-    /// The message and its place without the stack trace, with paths relative to the app's
-    /// directory.
-    fn short_message(&self, line: &str) -> String {
-        let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
-        let app = format!("{}/app/", self.dir().display());
-        let words: Vec<&str> = line[..end].split_whitespace().collect();
-        words.join(" ").replace(&app, "").chars().take(LINE_MAX).collect()
-    }
+/// The message and its place without the stack trace, with paths relative to the app's directory.
+fn short_message(line: &str, dir: &Path) -> String {
+    let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
+    let app = format!("{}/app/", dir.display());
+    let words: Vec<&str> = line[..end].split_whitespace().collect();
+    words.join(" ").replace(&app, "").chars().take(LINE_MAX).collect()
 }
 
 impl Counted {

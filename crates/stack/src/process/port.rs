@@ -122,8 +122,11 @@ pub fn pids(role: &RoleGroup) -> Vec<u32> {
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
         Accounting::Proc => None,
     };
-    match directory.and_then(|directory| cgroup::pids(directory)) {
-        Some(listed) => listed.into_iter().filter(|pid| is_alive(*pid)).collect(),
+    match directory.filter(|directory| directory.is_dir()) {
+        Some(directory) => {
+            let listed = cgroup::pids_with_below(directory).into_iter();
+            listed.filter(|pid| is_alive(*pid)).collect()
+        }
         None => process::trees(&role.roots).into_iter().collect(),
     }
 }

@@ -258,6 +258,7 @@ impl BuildContext<'_> {
             cpu_quota: None,
             memory_bytes: 0,
             processes,
+            containers: None,
             first: 0,
         })
     }

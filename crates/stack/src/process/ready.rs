@@ -59,10 +59,74 @@ impl PreparedStack {
 }
 
 /// The answer that ended the wait.
-struct FirstAnswer {
-    page_result: PageResult,
+pub(crate) struct FirstAnswer {
+    pub page_result: PageResult,
     /// How long the answer took.
-    took: Nanos,
+    pub took: Nanos,
+}
+
+/// The wait for a stack's first answer.
+pub(crate) struct ReadyWait<'a> {
+    /// How long the whole wait may take, from the begin of the start.
+    pub within: Duration,
+    /// How long one answer may take.
+    pub answers_within: Duration,
+    /// Fails if the user interrupted, or a part of the stack ended.
+    pub check: &'a dyn Fn() -> Result<(), RuntimeError>,
+    /// Asks for the page once, and follows its redirects.
+    pub ask: &'a dyn Fn() -> Result<PageResult, ClientError>,
+    /// Whether an answer may come from a web server of the stack that waits for PHP.
+    pub may_come_from_gateway: &'a dyn Fn(&PageResult) -> bool,
+    /// The error of a start that took too long, with what the last attempt saw.
+    pub not_ready: &'a dyn Fn(&str) -> RuntimeError,
+}
+
+impl ReadyWait<'_> {
+    /// Waits for an answer that is right, or that stays the same; `None`: requests are accepted,
+    /// and none was answered in time.
+    ///
+    /// # Errors
+    /// That of `check`, or nothing was accepted in time.
+    pub fn wait(&self, begun: Instant) -> Result<Option<FirstAnswer>, RuntimeError> {
+        let mut wrong: Option<WrongAnswer> = None;
+        let mut answered = None;
+        let mut is_taken = false;
+        let mut last = "no connection".to_string();
+        while begun.elapsed() < self.within {
+            (self.check)()?;
+            let sent = Instant::now();
+            // A request that is given up leaves a busy worker behind, so it is not given up before an
+            // answer of the load would be.
+            match (self.ask)() {
+                Ok(page_result) => {
+                    let took = Nanos::from(sent.elapsed());
+                    let is_right = page_result.wrong.is_none();
+                    let seen = WrongAnswer::continued_or_new(wrong, &page_result);
+                    let is_its_own = !(self.may_come_from_gateway)(&page_result);
+                    let ready = FirstAnswer { page_result, took };
+                    if is_right || (is_its_own && seen.has_settled()) {
+                        return Ok(Some(ready));
+                    }
+                    (wrong, answered) = (Some(seen), Some(ready));
+                    // The server is up. Without a pause, a thousand more requests would fill its
+                    // log.
+                    std::thread::sleep(RETRY_WRONG);
+                }
+                Err(ClientError::Io(_)) => {}
+                Err(ClientError::TimedOut) => {
+                    let waited = self.answers_within.as_secs_f64();
+                    (last, is_taken) = (format!("a request got no answer within {waited} s"), true);
+                }
+                Err(error) => last = error.to_string(),
+            }
+            (self.check)()?;
+            std::thread::sleep(RETRY);
+        }
+        match answered {
+            None if !is_taken => Err((self.not_ready)(&last)),
+            answered => Ok(answered),
+        }
+    }
 }
 
 /// A wrong answer, and since when it has been the same.
@@ -89,7 +153,7 @@ impl WrongAnswer {
 
 /// Whether an answer is a web server's error page about a server behind it that is not there yet.
 /// Such a page has no text of its own.
-fn comes_from_gateway(status: u16, gist: &str) -> bool {
+pub(crate) fn comes_from_gateway(status: u16, gist: &str) -> bool {
     let names = ["bad gateway", "unavailable", "not available", "gateway time"];
     let gist = gist.to_ascii_lowercase();
     matches!(status, 502..=504)
@@ -133,45 +197,16 @@ impl ProcessStack {
     /// Waits for the answer that shows that the runtime is ready; `None`: the runtime accepts
     /// requests, and has answered none in time.
     fn wait_until_ready(&self, begun: Instant) -> Result<Option<FirstAnswer>, RuntimeError> {
-        let (within, answers_within) = (self.stack.ready_within, self.stack.page.within);
-        let mut wrong: Option<WrongAnswer> = None;
-        let mut answered = None;
-        let mut is_taken = false;
-        let mut last = "no connection".to_string();
-        while begun.elapsed() < within {
-            self.check_interrupt()?;
-            let sent = Instant::now();
-            // A request that is given up leaves a busy worker behind, so it is not given up before an
-            // answer of the load would be.
-            match self.request_page(answers_within) {
-                Ok(page_result) => {
-                    let took = Nanos::from(sent.elapsed());
-                    let is_right = page_result.wrong.is_none();
-                    let seen = WrongAnswer::continued_or_new(wrong, &page_result);
-                    let is_its_own = !self.may_come_from_gateway(&page_result);
-                    let ready = FirstAnswer { page_result, took };
-                    if is_right || (is_its_own && seen.has_settled()) {
-                        return Ok(Some(ready));
-                    }
-                    (wrong, answered) = (Some(seen), Some(ready));
-                    // The server is up. Without a pause, a thousand more requests would fill its
-                    // log.
-                    std::thread::sleep(RETRY_WRONG);
-                }
-                Err(ClientError::Io(_)) => {}
-                Err(ClientError::TimedOut) => {
-                    let waited = answers_within.as_secs_f64();
-                    (last, is_taken) = (format!("a request got no answer within {waited} s"), true);
-                }
-                Err(error) => last = error.to_string(),
-            }
-            self.check_exits()?;
-            std::thread::sleep(RETRY);
-        }
-        match answered {
-            None if !is_taken => Err(self.not_ready(&last)),
-            answered => Ok(answered),
-        }
+        let answers_within = self.stack.page.within;
+        let wait = ReadyWait {
+            within: self.stack.ready_within,
+            answers_within,
+            check: &|| self.check_interrupt().and_then(|()| self.check_exits()),
+            ask: &|| self.request_page(answers_within),
+            may_come_from_gateway: &|page_result| self.may_come_from_gateway(page_result),
+            not_ready: &|last| self.not_ready(last),
+        };
+        wait.wait(begun)
     }
 
     /// Asks for the page and follows its redirects.

@@ -17,10 +17,10 @@ use stampede_model::time::Nanos;
 use stampede_monitor::WorkerPattern;
 use stampede_plan::model::RequestSpec;
 
-use super::denied::DeniedFiles;
+use super::denied::{self, DeniedFiles};
 use super::listen_address::{DelayedStart, ListenAddress};
 use super::materialise::{PreparedStack, StackSetup};
-use super::php_log::PhpLog;
+use super::php_log::{self, PhpLog};
 use super::port::{self, HOST};
 use super::verify;
 use crate::answer::Answer;
@@ -59,6 +59,11 @@ pub trait StackHandle: Send + Sync {
     fn exited(&self) -> Vec<Exit>;
     /// The processes by role.
     fn group(&self) -> ProcessGroup;
+    /// The group for containers of `role`, as a path from the top of every hierarchy; `None`: there
+    /// is none.
+    fn container_group(&self, _role: &str) -> Option<PathBuf> {
+        None
+    }
     /// How the processes are isolated.
     fn isolation(&self) -> IsolationRecord;
     /// Why all processes were ended early: what held them is gone. `None`: they were not.
@@ -109,6 +114,10 @@ impl StackHandle for ProcessSet {
 
     fn group(&self) -> ProcessGroup {
         ProcessSet::group(self)
+    }
+
+    fn container_group(&self, role: &str) -> Option<PathBuf> {
+        ProcessSet::container_group(self, role)
     }
 
     fn isolation(&self) -> IsolationRecord {
@@ -419,11 +428,11 @@ impl Logs for ProcessStack {
     }
 
     fn php_log(&self, marks: &LogMarks) -> PhpLog {
-        ProcessStack::php_log(self, marks)
+        php_log::php_log(marks, self.dir(), &self.docroot())
     }
 
     fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
-        ProcessStack::denied_files(self, marks)
+        denied::denied_files(marks, self.dir(), &self.docroot())
     }
 
     fn threads_begun(&self) -> u64 {

@@ -146,6 +146,15 @@ pub struct CompareArgs {
     /// [default: the plan's, or the default runtimes that are installed and can run the app]
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
+    /// Compare the containers of this compose file (repeatable); FILE:OVERRIDE merges files
+    #[arg(long, value_name = "FILE")]
+    pub compose: Vec<String>,
+    /// With --compose: send requests to this service [default: the one that publishes a port]
+    #[arg(long, value_name = "NAME")]
+    pub service: Option<String>,
+    /// With --compose: the port inside the service's container [default: the one that it publishes]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<String>,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,

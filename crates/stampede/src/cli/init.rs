@@ -102,6 +102,7 @@ fn named(app: &AppChoice, out: &Path) -> String {
     let (key, path) = match place {
         AppPlace::Named(name) => ("name", scalar(name)),
         AppPlace::Directory(directory) => ("path", scalar(&from(out, directory))),
+        AppPlace::Provided => ("name", String::new()),
     };
     let value = |value: Value| value.as_str().map_or_else(|| value.to_string(), scalar);
     // JSON is also YAML. The time of `ready` has no flag.

@@ -257,6 +257,7 @@ pub fn request_file_notices<'a>(
 pub fn app_name(app: &AppChoice) -> String {
     let directory = match &app.place {
         AppPlace::Named(name) => return name.clone(),
+        AppPlace::Provided => return "app".to_owned(),
         AppPlace::Directory(directory) => directory,
     };
     // `.` and `..` have no file name: their real path has one.

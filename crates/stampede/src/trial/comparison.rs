@@ -23,8 +23,8 @@ use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTrai
 
 use super::cases::{self, Case};
 use super::refusal::{
-    Refusal, apps, find_external_runtimes, nothing_to_measure, refuse_unavailable, skip_missing,
-    traits,
+    Refusal, apps, find_external_runtimes, nothing_to_measure, provider_notices,
+    refuse_unavailable, skip_missing, traits,
 };
 use super::{TrialContext, budget, executor, sent};
 
@@ -96,6 +96,8 @@ impl Comparison {
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
         notices.extend(find_external_runtimes(&plan.stack)?.iter().flat_map(External::notices));
         notices.extend(skipped);
+        let provider = seams.provider.as_ref();
+        notices.splice(0..0, provider_notices(&plan.stack, provider, &apps)?);
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         for choice in ours {
             notices.extend(apps.iter().flat_map(|app| env_notices(catalogue, app, choice)));
@@ -165,6 +167,7 @@ impl Comparison {
         let app = match place {
             AppPlace::Named(name) => name.clone(),
             AppPlace::Directory(path) => directory_text(path),
+            AppPlace::Provided => return Vec::new(),
         };
         let mut flags = vec!["--app".to_owned(), app];
         if let Some(kind) = settings.kind {

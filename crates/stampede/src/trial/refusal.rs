@@ -139,6 +139,21 @@ pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>,
     Ok(apps)
 }
 
+/// What the providers say about the runtimes before anything starts, each once.
+///
+/// # Errors
+/// A runtime cannot be measured.
+pub(super) fn provider_notices(
+    stack: &StackPlan,
+    provider: &dyn Provider,
+    apps: &[App],
+) -> Result<Vec<Notice>, Refusal> {
+    let Some(app) = apps.first() else { return Ok(Vec::new()) };
+    let of_runtime = |choice| provider.notices(choice, app).map_err(Refusal::Runtime);
+    let all = stack.runtimes.iter().map(of_runtime).collect::<Result<Vec<_>, Refusal>>()?;
+    Ok(all.concat())
+}
+
 /// The refusal of a directory without an app. It names the directory as the plan does, not its
 /// resolved path.
 fn no_app_refusal(
@@ -179,7 +194,7 @@ pub(super) fn traits(
 /// Finds the external runtimes of the stack.
 pub(super) fn find_external_runtimes(stack: &StackPlan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
-        RuntimeSource::Catalogue(_) => None,
+        RuntimeSource::Catalogue(_) | RuntimeSource::Compose(_) => None,
         RuntimeSource::External { url, watch, lookup } => {
             let name = choice.name.as_str();
             Some(External::find(name, url, lookup, watch.as_ref()).map_err(|error| {
@@ -432,7 +447,7 @@ fn per_runtime_setting_help(
         RuntimeSource::Catalogue(name) => {
             catalogue.runtime(name).is_ok_and(|directory| directory.has(setting))
         }
-        RuntimeSource::External { .. } => false,
+        RuntimeSource::External { .. } | RuntimeSource::Compose(_) => false,
     };
     if has_it(&choice) || !stampede_plan::is_set_for_all(stack.written(), &choice.name, setting) {
         return None;

@@ -1,14 +1,20 @@
 //! Tests small real stacks: they are started, inspected, stopped and dropped, with every
 //! combination of features that a machine may have.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
+
+use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec, RemovalCommand};
 
 use stampede_keeper::{
     CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, ProcessSet, WorkingDirectory,
     Writable, capabilities, place_self, split_cpus, sweep_in,
 };
+use stampede_linux::mounts::Mounts;
+use stampede_model::cpus::CpuCount;
 use stampede_model::process_group::Accounting;
 use stampede_model::time::Nanos;
 
@@ -492,4 +498,86 @@ fn shared_memory_is_the_stacks_own_and_goes_with_it() {
     let text = output_of(&sandbox, &format!("echo here >/dev/shm/{name} && cat /dev/shm/{name}"));
     assert_eq!(text, "here\n");
     assert!(!Path::new("/dev/shm").join(name).exists(), "it is not the machine's");
+}
+
+/// A stack of containers: a process that something else starts in the role's group, below it, as an
+/// engine does. The removal ends it.
+#[test]
+fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
+    if !is_root() {
+        println!("SKIPPED: not root");
+        return;
+    }
+    for end in ["stop", "drop", "kill"] {
+        let sandbox = Sandbox::new();
+        let [pids, removed] = ["pids", "removed"].map(|name| sandbox.directory.path().join(name));
+        let script = "[ ! -f \"$0\" ] || kill -9 $(cat \"$0\"); rm -f \"$0\"; echo x >> \"$1\"";
+        let removal = RemovalCommand {
+            program: "/bin/sh".into(),
+            args: ["-c", script, pids.to_str().unwrap(), removed.to_str().unwrap()]
+                .map(str::to_owned)
+                .into(),
+            env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            within: Nanos::from_secs(10),
+        };
+        let containers = Some(ContainersSpec { roles: vec!["web".to_owned()], removal });
+        let spec = ProcessSetSpec {
+            containers,
+            cpus: vec![0],
+            memory_bytes: 64 << 20,
+            cpu_quota: Some(CpuCount::of_thousandths(500)),
+            ..sandbox.stack(Vec::new())
+        };
+        let stack = ProcessSet::start(&spec, &sandbox.options).unwrap();
+        let Some(group) = stack.container_group("web") else {
+            println!("SKIPPED: no cgroups can be made here");
+            return;
+        };
+        let group = group.strip_prefix("/").unwrap();
+        let tops: Vec<PathBuf> =
+            Mounts::tops().into_iter().filter(|top| top.join(group).is_dir()).collect();
+        assert!(!tops.is_empty(), "{}", group.display());
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        for top in &tops {
+            let own = top.join(group).join("container");
+            fs::create_dir(&own).unwrap();
+            let cpuset = ["cpuset.mems", "cpuset.cpus"].map(|file| own.join(file));
+            for file in cpuset.iter().filter(|file| file.exists()) {
+                let above = own.parent().unwrap().join(file.file_name().unwrap());
+                fs::write(file, fs::read_to_string(above).unwrap()).unwrap();
+            }
+            fs::write(own.join("cgroup.procs"), child.id().to_string()).unwrap();
+        }
+        fs::write(&pids, child.id().to_string()).unwrap();
+        assert_eq!(pids_in_groups(&stack), [child.id()], "{end}");
+        let isolation = stack.isolation().clone();
+        assert_eq!(isolation.memory_bytes, 64 << 20, "{isolation:?}");
+        match end {
+            "stop" => drop(stack.stop().unwrap()),
+            "drop" => drop(stack),
+            _ => {
+                // The keeper is killed: this process sees its end and removes everything.
+                let keeper = rustix::process::Pid::from_raw(stack.keeper_pid() as i32).unwrap();
+                rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+                wait_until(|| stack.lost().is_some()).unwrap();
+                drop(stack);
+            }
+        }
+        // It may have been reaped already, as an orphan of the keeper would be.
+        let _ = child.wait();
+        sandbox.assert_nothing_left(end);
+        let tries = fs::read_to_string(&removed).unwrap().lines().count();
+        assert!((1..=2).contains(&tries), "{end}: {tries}");
+    }
+}
+
+/// The pids in the groups of a stack's roles, and in groups below them.
+fn pids_in_groups(stack: &ProcessSet) -> Vec<u32> {
+    let group = stack.group();
+    let directory = match &group.roles[0].accounting {
+        Accounting::CgroupV2(directory) => directory.clone(),
+        Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or(memory.clone()).unwrap(),
+        Accounting::Proc => panic!("no group"),
+    };
+    stampede_linux::cgroup::pids_with_below(&directory)
 }

@@ -94,6 +94,7 @@ impl Sandbox {
             cpu_quota: None,
             memory_bytes: 0,
             processes,
+            containers: None,
             first: 0,
         }
     }

@@ -1,0 +1,111 @@
+//! Reads runtimes that are containers of a compose project.
+
+use std::collections::BTreeMap;
+
+use super::error::{Help, Mistake, PlanError};
+use super::keys::COMPOSE;
+use super::model::{ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
+use super::read::{home, path};
+use super::runtimes::{NamedRuntime, RuntimeDefaults, env};
+use super::tree::{Node, Value, shortened};
+use super::value::{Fields, entries, items, name_of, not_a, text, texts, whole_u32};
+
+const FILES: &str = "`compose: docker-compose.yml`, or a list of files as with `docker compose -f`";
+
+/// Values of `volumes`.
+pub(super) const VOLUMES: [&str; 3] = ["copy", "empty", "keep"];
+
+/// Most compose files of one runtime.
+pub(super) const FILES_MAX: usize = 20;
+
+/// Reads `{compose: FILE, service: NAME, port: N}` with what belongs to it. The plan's settings and
+/// php.ini values do not apply: they are for the runtimes of the catalogue.
+pub(super) fn compose(
+    name: &str,
+    body: &Node,
+    common: &RuntimeDefaults,
+) -> Result<NamedRuntime, PlanError> {
+    no_settings(body)?;
+    let fields = Fields::of(body, &COMPOSE)?;
+    let names = |key: &str| -> Result<Vec<String>, PlanError> {
+        let get = fields.get(key);
+        let all = get.map_or(Ok(Vec::new()), |node| texts(node, "a list of texts"))?;
+        Ok(all.into_iter().filter_map(Node::text).map(str::to_owned).collect())
+    };
+    let missing = || body.place.wrong(Mistake::Missing("compose"), FILES);
+    let service = fields.get("service").map(|node| text(node, "a service", "a service's name"));
+    let source = ComposeSource {
+        files: files(fields.get("compose").ok_or_else(missing)?)?,
+        service: service.transpose()?.map(str::to_owned),
+        port: fields.get("port").map(port).transpose()?,
+        beside: names("beside")?,
+        before_trial: names("before_trial")?,
+        build_args: fields.get("build_args").map_or(Ok(BTreeMap::new()), env)?,
+        volumes: fields.get("volumes").map_or(Ok(VolumeState::Copied), volumes)?,
+    };
+    let mut env_of_all = common.env.clone();
+    if let Some(node) = fields.get("env") {
+        env_of_all.extend(env(node)?);
+    }
+    let choice = RuntimeChoice {
+        name: name.to_owned(),
+        source: RuntimeSource::Compose(source),
+        settings: BTreeMap::new(),
+        php_ini: BTreeMap::new(),
+        env: env_of_all,
+    };
+    Ok(NamedRuntime { base: name.to_owned(), choice })
+}
+
+/// Refuses settings of the catalogue's runtimes. A key similar to a known one is taken for a
+/// misspelling, which the caller reports.
+fn no_settings(body: &Node) -> Result<(), PlanError> {
+    for (key, _) in entries(body, FILES)? {
+        let name = key.text().unwrap_or("");
+        if COMPOSE.find(name).is_some() || COMPOSE.nearest(name).is_some() {
+            continue;
+        }
+        let mistake = Mistake::OfContainers(shortened(name));
+        let todo = "set it in the compose file, or with `env` or `build_args`";
+        return Err(key.place.wrong(mistake, Help::todo(todo)));
+    }
+    Ok(())
+}
+
+fn files(node: &Node) -> Result<Vec<std::path::PathBuf>, PlanError> {
+    let written: Vec<&Node> = match &node.value {
+        Value::List(_) => items(node, FILES)?.iter().collect(),
+        _ => vec![node],
+    };
+    if written.is_empty() || written.len() > FILES_MAX {
+        return Err(not_a(node, "a choice of compose files", FILES));
+    }
+    let file = |node: &&Node| path(node, text(node, "a compose file", FILES)?, home().as_deref());
+    written.iter().map(file).collect()
+}
+
+fn port(node: &Node) -> Result<u16, PlanError> {
+    let port = whole_u32(node, "port", 1..=u32::from(u16::MAX))?;
+    Ok(u16::try_from(port).unwrap_or(u16::MAX))
+}
+
+fn volumes(node: &Node) -> Result<VolumeState, PlanError> {
+    Ok(match name_of(node, "state of volumes", &VOLUMES)? {
+        "keep" => VolumeState::Shared,
+        "empty" => VolumeState::Empty,
+        _ => VolumeState::Copied,
+    })
+}
+
+/// Whether every runtime of a plan brings its own app: it is a compose project, or runs already.
+pub(super) fn all_bring_their_app(runtimes: Option<&Node>) -> bool {
+    let Some(Value::List(runtimes)) = runtimes.map(|node| &node.value) else { return false };
+    let brings = |item: &Node| match &item.value {
+        Value::Map(entries) => entries.iter().all(|(name, body)| {
+            let used = body.get("use").and_then(Node::text).or(name.text());
+            body.get("compose").is_some() || matches!(used, Some("external" | "live"))
+        }),
+        _ => false,
+    };
+    !runtimes.is_empty() && runtimes.iter().all(brings)
+}

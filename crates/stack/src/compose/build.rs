@@ -1,0 +1,150 @@
+//! Builds and fetches the images of a project, once for all trials of a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::ResolvedProject;
+use super::engine::failed;
+use super::error::ComposeError;
+use crate::answer::sha256;
+
+/// The prefix of the images that stampede builds.
+const BUILT: &str = "stampede-build";
+/// The letters of a hash in an image's name.
+const HASH_LENGTH: usize = 12;
+
+/// The images that were built so far, by project.
+#[derive(Debug, Default)]
+pub(super) struct Builds(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Builds {
+    /// Makes sure that every image of the project is there. Returns the images of the services that
+    /// are built. `directory` takes the file and the log of the build.
+    ///
+    /// # Errors
+    /// A build or a fetch fails; the error has the tool's last lines.
+    pub fn of(
+        &mut self,
+        resolved: &ResolvedProject,
+        directory: &Path,
+    ) -> Result<&BTreeMap<String, String>, ComposeError> {
+        let document = Value::Object(resolved.project.document.clone());
+        let what = format!("{document}{:?}", resolved.source.build_args);
+        let key = sha256(format!("{}\n{what}", resolved.project.directory.display()));
+        if !self.0.contains_key(&key) {
+            let images = build(resolved, &key[..HASH_LENGTH], directory)?;
+            fetch(resolved, &images)?;
+            self.0.insert(key.clone(), images);
+        }
+        Ok(&self.0[&key])
+    }
+}
+
+/// Builds the services with `build`, under image names of our own: the user's images keep theirs.
+fn build(
+    resolved: &ResolvedProject,
+    hash: &str,
+    directory: &Path,
+) -> Result<BTreeMap<String, String>, ComposeError> {
+    let ResolvedProject { engine, project, source, .. } = resolved;
+    let mut document = project.document.clone();
+    document.remove("name");
+    document.retain(|key, _| !key.starts_with("x-"));
+    let mut images = BTreeMap::new();
+    if let Some(Value::Object(services)) = document.get_mut("services") {
+        for (name, service) in services {
+            let Value::Object(service) = service else { continue };
+            if add_arguments(service, &source.build_args) {
+                let image = format!("{BUILT}/{hash}-{}:latest", image_name(name));
+                service.insert("image".to_owned(), json!(image));
+                images.insert(name.clone(), image);
+            }
+        }
+    }
+    if images.is_empty() {
+        return Ok(images);
+    }
+    let file = directory.join("build.json");
+    let unwritten = |error: std::io::Error| ComposeError::Tool {
+        command: format!("write {}", file.display()),
+        said: error.to_string(),
+    };
+    super::start::write_private(&file, &Value::Object(document).to_string()).map_err(unwritten)?;
+    let project_name = format!("{BUILT}-{hash}");
+    let words: Vec<&str> = ["-p", &project_name, "build"]
+        .into_iter()
+        .chain(images.keys().map(String::as_str))
+        .collect();
+    let built = engine.compose(std::slice::from_ref(&file), &project.directory, &words).run();
+    let _ = fs::remove_file(&file);
+    built.map_err(|error| failed(&engine.compose_name("build"), &error))?;
+    Ok(images)
+}
+
+/// Adds arguments to the build of a service. Returns whether it is built at all.
+fn add_arguments(service: &mut Map<String, Value>, arguments: &BTreeMap<String, String>) -> bool {
+    let Some(build) = service.get_mut("build") else { return false };
+    if build.is_null() {
+        return false;
+    }
+    if let Value::String(context) = build {
+        *build = json!({"context": context});
+    }
+    let Value::Object(build) = build else { return false };
+    if !arguments.is_empty() {
+        let mut all = super::edit::variables(build.get("args").unwrap_or(&Value::Null));
+        all.extend(arguments.iter().map(|(name, value)| (name.clone(), json!(value))));
+        build.insert("args".to_owned(), Value::Object(all.into_iter().collect()));
+    }
+    true
+}
+
+/// A service's name in the form that names of images have.
+fn image_name(service: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    service.chars().map(fits).collect()
+}
+
+/// Fetches the images that are not here yet, so that no trial waits for a registry.
+fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result<(), ComposeError> {
+    let engine = &resolved.engine;
+    for (name, service) in
+        resolved.project.services().filter(|(name, _)| !built.contains_key(*name))
+    {
+        let Some(image) = service["image"].as_str() else {
+            return Err(ComposeError::Tool {
+                command: engine.compose_name("config"),
+                said: format!("service {name} has neither an image nor a build"),
+            });
+        };
+        if engine.command(&["image", "inspect", image]).run().is_err() {
+            engine.run(&["pull", "--quiet", image])?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_added_to_every_form_of_a_build() {
+        let arguments = BTreeMap::from([("PHP".to_owned(), "8.4".to_owned())]);
+        let built = |service: Value| {
+            let Value::Object(mut service) = service else { panic!("a map") };
+            let is_built = add_arguments(&mut service, &arguments);
+            (is_built, service.get("build").cloned().unwrap_or_default())
+        };
+        let of_args = |args: Value| json!({"context": "/srv", "args": args});
+        assert_eq!(built(json!({"build": "/srv"})), (true, of_args(json!({"PHP": "8.4"}))));
+        let list = json!({"build": of_args(json!(["A=1", "PHP=8.2"]))});
+        assert_eq!(built(list), (true, of_args(json!({"A": "1", "PHP": "8.4"}))));
+        assert_eq!(built(json!({"image": "nginx"})), (false, Value::Null));
+        assert_eq!(built(json!({"image": "nginx", "build": null})).0, false);
+        assert_eq!(image_name("My_App.1"), "my-app-1");
+    }
+}

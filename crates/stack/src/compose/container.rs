@@ -1,0 +1,180 @@
+//! The containers of a stack, as the engine knows them.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+
+use serde_json::Value;
+use stampede_linux::process::Identity;
+use stampede_model::record::ContainerRecord;
+
+use super::edit::LABEL;
+use super::engine::Engine;
+use super::error::ComposeError;
+
+/// The label by which every compose tool names a container's service.
+const SERVICE: &str = "com.docker.compose.service";
+
+/// A container of the stack.
+#[derive(Clone, Debug)]
+pub(super) struct Container {
+    pub id: String,
+    pub service: String,
+    /// The image as the project names it.
+    pub image: String,
+    /// The image's id.
+    pub image_id: String,
+    /// Its main process; `None`: it does not run.
+    pub main: Option<Identity>,
+    /// Its state as the engine says it: `running`, `exited` …
+    pub state: String,
+    pub exit_code: i64,
+    /// Its addresses in the networks of the project.
+    pub addresses: Vec<IpAddr>,
+    /// `host`, `container:ID`, or the name of a network.
+    pub network_mode: String,
+}
+
+impl Container {
+    /// All containers of the stack, in the order of their services.
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    pub fn all(engine: &Engine, stack: &str) -> Result<Vec<Container>, ComposeError> {
+        let filter = format!("label={LABEL}={stack}");
+        let ids = engine.run(&["ps", "-aq", "--no-trunc", "--filter", &filter])?;
+        let ids: Vec<&str> = ids.split_whitespace().collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let words: Vec<&str> = ["inspect"].into_iter().chain(ids).collect();
+        let text = engine.run(&words)?;
+        let found: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
+        let mut all: Vec<Container> = found.iter().map(Container::of).collect();
+        all.sort_by(|one, other| (&one.service, &one.id).cmp(&(&other.service, &other.id)));
+        Ok(all)
+    }
+
+    /// Reads an entry of `inspect`, whose names Docker and Podman share.
+    fn of(found: &Value) -> Container {
+        let text = |pointer: &str| {
+            found.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let pid = found.pointer("/State/Pid").and_then(Value::as_u64).unwrap_or(0);
+        let networks = found.pointer("/NetworkSettings/Networks").and_then(Value::as_object);
+        let own = found.pointer("/NetworkSettings/IPAddress").and_then(Value::as_str);
+        let addresses =
+            networks.into_iter().flatten().filter_map(|(_, network)| network["IPAddress"].as_str());
+        let addresses = addresses.chain(own).filter_map(|address| address.parse().ok());
+        let label = found["Config"]["Labels"][SERVICE].as_str();
+        Container {
+            id: text("/Id"),
+            service: label.unwrap_or_default().to_owned(),
+            image: text("/Config/Image"),
+            image_id: text("/Image"),
+            main: u32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Identity::of),
+            state: text("/State/Status"),
+            exit_code: found.pointer("/State/ExitCode").and_then(Value::as_i64).unwrap_or(0),
+            addresses: addresses.collect(),
+            network_mode: text("/HostConfig/NetworkMode"),
+        }
+    }
+
+    /// Whether its main process runs.
+    pub fn runs(&self) -> bool {
+        self.main.is_some_and(|main| main.alive())
+    }
+
+    /// What is known of the container and its image, for the record.
+    pub fn record(&self, engine: &Engine, is_beside: bool) -> ContainerRecord {
+        let words = ["image", "inspect", "--format", "{{json .}}", &self.image_id];
+        let image: Value = engine
+            .command(&words)
+            .run()
+            .ok()
+            .and_then(|output| serde_json::from_slice(&output.stdout).ok())
+            .unwrap_or_default();
+        let digest = image["RepoDigests"][0].as_str().and_then(|digest| digest.split_once('@'));
+        let root = self.main.map(|main| Path::new("/proc").join(main.pid.to_string()).join("root"));
+        ContainerRecord {
+            service: self.service.clone(),
+            image: self.image.clone(),
+            image_id: self.image_id.clone(),
+            digest: digest.map(|(_, digest)| digest.to_owned()).unwrap_or_default(),
+            architecture: image["Architecture"].as_str().unwrap_or_default().to_owned(),
+            base: root.as_deref().map(base_system).unwrap_or_default(),
+            libc: root.as_deref().map_or("", c_library).to_owned(),
+            is_beside,
+        }
+    }
+}
+
+/// The name of a root's system, from its os-release(5); empty: it has none, or cannot be read.
+fn base_system(root: &Path) -> String {
+    let files = ["etc/os-release", "usr/lib/os-release"];
+    let text = files.iter().find_map(|file| fs::read_to_string(root.join(file)).ok());
+    let text = text.unwrap_or_default();
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    value.unwrap_or_default().trim_matches('"').to_owned()
+}
+
+/// The C library of a root, by its dynamic loader: `glibc`, `musl`, or empty if neither is found.
+fn c_library(root: &Path) -> &'static str {
+    let directories = ["lib", "lib64", "usr/lib", "usr/lib64"];
+    let names = directories.iter().flat_map(|directory| {
+        let entries = fs::read_dir(root.join(directory)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+    });
+    let mut library = "";
+    for name in names {
+        if name.starts_with("ld-linux") {
+            return "glibc";
+        }
+        if name.starts_with("ld-musl-") {
+            library = "musl";
+        }
+    }
+    library
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_of_the_engine_is_read() {
+        let found = json!({
+            "Id": "4f1e", "Image": "sha256:ab",
+            "State": {"Status": "exited", "Pid": 0, "ExitCode": 137},
+            "Config": {"Image": "php:8.4-fpm", "Labels": {SERVICE: "php"}},
+            "HostConfig": {"NetworkMode": "shop_default"},
+            "NetworkSettings": {"IPAddress": "", "Networks": {"shop_default": {"IPAddress": "172.18.0.3"}, "x": {"IPAddress": ""}}},
+        });
+        let container = Container::of(&found);
+        assert_eq!((container.service.as_str(), container.exit_code), ("php", 137));
+        assert_eq!(container.addresses, ["172.18.0.3".parse::<IpAddr>().unwrap()]);
+        assert!(!container.runs());
+        let ours = json!({"State": {"Pid": std::process::id()}});
+        assert!(Container::of(&ours).runs());
+    }
+
+    #[test]
+    fn the_system_and_the_c_library_of_a_root_are_found() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        assert_eq!((base_system(root.path()), c_library(root.path())), (String::new(), ""));
+        put("etc/os-release", "NAME=Alpine\nPRETTY_NAME=\"Alpine Linux v3.20\"\n");
+        put("lib/ld-musl-x86_64.so.1", "");
+        assert_eq!(base_system(root.path()), "Alpine Linux v3.20");
+        assert_eq!(c_library(root.path()), "musl");
+        // A Debian root may have musl beside its own library.
+        put("lib64/ld-linux-x86-64.so.2", "");
+        assert_eq!(c_library(root.path()), "glibc");
+    }
+}

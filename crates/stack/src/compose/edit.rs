@@ -1,0 +1,373 @@
+//! Changes a rendered project into one that can run beside the user's own, within a budget: it
+//! takes no port, name, volume or directory of the machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::engine::EngineKind;
+use super::project::{Project, Target};
+
+/// What the edited project gets.
+pub(super) struct Edit<'a> {
+    pub engine: EngineKind,
+    /// The label that everything of the stack has.
+    pub stack: &'a str,
+    /// The group of each service within the budget.
+    pub groups: &'a BTreeMap<String, PathBuf>,
+    /// Limits of services that have no group.
+    pub limits: &'a Limits,
+    /// Services beside the budget.
+    pub beside: &'a [String],
+    /// CPUs of those; empty: all.
+    pub cpus_beside: &'a [usize],
+    /// Images of services that are built.
+    pub images: &'a BTreeMap<String, String>,
+    /// Variables of the services within the budget.
+    pub env: &'a BTreeMap<String, String>,
+    /// Declared volumes, by their key, and the volume of the engine that takes their place.
+    pub volumes: &'a BTreeMap<String, String>,
+    /// Copies of directories and files that the project mounts.
+    pub copies: &'a BTreeMap<PathBuf, PathBuf>,
+    /// The service whose port is published, and the port on 127.0.0.1.
+    pub published: Option<(&'a Target, u16)>,
+}
+
+/// Limits of a service alone, where services cannot share a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Limits {
+    /// The CPUs, as a list of the kernel; empty: all.
+    pub cpus: String,
+    /// A fraction of them; `None`: all.
+    pub cpu_quota: Option<f64>,
+    /// Bytes; 0: no limit.
+    pub memory_bytes: u64,
+}
+
+/// Keys of a service that could collide with the machine, or with the budget.
+const REMOVED: [&str; 13] = [
+    "ports",
+    "container_name",
+    "restart",
+    "build",
+    "pull_policy",
+    "develop",
+    "cpuset",
+    "cgroup_parent",
+    "logging",
+    "cpu_rt_period",
+    "cpu_rt_runtime",
+    "oom_kill_disable",
+    "oom_score_adj",
+];
+
+impl Edit<'_> {
+    /// The whole edited document.
+    pub fn apply(&self, project: &Project) -> Value {
+        let mut document = project.document.clone();
+        document.remove("name");
+        document.retain(|key, _| !key.starts_with("x-"));
+        let uses_addresses = project.services().any(|(_, service)| has_static_address(service));
+        for network in named(&mut document, "networks") {
+            edit_network(network, uses_addresses);
+        }
+        self.edit_volumes(&mut document);
+        if let Some(Value::Object(services)) = document.get_mut("services") {
+            for (name, service) in services {
+                let keeps_check = project.is_waited_for_until_healthy(name);
+                if let Value::Object(service) = service {
+                    self.edit_service(name, service, keeps_check);
+                }
+            }
+        }
+        Value::Object(document)
+    }
+
+    fn edit_service(&self, name: &str, service: &mut Map<String, Value>, keeps_check: bool) {
+        for key in REMOVED {
+            service.remove(key);
+        }
+        if let Some(Value::Object(deploy)) = service.get_mut("deploy") {
+            for key in ["restart_policy", "placement", "update_config", "rollback_config"] {
+                deploy.remove(key);
+            }
+        }
+        service.insert("restart".to_owned(), json!("no"));
+        if self.engine == EngineKind::Docker {
+            service.insert("logging".to_owned(), json!({"driver": "local"}));
+        }
+        if !keeps_check {
+            service.insert("healthcheck".to_owned(), json!({"disable": true}));
+        }
+        if let Some(image) = self.images.get(name) {
+            service.insert("image".to_owned(), json!(image));
+        }
+        label(service, self.stack);
+        self.edit_mounts(service);
+        self.limit(name, service);
+        if !self.beside.iter().any(|beside| beside == name) {
+            add_variables(service, self.env);
+        }
+        if let Some((target, port)) = self.published.filter(|(target, _)| target.service == name) {
+            let published = format!("127.0.0.1:{port}:{}", target.port);
+            service.insert("ports".to_owned(), json!([published]));
+        }
+    }
+
+    /// Gives a service its place: its group within the budget, or limits of its own.
+    fn limit(&self, name: &str, service: &mut Map<String, Value>) {
+        if self.beside.iter().any(|beside| beside == name) {
+            if !self.cpus_beside.is_empty() {
+                let cpus: Vec<String> = self.cpus_beside.iter().map(usize::to_string).collect();
+                service.insert("cpuset".to_owned(), json!(cpus.join(",")));
+            }
+            return;
+        }
+        if let Some(group) = self.groups.get(name) {
+            service.insert("cgroup_parent".to_owned(), json!(group));
+            return;
+        }
+        let Limits { cpus, cpu_quota, memory_bytes } = self.limits;
+        // Both places of a limit at once are an error of the tools.
+        let limits = service.get("deploy").and_then(|deploy| deploy.pointer("/resources/limits"));
+        let has = |key: &str| limits.is_some_and(|limits| limits.get(key).is_some());
+        let (has_cpus, has_memory) = (has("cpus"), has("memory"));
+        if !cpus.is_empty() {
+            service.insert("cpuset".to_owned(), json!(cpus));
+        }
+        if let Some(quota) = cpu_quota.filter(|_| !has_cpus) {
+            service.insert("cpus".to_owned(), json!(quota));
+        }
+        if *memory_bytes > 0 && !has_memory {
+            service.insert("mem_limit".to_owned(), json!(memory_bytes));
+        }
+    }
+
+    /// Puts copies in place of what the project mounts from the machine.
+    fn edit_mounts(&self, service: &mut Map<String, Value>) {
+        let Some(Value::Array(mounts)) = service.get_mut("volumes") else { return };
+        for mount in mounts {
+            let Some(found) = Mount::of(mount) else { continue };
+            let Some(source) = found.bind_source() else { continue };
+            if let Some(copy) = self.copies.get(Path::new(source)) {
+                *mount = found.bound(&copy.display().to_string(), found.is_read_only);
+            } else if !found.is_read_only && !is_socket(source) {
+                // A directory of the system, which the trial must not change.
+                *mount = found.bound(source, true);
+            }
+        }
+    }
+
+    fn edit_volumes(&self, document: &mut Map<String, Value>) {
+        let Some(Value::Object(volumes)) = document.get_mut("volumes") else { return };
+        for (key, volume) in volumes {
+            *volume = match self.volumes.get(key) {
+                Some(name) => json!({"external": true, "name": name}),
+                None => json!({"labels": {LABEL: self.stack}}),
+            };
+        }
+    }
+}
+
+/// The label of everything that belongs to a stack.
+pub(super) const LABEL: &str = "org.stampede.stack";
+
+/// The entries of a map of the document, such as its networks.
+fn named<'a>(
+    document: &'a mut Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'a mut Value> + use<'a> {
+    let all = document.get_mut(key).and_then(Value::as_object_mut);
+    all.into_iter().flat_map(|all| all.values_mut())
+}
+
+/// A network of the project becomes the stack's own. Its addresses are chosen anew unless services
+/// ask for addresses of theirs: the user's own project may have them now.
+fn edit_network(network: &mut Value, keeps_addresses: bool) {
+    if is_external(network) {
+        return;
+    }
+    if network.is_null() {
+        *network = json!({});
+    }
+    let Value::Object(network) = network else { return };
+    network.remove("name");
+    if !keeps_addresses {
+        network.remove("ipam");
+    }
+    if let Some(Value::Object(options)) = network.get_mut("driver_opts") {
+        options.remove("com.docker.network.bridge.name");
+    }
+}
+
+fn has_static_address(service: &Value) -> bool {
+    let networks = service["networks"].as_object();
+    networks.into_iter().flatten().any(|(_, network)| {
+        ["ipv4_address", "ipv6_address"].iter().any(|key| network[*key].is_string())
+    })
+}
+
+/// Whether a network or volume is one that exists outside the project.
+pub(super) fn is_external(thing: &Value) -> bool {
+    match &thing["external"] {
+        Value::Bool(external) => *external,
+        other => other.is_object(),
+    }
+}
+
+fn label(service: &mut Map<String, Value>, stack: &str) {
+    match service.get_mut("labels") {
+        Some(Value::Object(labels)) => {
+            labels.insert(LABEL.to_owned(), json!(stack));
+        }
+        Some(Value::Array(labels)) => labels.push(json!(format!("{LABEL}={stack}"))),
+        _ => {
+            service.insert("labels".to_owned(), json!({LABEL: stack}));
+        }
+    }
+}
+
+/// Adds variables to a service. A `$` would be read as the begin of a name.
+fn add_variables(service: &mut Map<String, Value>, env: &BTreeMap<String, String>) {
+    if env.is_empty() {
+        return;
+    }
+    let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
+    for (name, value) in env {
+        all.insert(name.clone(), json!(value.replace('$', "$$")));
+    }
+    service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
+}
+
+/// The variables of a service, from both forms: a map, or a list of `NAME=VALUE`.
+pub(super) fn variables(environment: &Value) -> BTreeMap<String, Value> {
+    match environment {
+        Value::Object(map) => map.clone().into_iter().collect(),
+        Value::Array(list) => {
+            let one = |item: &Value| {
+                let text = item.as_str()?;
+                let (name, value) = match text.split_once('=') {
+                    Some((name, value)) => (name, json!(value)),
+                    None => (text, Value::Null),
+                };
+                Some((name.to_owned(), value))
+            };
+            list.iter().filter_map(one).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}
+
+/// A mount of a service, read from either form.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Mount {
+    /// The path of the machine, or the volume's key; `None`: an anonymous volume.
+    pub source: Option<String>,
+    pub target: String,
+    pub is_read_only: bool,
+    /// The long form, where it is one.
+    long: Option<Map<String, Value>>,
+}
+
+impl Mount {
+    /// `None`: it is no mount of a volume, a directory or a file.
+    pub fn of(value: &Value) -> Option<Mount> {
+        match value {
+            Value::String(short) => {
+                let parts: Vec<&str> = short.split(':').collect();
+                let (source, target, mode) = match parts.as_slice() {
+                    [target] => (None, *target, ""),
+                    [source, target] => (Some((*source).to_owned()), *target, ""),
+                    [source, target, mode, ..] => (Some((*source).to_owned()), *target, *mode),
+                    [] => return None,
+                };
+                let is_read_only = mode.split(',').any(|word| word == "ro");
+                Some(Mount { source, target: target.to_owned(), is_read_only, long: None })
+            }
+            Value::Object(long) => {
+                let kind = long.get("type").and_then(Value::as_str).unwrap_or("volume");
+                if !matches!(kind, "bind" | "volume") {
+                    return None;
+                }
+                let text = |key: &str| long.get(key).and_then(Value::as_str).map(str::to_owned);
+                Some(Mount {
+                    source: text("source"),
+                    target: text("target")?,
+                    is_read_only: long.get("read_only") == Some(&json!(true)),
+                    long: Some(long.clone()),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The path of the machine that is mounted; `None`: it is a volume.
+    pub fn bind_source(&self) -> Option<&str> {
+        self.source.as_deref().filter(|source| source.starts_with('/'))
+    }
+
+    /// The key of the volume that is mounted; `None`: it is a path, or has no name.
+    pub fn volume(&self) -> Option<&str> {
+        self.source.as_deref().filter(|source| !source.starts_with(['/', '.', '~']))
+    }
+
+    /// The same mount of another path.
+    fn bound(&self, source: &str, is_read_only: bool) -> Value {
+        let mut long = self.long.clone().unwrap_or_default();
+        long.insert("type".to_owned(), json!("bind"));
+        long.insert("source".to_owned(), json!(source));
+        long.insert("target".to_owned(), json!(self.target));
+        if is_read_only {
+            long.insert("read_only".to_owned(), json!(true));
+        }
+        long.remove("consistency");
+        Value::Object(long)
+    }
+}
+
+/// Paths of the machine that the project may write to, each once, without sockets and without what
+/// belongs to the system.
+pub(super) fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
+    let mounts = project.services().flat_map(|(_, service)| {
+        service["volumes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Mount::of)
+            .collect::<Vec<_>>()
+    });
+    let sources = mounts.filter(|mount| !mount.is_read_only).filter_map(|mount| {
+        let source = mount.bind_source()?;
+        (!is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
+    });
+    sources.collect()
+}
+
+/// Directories of the system, which are mounted read-only in place of a copy.
+fn is_of_system(path: &str) -> bool {
+    const OF_SYSTEM: [&str; 11] = [
+        "/boot",
+        "/dev",
+        "/etc",
+        "/lib",
+        "/lib64",
+        "/proc",
+        "/run",
+        "/sys",
+        "/usr",
+        "/var/lib/docker",
+        "/var/run",
+    ];
+    let path = Path::new(path);
+    path == Path::new("/") || OF_SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
+fn is_socket(path: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

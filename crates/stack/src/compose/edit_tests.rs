@@ -1,0 +1,174 @@
+//! Tests how a project is edited.
+
+use super::*;
+
+fn project(document: &Value) -> Project {
+    let Value::Object(document) = document.clone() else { panic!("a map") };
+    Project { directory: "/srv/shop".into(), name: "shop".to_owned(), document }
+}
+
+/// An edit that asks for nothing.
+struct Nothing {
+    groups: BTreeMap<String, PathBuf>,
+    limits: Limits,
+    none: BTreeMap<String, String>,
+    copies: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Nothing {
+    fn new() -> Nothing {
+        let (groups, none, copies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Nothing { groups, limits: Limits::default(), none, copies }
+    }
+
+    fn edit(&self) -> Edit<'_> {
+        Edit {
+            engine: EngineKind::Docker,
+            stack: "one",
+            groups: &self.groups,
+            limits: &self.limits,
+            beside: &[],
+            cpus_beside: &[],
+            images: &self.none,
+            env: &self.none,
+            volumes: &self.none,
+            copies: &self.copies,
+            published: None,
+        }
+    }
+}
+
+#[test]
+fn nothing_of_the_machine_is_taken() {
+    let given = json!({
+        "name": "shop", "version": "3.8", "x-common": {"a": 1},
+        "services": {"web": {
+            "image": "nginx", "container_name": "web", "restart": "always", "ports": ["80:80"],
+            "cgroup_parent": "other", "cpuset": "0-7", "logging": {"driver": "gelf"}, "build": ".",
+            "deploy": {"replicas": 2, "restart_policy": {"condition": "any"}},
+            "healthcheck": {"test": ["CMD", "true"]}, "labels": {"a": "b"}, "develop": {"watch": []},
+        }},
+        "networks": {
+            "default": {"name": "shop_default", "ipam": {"config": [{"subnet": "172.20.0.0/16"}]}},
+            "proxy": {"name": "proxy", "external": true}, "inner": null,
+        },
+        "volumes": {"data": {"name": "shop_data", "driver_opts": {"type": "none", "device": "/srv", "o": "bind"}},
+                    "shared": {"external": true, "name": "shared"}},
+    });
+    let edited = Nothing::new().edit().apply(&project(&given));
+    assert_eq!(
+        edited,
+        json!({
+            "version": "3.8",
+            "services": {"web": {
+                "image": "nginx", "restart": "no", "logging": {"driver": "local"},
+                "deploy": {"replicas": 2}, "healthcheck": {"disable": true},
+                "labels": {"a": "b", LABEL: "one"},
+            }},
+            "networks": {"default": {}, "proxy": {"name": "proxy", "external": true}, "inner": {}},
+            "volumes": {"data": {"labels": {LABEL: "one"}}, "shared": {"labels": {LABEL: "one"}}},
+        })
+    );
+}
+
+#[test]
+fn a_service_gets_its_group_or_limits_of_its_own() {
+    let given = json!({"services": {"web": {}, "db": {}, "php": {"deploy": {"resources": {"limits": {"memory": "1g"}}}}}});
+    let mut nothing = Nothing::new();
+    nothing.groups.insert("web".to_owned(), "/stampede-one/role-web".into());
+    nothing.limits = Limits { cpus: "0,1".to_owned(), cpu_quota: Some(1.5), memory_bytes: 1 << 30 };
+    let beside = ["db".to_owned()];
+    let edit = Edit { beside: &beside, cpus_beside: &[2, 3], ..nothing.edit() };
+    let edited = edit.apply(&project(&given));
+    let services = &edited["services"];
+    assert_eq!(services["web"]["cgroup_parent"], "/stampede-one/role-web");
+    assert_eq!(services["web"].get("cpuset"), None, "the group has the limits");
+    assert_eq!(services["db"]["cpuset"], "2,3");
+    assert_eq!(services["db"].get("cgroup_parent"), None);
+    assert_eq!(
+        (&services["php"]["cpuset"], &services["php"]["cpus"]),
+        (&json!("0,1"), &json!(1.5))
+    );
+    assert_eq!(services["php"].get("mem_limit"), None, "its own limit is in `deploy`");
+}
+
+#[test]
+fn variables_are_added_to_both_forms_and_not_beside_the_budget() {
+    let given = json!({"services": {
+        "a": {"environment": {"APP_ENV": "dev", "B": null}},
+        "b": {"environment": ["APP_ENV=dev", "C=1", "D"]},
+        "c": {}, "db": {"environment": {"X": "1"}},
+    }});
+    let env = BTreeMap::from([("APP_ENV".to_owned(), "p$d".to_owned())]);
+    let (nothing, beside) = (Nothing::new(), ["db".to_owned()]);
+    let edited = Edit { env: &env, beside: &beside, ..nothing.edit() }.apply(&project(&given));
+    let of = |service: &str| edited["services"][service]["environment"].clone();
+    assert_eq!(of("a"), json!({"APP_ENV": "p$$d", "B": null}));
+    assert_eq!(of("b"), json!({"APP_ENV": "p$$d", "C": "1", "D": null}));
+    assert_eq!(of("c"), json!({"APP_ENV": "p$$d"}));
+    assert_eq!(of("db"), json!({"X": "1"}));
+}
+
+#[test]
+fn the_users_directories_are_copied_and_those_of_the_system_are_read_only() {
+    let given = json!({"services": {"php": {"volumes": [
+        "/srv/shop:/app:rw",
+        {"type": "bind", "source": "/srv/shop/conf", "target": "/conf", "read_only": true, "bind": {"create_host_path": true}},
+        {"type": "bind", "source": "/srv/log", "target": "/log", "consistency": "cached"},
+        "/etc/localtime:/etc/localtime", "data:/data", "/app/vendor",
+        {"type": "volume", "source": "data", "target": "/d", "volume": {}}, {"type": "tmpfs", "target": "/t"},
+    ]}}});
+    let project = project(&given);
+    let written = written_paths(&project);
+    assert_eq!(written, ["/srv/shop", "/srv/log"].map(PathBuf::from).into());
+    let mut nothing = Nothing::new();
+    nothing.copies = written
+        .iter()
+        .map(|path| (path.clone(), Path::new("/work").join(path.strip_prefix("/").unwrap())))
+        .collect();
+    let edited = nothing.edit().apply(&project);
+    assert_eq!(
+        edited["services"]["php"]["volumes"],
+        json!([
+            {"type": "bind", "source": "/work/srv/shop", "target": "/app"},
+            {"type": "bind", "source": "/srv/shop/conf", "target": "/conf", "read_only": true, "bind": {"create_host_path": true}},
+            {"type": "bind", "source": "/work/srv/log", "target": "/log"},
+            {"type": "bind", "source": "/etc/localtime", "target": "/etc/localtime", "read_only": true},
+            "data:/data", "/app/vendor",
+            {"type": "volume", "source": "data", "target": "/d", "volume": {}}, {"type": "tmpfs", "target": "/t"},
+        ])
+    );
+}
+
+#[test]
+fn the_check_of_a_database_that_others_wait_for_stays() {
+    let check = json!({"test": ["CMD", "mysqladmin", "ping"]});
+    let given = json!({"services": {
+        "web": {"depends_on": {"db": {"condition": "service_healthy"}}, "healthcheck": check},
+        "db": {"healthcheck": check},
+    }});
+    let edited = Nothing::new().edit().apply(&project(&given));
+    assert_eq!(edited["services"]["db"]["healthcheck"], check);
+    assert_eq!(edited["services"]["web"]["healthcheck"], json!({"disable": true}));
+}
+
+#[test]
+fn static_addresses_keep_their_network() {
+    let ipam = json!({"config": [{"subnet": "172.20.0.0/16"}]});
+    let given = json!({
+        "services": {"web": {"networks": {"default": {"ipv4_address": "172.20.0.5"}}}},
+        "networks": {"default": {"ipam": ipam}},
+    });
+    let edited = Nothing::new().edit().apply(&project(&given));
+    assert_eq!(edited["networks"]["default"]["ipam"], ipam);
+}
+
+#[test]
+fn the_port_is_published_on_the_loopback_address_where_containers_have_none() {
+    let given = json!({"services": {"web": {"ports": ["80:8080"]}, "db": {}}});
+    let target = Target { service: "web".to_owned(), port: 8080 };
+    let edited = Edit { published: Some((&target, 20_001)), ..Nothing::new().edit() }
+        .apply(&project(&given));
+    assert_eq!(edited["services"]["web"]["ports"], json!(["127.0.0.1:20001:8080"]));
+    assert_eq!(edited["services"]["db"].get("ports"), None);
+}

@@ -1,0 +1,215 @@
+//! Says why a compose project cannot be measured.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Why a compose project cannot be measured.
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComposeError {
+    /// No program of a container engine is installed.
+    #[error("this machine has no container engine: neither `docker` nor `podman` is installed")]
+    NoEngine {},
+    /// The engine is installed, and does not answer.
+    #[error("the container engine does not answer: `{program}` says `{said}`")]
+    EngineSilent {
+        /// The engine's program.
+        program: &'static str,
+        /// Its last line.
+        said: String,
+    },
+    /// The engine is on another machine.
+    #[error("the container engine is on another machine: `{host}`")]
+    EngineElsewhere {
+        /// The address of the engine.
+        host: String,
+    },
+    /// There is an engine, and no program that reads compose files.
+    #[error("`{engine}` is installed, and nothing that reads compose files")]
+    NoTool {
+        /// The engine's program.
+        engine: &'static str,
+    },
+    /// A compose file does not exist.
+    #[error("there is no compose file `{}`", file.display())]
+    NoFile {
+        /// The file as given.
+        file: PathBuf,
+    },
+    /// The tool refuses the project, or cannot do what it was asked for.
+    #[error("`{command}` failed: {said}")]
+    Tool {
+        /// The command, without the files.
+        command: String,
+        /// Its last lines.
+        said: String,
+    },
+    /// What the tool printed is no compose project.
+    #[error("`{command}` printed what is no compose project: {problem}")]
+    NotAProject {
+        /// The command, without the files.
+        command: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The project has no such service.
+    #[error("the project has no service `{service}`")]
+    NoService {
+        /// The name as given.
+        service: String,
+        /// The services that it has.
+        known: Vec<String>,
+    },
+    /// It is not clear which service requests go to.
+    #[error("{}", undecided(publishing))]
+    WhichService {
+        /// The services that publish a port.
+        publishing: Vec<String>,
+        /// All services.
+        known: Vec<String>,
+    },
+    /// It is not clear which port of the service requests go to.
+    #[error("service `{service}` {}", undecided_port(ports))]
+    WhichPort {
+        /// The service.
+        service: String,
+        /// The ports that it publishes.
+        ports: Vec<u16>,
+    },
+    /// A volume cannot be copied, since containers use it.
+    #[error("volume `{volume}` is in use by {}, so it cannot be copied", containers.join(", "))]
+    VolumeInUse {
+        /// The volume's name.
+        volume: String,
+        /// The containers.
+        containers: Vec<String>,
+    },
+    /// A container ended, or did not begin.
+    #[error("service `{service}` {state}{log}")]
+    Ended {
+        /// The service.
+        service: String,
+        /// What became of it: `ended with exit code 1`.
+        state: String,
+        /// The last lines of its log, with a line break before them; or empty.
+        log: String,
+    },
+    /// Nothing answers at the service's port.
+    #[error("service `{service}` did not answer on port {port} within {within}: {last}{log}")]
+    NotReady {
+        /// The service.
+        service: String,
+        /// The port inside its container.
+        port: u16,
+        /// The time limit, such as `60 s`.
+        within: String,
+        /// What the last attempt saw.
+        last: String,
+        /// The last lines of the logs, with a line break before them; or empty.
+        log: String,
+    },
+    /// The container of the service has no address that this machine can reach.
+    #[error("the container of service `{service}` has no address")]
+    NoAddress {
+        /// The service.
+        service: String,
+    },
+    /// A process of the project is outside the group with the budget.
+    #[error("process {pid} of service `{service}` runs outside the group of the budget")]
+    OutsideBudget {
+        /// The service.
+        service: String,
+        /// The process.
+        pid: u32,
+    },
+    /// The page's answer is wrong.
+    #[error("the page `{path}`: {wrong}{log}")]
+    WrongPage {
+        /// The path that was asked.
+        path: String,
+        /// What is wrong with the answer.
+        wrong: String,
+        /// The last lines of the logs, with a line break before them; or empty.
+        log: String,
+    },
+    /// The page was not answered.
+    #[error("the page `{path}`: {problem}")]
+    NoAnswer {
+        /// The path that was asked.
+        path: String,
+        /// What the client saw.
+        problem: String,
+    },
+}
+
+fn undecided(publishing: &[String]) -> String {
+    match publishing {
+        [] => "no service of the project publishes a port".to_owned(),
+        _ => format!("several services of the project publish a port: {}", publishing.join(", ")),
+    }
+}
+
+fn undecided_port(ports: &[u16]) -> String {
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    match ports.is_empty() {
+        true => "publishes no port".to_owned(),
+        false => format!("publishes several ports: {}", ports.join(", ")),
+    }
+}
+
+impl ComposeError {
+    /// What the user can do next; shown on a line of its own.
+    pub fn hint(&self) -> Option<String> {
+        use ComposeError as E;
+        let is_full = |said: &str| said.contains("no space left on device");
+        match self {
+            E::NoEngine {} => {
+                Some("install Docker (Debian: `docker.io docker-compose`) or Podman with podman-compose".into())
+            }
+            E::EngineSilent { said, .. } if said.to_ascii_lowercase().contains("permission denied") => Some(
+                "your user may not use the engine: run stampede as root, or add the user to the group `docker`"
+                    .into(),
+            ),
+            E::EngineSilent { .. } => {
+                Some("start it (`systemctl start docker`), or name it with DOCKER_HOST".into())
+            }
+            E::EngineElsewhere { .. } => Some(
+                "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`".into(),
+            ),
+            E::NoTool { engine } => Some(format!(
+                "install the compose plugin of `{engine}` (`docker-compose-plugin` or `docker-compose`; for Podman \
+                 `podman-compose`)"
+            )),
+            E::Tool { said, .. } if is_full(said) => Some(
+                "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees \
+                 what is unused"
+                    .into(),
+            ),
+            E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
+            E::WhichService { publishing, known } => {
+                let choices = if publishing.is_empty() { known } else { publishing };
+                Some(format!(
+                    "name the service and its port: `--service {} --port 80` (services: {})",
+                    choices.first().map_or("web", String::as_str),
+                    known.join(", ")
+                ))
+            }
+            E::WhichPort { ports, .. } => Some(format!(
+                "name the port inside the container: `--port {}`",
+                ports.first().copied().unwrap_or(80)
+            )),
+            E::VolumeInUse { .. } => Some(
+                "stop the project first (`docker compose stop`), or measure without its data (`volumes: empty` in the \
+                 plan)"
+                    .into(),
+            ),
+            E::OutsideBudget { .. } => Some(
+                "an engine inside a container of the project cannot be measured within one budget: run that service \
+                 beside it (`beside`)"
+                    .into(),
+            ),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Stacks of containers: the services of a compose project, under one budget.
+//!
+//! ```text
+//! compose files ─render─▶ Project ─edit─▶ one file ─up─▶ containers in the keeper's groups
+//! ```
+//! The compose tool and the engine are asked by their command lines. The user's own project is not
+//! touched: the stack has a project name, networks and volumes of its own, takes no port of the
+//! machine, and writes to copies of what the project mounts.
+
+mod build;
+mod container;
+mod edit;
+mod engine;
+mod error;
+mod project;
+mod removal;
+mod signs;
+mod stack;
+mod start;
+mod volumes;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use serde::Serialize;
+use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
+use stampede_model::fact::Notice;
+use stampede_model::fact::containers::Containers;
+use stampede_plan::model::{ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
+
+use crate::app::App;
+use crate::error::RuntimeError;
+use crate::locate::SearchPaths;
+use crate::process::Supervise;
+use crate::provider::{Provider, Stack, StackRequest};
+use crate::resolve::RuntimeTraits;
+use crate::spec::{StackSpec, app_env_given};
+
+use build::Builds;
+use engine::{Engine, Grouping, WayIn};
+use project::{Project, Target};
+
+pub use error::ComposeError;
+
+/// Starts services of compose projects in containers of this machine's engine.
+pub struct ComposeProvider {
+    places: SearchPaths,
+    supervise: Box<Supervise>,
+    engine: OnceLock<Engine>,
+    builds: Mutex<Builds>,
+}
+
+/// What is known of a compose project before anything of it is started.
+#[derive(Clone, Debug)]
+pub(crate) struct ResolvedProject {
+    engine: Engine,
+    project: Project,
+    target: Target,
+    source: ComposeSource,
+    env: BTreeMap<String, String>,
+}
+
+/// What a description of a stack shows of a project.
+#[derive(Debug, Serialize)]
+pub(crate) struct ProjectFacts<'a> {
+    engine: &'a str,
+    compose: &'a str,
+    service: &'a str,
+    port: u16,
+    document: &'a serde_json::Map<String, serde_json::Value>,
+}
+
+impl ResolvedProject {
+    /// Its description.
+    pub(crate) fn facts(&self) -> ProjectFacts<'_> {
+        ProjectFacts {
+            engine: &self.engine.version,
+            compose: &self.engine.compose_version,
+            service: &self.target.service,
+            port: self.target.port,
+            document: &self.project.document,
+        }
+    }
+
+    /// The services within the budget, in the order of the document.
+    fn services(&self) -> Vec<String> {
+        let names = self.project.services().map(|(name, _)| name.to_owned());
+        names.filter(|name| !self.source.beside.contains(name)).collect()
+    }
+}
+
+impl ComposeProvider {
+    /// Each stack has a keeper of its own, so that nothing is left however stampede ends.
+    pub fn new(places: SearchPaths) -> ComposeProvider {
+        // No process of the stack is the keeper's, so namespaces would hold nothing.
+        let options =
+            KeeperOptions { namespaces: NamespaceUse::Forbidden, ..KeeperOptions::default() };
+        ComposeProvider {
+            places,
+            supervise: Box::new(move |id, directory| {
+                Ok(Box::new(Keeper::guard(id, directory, &options)?))
+            }),
+            engine: OnceLock::new(),
+            builds: Mutex::default(),
+        }
+    }
+
+    fn engine(&self) -> Result<&Engine, ComposeError> {
+        if let Some(engine) = self.engine.get() {
+            return Ok(engine);
+        }
+        let found = Engine::find()?;
+        Ok(self.engine.get_or_init(|| found))
+    }
+
+    fn project(&self, choice: &RuntimeChoice, app: &App) -> Result<ResolvedProject, RuntimeError> {
+        let failed = |problem| RuntimeError::Containers { runtime: choice.name.clone(), problem };
+        let RuntimeSource::Compose(source) = &choice.source else {
+            return Err(RuntimeError::External { name: choice.name.clone() });
+        };
+        let resolve = || {
+            let engine = self.engine()?.clone();
+            let project = Project::render(&engine, &source.files)?;
+            let target = project.target(source.service.as_deref(), source.port)?;
+            for service in &source.beside {
+                if project.service(service).is_none() {
+                    let known = project.services().map(|(name, _)| name.to_owned()).collect();
+                    return Err(ComposeError::NoService { service: service.clone(), known });
+                }
+            }
+            let env = app_env_given(app, choice);
+            Ok(ResolvedProject { engine, project, target, source: source.clone(), env })
+        };
+        resolve().map_err(failed)
+    }
+}
+
+impl Provider for ComposeProvider {
+    fn starts(&self, _runtime: &RuntimeChoice) -> bool {
+        true
+    }
+
+    fn traits(&self, runtime: &RuntimeChoice, app: &App) -> Result<RuntimeTraits, RuntimeError> {
+        self.project(runtime, app).map(|_| RuntimeTraits::UNKNOWN)
+    }
+
+    fn resolve(&self, request: &StackRequest<'_>) -> Result<StackSpec, RuntimeError> {
+        let project = self.project(request.runtime, request.app)?;
+        Ok(StackSpec { project: Some(project), ..StackSpec::of(request) })
+    }
+
+    fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {
+        let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
+        start::start(spec, &self.places, &self.supervise, &mut builds)
+    }
+
+    fn notices(&self, choice: &RuntimeChoice, app: &App) -> Result<Vec<Notice>, RuntimeError> {
+        let resolved = self.project(choice, app)?;
+        let all = notices(&resolved).into_iter();
+        Ok(all.map(|found| Notice::Containers { runtime: choice.name.clone(), found }).collect())
+    }
+}
+
+/// What the user should know before anything starts; what matters most comes first.
+fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
+    let ResolvedProject { engine, project, target, source, env } = resolved;
+    let signs = signs::development_signs(project, &source.beside, env);
+    let networks = project.document.get("networks").and_then(serde_json::Value::as_object);
+    let external = networks.into_iter().flatten().filter(|(_, network)| edit::is_external(network));
+    let external: Vec<String> =
+        external.map(|(key, network)| network["name"].as_str().unwrap_or(key).to_owned()).collect();
+    let checked: Vec<String> = resolved
+        .services()
+        .into_iter()
+        .filter(|name| project.is_waited_for_until_healthy(name))
+        .collect();
+    let about = Containers::Project {
+        engine: engine.version.clone(),
+        service: target.service.clone(),
+        port: target.port,
+        services: resolved.services(),
+        beside: source.beside.clone(),
+    };
+    let development = (!signs.is_empty()).then_some(Containers::Development { signs });
+    let kept = (source.volumes == VolumeState::Shared).then_some(Containers::VolumesKept {});
+    let alone = (engine.grouping == Grouping::PerService && resolved.services().len() > 1)
+        .then_some(Containers::LimitsPerService {});
+    let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
+    let networks =
+        (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
+    let checks = (!checked.is_empty()).then_some(Containers::HealthChecksRun { services: checked });
+    let all = development.into_iter().chain([about]);
+    all.chain(alone).chain(proxy).chain(networks).chain(checks).chain(kept).collect()
+}

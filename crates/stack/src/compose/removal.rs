@@ -1,0 +1,52 @@
+//! The command that removes everything that an engine has of a stack.
+
+use stampede_keeper::spec::RemovalCommand;
+use stampede_model::time::Nanos;
+
+use super::edit::LABEL;
+use super::engine::{EngineKind, engine_variables};
+
+/// How long the removal may take: an engine that is busy stopping containers answers late.
+const WITHIN: Nanos = Nanos::from_secs(60);
+
+/// Removes containers, networks and volumes by their labels. A client that was ended may have left
+/// an order with its engine, so the script looks again until nothing is found. The keeper runs it
+/// where this program has ended, so it needs nothing but the client.
+const SCRIPT: &str = r#"
+engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3
+found() {
+    "$engine" ps -aq --filter "$project" && "$engine" ps -aq --filter "$stack"
+}
+quiet=0
+for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    ids=$(found) || exit 1
+    if [ -z "$ids" ]; then
+        quiet=$((quiet + 1))
+        [ "$quiet" -ge 2 ] && break
+    else
+        quiet=0
+        "$engine" rm -f -v $ids >/dev/null 2>&1
+    fi
+    sleep 0.1
+done
+[ -z "$(found)" ] || exit 1
+for id in $("$engine" network ls -q --filter "$project"); do
+    "$engine" network rm "$id" >/dev/null || exit 1
+done
+for filter in "$project" "$stack"; do
+    for id in $("$engine" volume ls -q --filter "$filter"); do
+        "$engine" volume rm -f "$id" >/dev/null || exit 1
+    done
+done
+"#;
+
+/// Removes the stack `id`, whose compose project is `project`.
+pub(super) fn removal(engine: EngineKind, project: &str, id: &str) -> RemovalCommand {
+    let args = ["-c", SCRIPT, "stampede", engine.program(), project, &format!("{LABEL}={id}")];
+    RemovalCommand {
+        program: "/bin/sh".into(),
+        args: args.map(str::to_owned).into(),
+        env: engine_variables(),
+        within: WITHIN,
+    }
+}

@@ -1,0 +1,522 @@
+//! A started compose project.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use serde_json::Value;
+use stampede_linux::interrupt;
+use stampede_linux::proc::Proc;
+use stampede_mask::mask_foreign;
+use stampede_model::isolation::{Exit, IsolationRecord};
+use stampede_model::load::{Address, Addresses};
+use stampede_model::process_group::{ProcessGroup, RoleGroup};
+use stampede_model::record::{
+    LogEvidence, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
+};
+use stampede_model::redirect::is_redirect;
+use stampede_model::time::Nanos;
+use stampede_plan::model::RequestSpec;
+
+use super::ResolvedProject;
+use super::container::Container;
+use super::engine::{Grouping, last_lines};
+use super::error::ComposeError;
+use super::start::Names;
+use crate::answer::Answer;
+use crate::app::App;
+use crate::client::{ClientError, SingleClient, connect};
+use crate::error::RuntimeError;
+use crate::external::{CgroupOwner, accounting};
+use crate::logs::{self, LogMarks};
+use crate::outside;
+use crate::page::{Accepts, PageRequest, PageResult, Site, request_page};
+use crate::pages::AnswerContext;
+use crate::process::cold::{Rest, wait_until_rest};
+use crate::process::denied::{self, DeniedFiles};
+use crate::process::php_log::{self, PhpLog};
+use crate::process::port;
+use crate::process::ready::{ReadyWait, comes_from_gateway};
+use crate::process::stack::StackHandle;
+use crate::provider::{Endpoint, Logs, Stack, StackLoss};
+use crate::spec::{Readiness, StackSpec};
+
+/// How long a project may take until it answers, if nobody says it: databases are made meanwhile.
+const READY_WITHIN: Duration = Duration::from_secs(180);
+/// How long one attempt to connect may take.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
+/// The most bytes of each stream of a container's log that are read.
+const LOG_BYTES: usize = 32 << 20;
+
+/// Where requests go.
+#[derive(Clone, Debug)]
+pub(super) struct Entrance {
+    /// One address for each container of the service; empty: the service has ended.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// A compose project that was started. Its containers are removed when this value is dropped.
+pub(super) struct ComposeStack {
+    name: String,
+    app: App,
+    page: PageRequest,
+    page_result: Option<PageResult>,
+    ready: Readiness,
+    resolved: ResolvedProject,
+    names: Names,
+    directory: PathBuf,
+    handle: Box<dyn StackHandle>,
+    containers: Vec<Container>,
+    entrance: Entrance,
+    limits: (u64, bool),
+    first_answer: Nanos,
+    first_request: Nanos,
+}
+
+impl ComposeStack {
+    pub fn new(
+        spec: &StackSpec,
+        resolved: ResolvedProject,
+        names: Names,
+        directory: PathBuf,
+        handle: Box<dyn StackHandle>,
+        containers: Vec<Container>,
+        entrance: Entrance,
+    ) -> ComposeStack {
+        ComposeStack {
+            name: spec.runtime.name.clone(),
+            app: spec.app.clone(),
+            page: spec.page.clone(),
+            page_result: None,
+            ready: spec.ready,
+            resolved,
+            names,
+            directory,
+            handle,
+            containers,
+            entrance,
+            limits: (spec.placement.memory_bytes, spec.placement.cpu_quota.is_some()),
+            first_answer: Nanos::default(),
+            first_request: Nanos::default(),
+        }
+    }
+
+    /// Waits until the project answers, as its description asks for.
+    pub fn ready(mut self, begun: Instant) -> Result<ComposeStack, RuntimeError> {
+        self.wait_for_port(begun)?;
+        self.run_before_trial()?;
+        if self.ready == Readiness::Idle {
+            let left = self.ready_within().saturating_sub(begun.elapsed());
+            let found = wait_until_rest(left, || self.check(), || true, || self.processes())?;
+            return match found {
+                Rest::Reached => Ok(self),
+                Rest::NotListening => Err(self.not_ready("nothing listens there")),
+            };
+        }
+        let wait = ReadyWait {
+            within: self.ready_within(),
+            answers_within: self.page.within,
+            check: &|| self.check(),
+            ask: &|| request_page(&self, &self.app, &self.page, "/", self.page.within),
+            may_come_from_gateway: &|found| {
+                self.containers.len() > 1
+                    && comes_from_gateway(found.answer.status, &found.answer.gist())
+            },
+            not_ready: &|last| self.not_ready(last),
+        };
+        if let Some(answer) = wait.wait(begun)? {
+            self.first_answer = Nanos::from(begun.elapsed());
+            self.first_request = answer.took;
+            self.page_result = Some(answer.page_result);
+        }
+        if self.ready == Readiness::RightAnswer {
+            self.check_page()?;
+        }
+        Ok(self)
+    }
+
+    /// Waits until the service accepts connections.
+    fn wait_for_port(&self, begun: Instant) -> Result<(), RuntimeError> {
+        loop {
+            self.check()?;
+            let address = self.address()?;
+            match connect(&Address::Tcp(address), CONNECTS_WITHIN) {
+                Ok(()) => return Ok(()),
+                Err(error) if begun.elapsed() > self.ready_within() => {
+                    return Err(self.not_ready(&error.to_string()));
+                }
+                Err(_) => std::thread::sleep(LOOK_AGAIN),
+            }
+        }
+    }
+
+    /// Runs the plan's commands in the service, one after the other.
+    fn run_before_trial(&self) -> Result<(), RuntimeError> {
+        let service = &self.resolved.target.service;
+        let own = self.containers.iter().find(|one| one.service == *service);
+        for command in &self.resolved.source.before_trial {
+            let Some(own) = own else { break };
+            let run = self.resolved.engine.run(&["exec", &own.id, "sh", "-c", command]);
+            run.map_err(|problem| self.problem(problem))?;
+        }
+        Ok(())
+    }
+
+    fn ready_within(&self) -> Duration {
+        self.app.manifest.ready_within().unwrap_or(READY_WITHIN)
+    }
+
+    fn address(&self) -> Result<SocketAddr, RuntimeError> {
+        let service = || self.resolved.target.service.clone();
+        let no_address = || self.problem(ComposeError::NoAddress { service: service() });
+        self.entrance.addresses.first().copied().ok_or_else(no_address)
+    }
+
+    /// Checks that the user has not interrupted, and that no container ended that should run.
+    fn check(&self) -> Result<(), RuntimeError> {
+        if interrupt::is_requested() {
+            return Err(RuntimeError::Interrupted { runtime: self.name.clone() });
+        }
+        let Some(ended) = self.containers.iter().find(|one| !one.runs()) else { return Ok(()) };
+        // A service that prepares something ends with success.
+        let now = Container::all(&self.resolved.engine, &self.names.id).unwrap_or_default();
+        let now = now.into_iter().find(|one| one.id == ended.id);
+        let is_target = ended.service == self.resolved.target.service;
+        match now {
+            Some(now) if now.runs() => Ok(()),
+            Some(now) if now.state == "exited" && now.exit_code == 0 && !is_target => Ok(()),
+            now => {
+                let state = now.map_or("is gone".to_owned(), |now| match now.state.as_str() {
+                    "exited" | "dead" => format!("ended with exit code {}", now.exit_code),
+                    other => format!("is {other}"),
+                });
+                let service = ended.service.clone();
+                let log = self.log_of(ended);
+                Err(self.problem(ComposeError::Ended { service, state, log }))
+            }
+        }
+    }
+
+    /// Checks that the page's last answer is right. A redirect that leads elsewhere is no error:
+    /// the load decides whether it is measured.
+    fn check_page(&self) -> Result<(), RuntimeError> {
+        let Some(found) = &self.page_result else { return Err(self.not_ready("no answer")) };
+        let wrong = found.wrong.clone().filter(|_| !is_redirect(found.answer.status));
+        let Some(wrong) = wrong else { return Ok(()) };
+        let (path, wrong, log) = (found.path.clone(), mask_foreign(&wrong), self.log_lines());
+        Err(self.problem(ComposeError::WrongPage { path, wrong, log }))
+    }
+
+    fn problem(&self, problem: ComposeError) -> RuntimeError {
+        RuntimeError::Containers { runtime: self.name.clone(), problem }
+    }
+
+    fn not_ready(&self, last: &str) -> RuntimeError {
+        let target = &self.resolved.target;
+        self.problem(ComposeError::NotReady {
+            service: target.service.clone(),
+            port: target.port,
+            within: format!("{} s", self.ready_within().as_secs_f64()),
+            last: last.to_owned(),
+            log: self.log_lines(),
+        })
+    }
+
+    /// The last lines of a container's log, each on a line of its own and indented.
+    fn log_of(&self, container: &Container) -> String {
+        let output = self.resolved.engine.command(&["logs", "--tail", "20", &container.id]).run();
+        let output = output.unwrap_or_default();
+        let text = if output.stderr.is_empty() { output.stdout } else { output.stderr };
+        let lines = last_lines(&String::from_utf8_lossy(&text));
+        lines.lines().map(|line| format!("\n  {}: {line}", container.service)).collect()
+    }
+
+    /// The last lines of the logs with a line break before them; empty: the logs are empty.
+    fn log_lines(&self) -> String {
+        match self.last_lines() {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{lines}"),
+        }
+    }
+
+    fn page_once(&self) -> Result<Answer, RuntimeError> {
+        let path = self.page().path.unwrap_or_else(|| "/".to_owned());
+        let answer = self.request_path(&path, &self.page.headers, self.page.within);
+        let answer = answer.map_err(|error| {
+            let problem = error.to_string();
+            self.problem(ComposeError::NoAnswer { path: path.clone(), problem })
+        })?;
+        // A redirect that was not followed is left for the load to judge.
+        let is_judged = self.page.accepts == Accepts::Correct && !is_redirect(answer.status);
+        match self.app.wrong(&answer).filter(|_| is_judged) {
+            None => Ok(answer),
+            Some(wrong) => {
+                let log = self.log_lines();
+                Err(self.problem(ComposeError::WrongPage { path, wrong, log }))
+            }
+        }
+    }
+
+    fn answer_context(&self) -> AnswerContext<'_> {
+        let port = self.entrance.addresses.first().map_or(0, SocketAddr::port);
+        AnswerContext { app: &self.app, port, dir: None }
+    }
+
+    fn within_budget(&self) -> impl Iterator<Item = &Container> {
+        let beside = &self.resolved.source.beside;
+        self.containers.iter().filter(|one| !beside.contains(&one.service))
+    }
+
+    /// Writes what the containers logged so far into files of the working directory, where it is
+    /// searched as any other log.
+    fn fetch_logs(&self) {
+        for container in &self.containers {
+            let words = ["logs", container.id.as_str()];
+            let Ok(output) = self.resolved.engine.command(&words).keep(LOG_BYTES).run() else {
+                continue;
+            };
+            let number = self
+                .containers
+                .iter()
+                .filter(|one| one.service == container.service)
+                .position(|one| one.id == container.id)
+                .unwrap_or(0);
+            let name = match number {
+                0 => container.service.clone(),
+                more => format!("{}-{}", container.service, more + 1),
+            };
+            for (stream, bytes) in [("", output.stderr), (".out", output.stdout)] {
+                if !bytes.is_empty() {
+                    let _ =
+                        fs::write(self.directory.join(format!("logs/{name}{stream}.log")), bytes);
+                }
+            }
+        }
+    }
+}
+
+/// The pause between two attempts to connect.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+impl Stack for ComposeStack {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let all: Vec<Address> =
+            self.entrance.addresses.iter().map(|address| Address::Tcp(*address)).collect();
+        let nowhere = || Address::Tcp((std::net::Ipv4Addr::LOCALHOST, 0).into()).into();
+        let addresses = Addresses::try_from(all).unwrap_or_else(|_| nowhere());
+        Endpoint { addresses, host: None, base: String::new() }
+    }
+
+    fn record(&self) -> RuntimeRecord {
+        let ResolvedProject { engine, project, target, source, env } = &self.resolved;
+        let files: Vec<String> =
+            source.files.iter().map(|file| file.display().to_string()).collect();
+        let mut settings = BTreeMap::from([
+            ("compose".to_owned(), Value::from(files)),
+            ("service".to_owned(), Value::from(target.service.as_str())),
+            ("port".to_owned(), Value::from(target.port)),
+        ]);
+        if !source.beside.is_empty() {
+            settings.insert("beside".to_owned(), Value::from(source.beside.clone()));
+        }
+        for (name, value) in env {
+            settings.insert(format!("env.{name}"), Value::from(value.as_str()));
+        }
+        let versions = BTreeMap::from([
+            ("engine".to_owned(), engine.version.clone()),
+            ("compose".to_owned(), engine.compose_version.clone()),
+        ]);
+        let document = serde_json::to_string_pretty(&project.document).unwrap_or_default();
+        let records = self
+            .containers
+            .iter()
+            .map(|container| container.record(engine, source.beside.contains(&container.service)));
+        RuntimeRecord {
+            title: format!("compose project, service {}", target.service),
+            versions,
+            settings,
+            files: BTreeMap::from([("compose.json".to_owned(), document)]),
+            first_answer_ns: self.first_answer.0,
+            first_request_ns: self.first_request.0,
+            given: RequestedSetup { provider: ProviderKind::Compose, ..RequestedSetup::default() },
+            containers: records.collect(),
+            ..RuntimeRecord::default()
+        }
+    }
+
+    fn isolation(&self) -> IsolationRecord {
+        let held = self.handle.isolation();
+        let process_group = "containers".to_owned();
+        match self.resolved.engine.grouping {
+            Grouping::OwnGroups => IsolationRecord { process_group, ..held },
+            Grouping::PerService => {
+                let each = || "per-service".to_owned();
+                let (memory_bytes, has_quota) = self.limits;
+                IsolationRecord {
+                    cpu_set: each(),
+                    cpu_quota: has_quota.then(each),
+                    memory_limit: each(),
+                    memory_bytes,
+                    process_group,
+                    accounting: each(),
+                    ..held
+                }
+            }
+        }
+    }
+
+    fn group(&self) -> ProcessGroup {
+        let pids = |service: &str| -> Vec<u32> {
+            let own = self.within_budget().filter(|one| one.service == service);
+            own.filter_map(|one| Some(one.main?.pid)).collect()
+        };
+        if self.resolved.engine.grouping == Grouping::OwnGroups {
+            let roles = self.handle.group().roles.into_iter();
+            let roles = roles.map(|role| RoleGroup { roots: pids(&role.role), ..role });
+            return ProcessGroup { roles: roles.collect() };
+        }
+        let proc = Proc::default();
+        let mountinfo = proc.text("self/mountinfo");
+        let role = |container: &Container| {
+            let main = container.main?;
+            let owner = CgroupOwner::Container(container.id.clone());
+            Some(RoleGroup {
+                role: container.service.clone(),
+                accounting: accounting(&mountinfo, &proc.cgroup(main.pid), &owner),
+                roots: vec![main.pid],
+            })
+        };
+        ProcessGroup { roles: self.within_budget().filter_map(role).collect() }
+    }
+
+    fn page(&self) -> PageRequest {
+        let led = self.page_result.as_ref().map(|found| found.path.clone());
+        let page = self.page.clone();
+        PageRequest { path: Some(led.or(page.path).unwrap_or_else(|| "/".to_owned())), ..page }
+    }
+
+    fn page_result(&self) -> Option<&PageResult> {
+        self.page_result.as_ref()
+    }
+
+    fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
+        outside::verify(self, &self.answer_context(), || self.page_once(), requests)
+    }
+
+    fn comparable_answer(&self) -> Result<String, RuntimeError> {
+        Ok(self.answer_context().shown(&self.page_once()?))
+    }
+
+    fn gone(&self) -> Option<StackLoss> {
+        let source = self.handle.lost()?;
+        Some(StackLoss::Lost(RuntimeError::Lost { runtime: self.name.clone(), source }))
+    }
+
+    fn stop(self: Box<Self>) -> Result<Vec<Exit>, RuntimeError> {
+        let ComposeStack { name, handle, .. } = *self;
+        handle.stop().map_err(|source| RuntimeError::Lost { runtime: name, source })
+    }
+
+    fn is_started(&self) -> bool {
+        true
+    }
+
+    fn logs(&self) -> &dyn Logs {
+        self
+    }
+
+    fn directory(&self) -> Option<&Path> {
+        Some(&self.directory)
+    }
+
+    fn processes(&self) -> Vec<(String, u32)> {
+        let group = self.group();
+        let roles = group.roles.iter();
+        roles
+            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
+            .collect()
+    }
+
+    fn exited(&self) -> Vec<Exit> {
+        let ended = self.containers.iter().enumerate().filter(|(_, one)| !one.runs());
+        // A service that prepares something has ended before the first answer.
+        let ended = ended.filter(|(_, one)| one.main.is_some());
+        let exit = |(process, one): (usize, &Container)| Exit {
+            process,
+            role: one.service.clone(),
+            code: None,
+            signal: None,
+        };
+        ended.map(exit).collect()
+    }
+
+    fn oom_kills(&self) -> u64 {
+        stampede_monitor::oom_kills(&self.group())
+    }
+}
+
+impl Logs for ComposeStack {
+    fn marks(&self) -> LogMarks {
+        self.fetch_logs();
+        LogMarks::of(&self.directory, &self.directory)
+    }
+
+    fn last_lines(&self) -> String {
+        self.fetch_logs();
+        logs::last_lines(&self.directory)
+    }
+
+    fn last_lines_since(&self, marks: &LogMarks) -> Vec<String> {
+        self.fetch_logs();
+        marks.last_lines_since(&self.directory)
+    }
+
+    fn evidence(&self, _marks: &LogMarks) -> Vec<LogEvidence> {
+        Vec::new()
+    }
+
+    fn php_log(&self, marks: &LogMarks) -> PhpLog {
+        self.fetch_logs();
+        php_log::php_log(marks, &self.directory, &self.directory)
+    }
+
+    fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
+        denied::denied_files(marks, &self.directory, &self.directory)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.fetch_logs();
+        logs::files(&self.directory)
+    }
+
+    fn open(&self, file: &Path) -> io::Result<fs::File> {
+        logs::open(&self.directory, file)
+    }
+}
+
+impl Site for ComposeStack {
+    fn request_path(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+        within: Duration,
+    ) -> Result<Answer, ClientError> {
+        let addresses = self.endpoint().addresses;
+        SingleClient::new(addresses.first().clone(), within).get(path, headers)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        let mut hosts = vec!["localhost".to_owned()];
+        for address in &self.entrance.addresses {
+            hosts.push(format!("localhost:{}", address.port()));
+            hosts.push(address.to_string());
+        }
+        hosts
+    }
+}

@@ -1,0 +1,244 @@
+//! Starts the containers of a project within the keeper's groups, and waits until it answers.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use stampede_keeper::MARKER;
+use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
+use stampede_linux::cpu_list;
+use stampede_linux::proc::Proc;
+
+use super::ResolvedProject;
+use super::build::Builds;
+use super::container::Container;
+use super::edit::{Edit, Limits};
+use super::engine::{Grouping, WayIn, failed};
+use super::error::ComposeError;
+use super::removal::removal;
+use super::stack::{ComposeStack, Entrance};
+use super::volumes;
+use crate::error::RuntimeError;
+use crate::locate::SearchPaths;
+use crate::placement::Placement;
+use crate::process::Supervise;
+use crate::process::port;
+use crate::process::stack::StackHandle;
+use crate::process::working_directory::working_directory;
+use crate::provider::Stack;
+use crate::spec::StackSpec;
+
+/// The names of a stack.
+pub(super) struct Names {
+    /// The stack's id, which its labels have.
+    pub id: String,
+    /// The name of its compose project.
+    pub project: String,
+}
+
+/// Starts the project of `spec`.
+///
+/// # Errors
+/// The tool or the engine fails, a container ends, or nothing answers.
+pub(super) fn start(
+    spec: &StackSpec,
+    places: &SearchPaths,
+    supervise: &Supervise,
+    builds: &mut Builds,
+) -> Result<Box<dyn Stack>, RuntimeError> {
+    let runtime = spec.runtime.name.clone();
+    let Some(resolved) = &spec.project else {
+        return Err(RuntimeError::External { name: runtime });
+    };
+    let failed = |problem| match stampede_linux::interrupt::is_requested() {
+        true => RuntimeError::Interrupted { runtime: runtime.clone() },
+        false => RuntimeError::Containers { runtime: runtime.clone(), problem },
+    };
+    let of_keeper = |source| RuntimeError::Keeper { runtime: runtime.clone(), source };
+    let (id, directory, keep) =
+        working_directory(places, &spec.app, supervise)?.map_err(of_keeper)?;
+    let names = Names { project: format!("stampede-{}", id.to_lowercase()), id };
+    let images = builds.of(resolved, &directory).map_err(failed)?.clone();
+    let copies = volumes::copy_paths(resolved, &directory).map_err(failed)?;
+    let published = match resolved.engine.way_in {
+        WayIn::PublishedPort => Some(port::free_port(spec.placement.port)?),
+        WayIn::ContainerAddress => None,
+    };
+    let processes = process_set(resolved, &names, &directory, &spec.placement);
+    let handle = keep.start(&processes).map_err(of_keeper)?;
+    let begun = Instant::now();
+    let starting =
+        Starting { resolved, names: &names, directory: &directory, handle: handle.as_ref() };
+    let entrance = starting.up(&spec.placement, &images, &copies, published);
+    let (containers, entrance) = entrance.map_err(failed)?;
+    let stack =
+        ComposeStack::new(spec, resolved.clone(), names, directory, handle, containers, entrance);
+    Ok(Box::new(stack.ready(begun)?))
+}
+
+/// The stack's groups, and what removes its containers.
+fn process_set(
+    resolved: &ResolvedProject,
+    names: &Names,
+    directory: &Path,
+    placement: &Placement,
+) -> ProcessSetSpec {
+    ProcessSetSpec {
+        id: names.id.clone(),
+        work: directory.to_owned(),
+        in_memory: Vec::new(),
+        cpus: placement.cpus.clone(),
+        cpus_by_role: placement.cpus_by_role.clone(),
+        cpu_quota: placement.cpu_quota,
+        memory_bytes: placement.memory_bytes,
+        processes: Vec::new(),
+        containers: Some(ContainersSpec {
+            roles: resolved.services(),
+            removal: removal(resolved.engine.kind, &names.project, &names.id),
+        }),
+        first: 0,
+    }
+}
+
+/// A stack whose groups exist.
+struct Starting<'a> {
+    resolved: &'a ResolvedProject,
+    names: &'a Names,
+    directory: &'a Path,
+    handle: &'a dyn StackHandle,
+}
+
+impl Starting<'_> {
+    /// Writes the edited project and lets the tool start it.
+    fn up(
+        &self,
+        placement: &Placement,
+        images: &BTreeMap<String, String>,
+        copies: &BTreeMap<PathBuf, PathBuf>,
+        published: Option<u16>,
+    ) -> Result<(Vec<Container>, Entrance), ComposeError> {
+        let ResolvedProject { engine, project, target, source, env } = self.resolved;
+        let groups = self.groups();
+        let replaced = volumes::settle(self.resolved, self.names, images)?;
+        let edit = Edit {
+            engine: engine.kind,
+            stack: &self.names.id,
+            groups: &groups,
+            limits: &limits(placement),
+            beside: &source.beside,
+            cpus_beside: &placement.beside,
+            images,
+            env,
+            volumes: &replaced,
+            copies,
+            published: published.map(|port| (target, port)),
+        };
+        let file = self.directory.join("compose.json");
+        let unwritten = |error: io::Error| ComposeError::Tool {
+            command: format!("write {}", file.display()),
+            said: error.to_string(),
+        };
+        write_private(&file, &edit.apply(project).to_string()).map_err(unwritten)?;
+        fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
+        let words = ["-p", &self.names.project, "up", "-d", "--no-build"];
+        let up = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
+        // The keeper ends the tool by this variable if stampede itself ends meanwhile.
+        let up = up.env(MARKER, &self.names.id).run();
+        up.map_err(|error| failed(&engine.compose_name("up"), &error))?;
+        let containers = Container::all(engine, &self.names.id)?;
+        self.check_groups(&containers, &groups)?;
+        let entrance = self.entrance(&containers, published)?;
+        Ok((containers, entrance))
+    }
+
+    /// The group of each service, where the engine uses them.
+    fn groups(&self) -> BTreeMap<String, PathBuf> {
+        match self.resolved.engine.grouping {
+            Grouping::PerService => BTreeMap::new(),
+            Grouping::OwnGroups => {
+                let services = self.resolved.services().into_iter();
+                services
+                    .filter_map(|name| Some((name.clone(), self.handle.container_group(&name)?)))
+                    .collect()
+            }
+        }
+    }
+
+    /// Checks that every process of a container runs in the group of its service.
+    fn check_groups(
+        &self,
+        containers: &[Container],
+        groups: &BTreeMap<String, PathBuf>,
+    ) -> Result<(), ComposeError> {
+        let proc = Proc::default();
+        for container in containers {
+            let Some(group) = groups.get(&container.service) else { continue };
+            let Some(main) = container.main.filter(|main| main.alive()) else { continue };
+            let group = format!("{}/", group.display());
+            let cgroup = proc.cgroup(main.pid);
+            if !cgroup.lines().any(|line| line.contains(&group)) {
+                let service = container.service.clone();
+                return Err(ComposeError::OutsideBudget { service, pid: main.pid });
+            }
+        }
+        Ok(())
+    }
+
+    /// Where requests go.
+    fn entrance(
+        &self,
+        containers: &[Container],
+        published: Option<u16>,
+    ) -> Result<Entrance, ComposeError> {
+        let target = &self.resolved.target;
+        let own: Vec<&Container> =
+            containers.iter().filter(|one| one.service == target.service).collect();
+        let Some(first) = own.first() else {
+            let state = "has no container".to_owned();
+            return Err(ComposeError::Ended {
+                service: target.service.clone(),
+                state,
+                log: String::new(),
+            });
+        };
+        let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+        if let Some(port) = published {
+            return Ok(Entrance { addresses: vec![(loopback, port).into()] });
+        }
+        if first.network_mode == "host" {
+            return Ok(Entrance { addresses: vec![(loopback, target.port).into()] });
+        }
+        // `network_mode: service:x` is the network of another container.
+        let shared = first.network_mode.strip_prefix("container:");
+        let owners = match shared {
+            Some(id) => containers.iter().filter(|one| one.id == id).collect(),
+            None => own,
+        };
+        let addresses = owners.iter().filter_map(|one| one.addresses.first());
+        let addresses: Vec<_> = addresses.map(|address| (*address, target.port).into()).collect();
+        match addresses.is_empty() && containers.iter().all(Container::runs) {
+            true => Err(ComposeError::NoAddress { service: target.service.clone() }),
+            // A container that has ended has no address; its log says why.
+            false => Ok(Entrance { addresses }),
+        }
+    }
+}
+
+/// The limits of each service, where services share no group.
+fn limits(placement: &Placement) -> Limits {
+    Limits {
+        cpus: cpu_list::format(&placement.cpus),
+        cpu_quota: placement.cpu_quota.map(|cpus| f64::from(cpus.thousandths()) / 1_000.0),
+        memory_bytes: placement.memory_bytes,
+    }
+}
+
+/// Writes a new file that only its owner may read: it holds what variables were replaced by.
+pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}

@@ -1,0 +1,188 @@
+//! Gives each trial volumes and directories of its own, with what those of the project hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stampede_linux::run::TimedCommand;
+use stampede_plan::model::VolumeState;
+
+use super::ResolvedProject;
+use super::edit::{LABEL, Mount, written_paths};
+use super::engine::{WORKS_WITHIN, failed};
+use super::error::ComposeError;
+use super::start::Names;
+
+/// Copies what the project may write to of this machine into `directory`: path → copy. Owners,
+/// modes and links stay as they are.
+///
+/// # Errors
+/// Something cannot be copied.
+pub(super) fn copy_paths(
+    resolved: &ResolvedProject,
+    directory: &Path,
+) -> Result<BTreeMap<PathBuf, PathBuf>, ComposeError> {
+    let mut copies = BTreeMap::new();
+    for (number, path) in written_paths(&resolved.project).into_iter().enumerate() {
+        let copy = directory.join(format!("mount-{number}"));
+        let name = || format!("cp -a {}", path.display());
+        let unwritten =
+            |error: std::io::Error| ComposeError::Tool { command: name(), said: error.to_string() };
+        match path.exists() {
+            // The engine would create it in the user's project.
+            false => fs::create_dir(&copy).map_err(unwritten)?,
+            true => {
+                let copied = TimedCommand::new("cp", WORKS_WITHIN)
+                    .args([Path::new("-a"), Path::new("--"), &path, &copy])
+                    .interruptible()
+                    .run();
+                copied.map_err(|error| failed(&name(), &error))?;
+            }
+        }
+        copies.insert(path, copy);
+    }
+    Ok(copies)
+}
+
+/// The volumes of the engine that take the place of the project's own, by the key of the project.
+/// Those that are not named are new and empty.
+///
+/// # Errors
+/// A volume is in use, or cannot be copied.
+pub(super) fn settle(
+    resolved: &ResolvedProject,
+    names: &Names,
+    images: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, ComposeError> {
+    let ResolvedProject { engine, project, source, .. } = resolved;
+    let mut settled = BTreeMap::new();
+    let Some(volumes) = project.document.get("volumes").and_then(Value::as_object) else {
+        return Ok(settled);
+    };
+    let used = used_volumes(resolved);
+    for (key, volume) in volumes.iter().filter(|(key, _)| used.contains_key(*key)) {
+        let own = own_name(&project.name, key, volume);
+        let exists = || engine.command(&["volume", "inspect", &own]).run().is_ok();
+        match source.volumes {
+            VolumeState::Empty => {}
+            VolumeState::Shared => {
+                if !exists() {
+                    engine.run(&["volume", "create", &own])?;
+                }
+                settled.insert(key.clone(), own);
+            }
+            VolumeState::Copied if exists() => {
+                check_unused(resolved, &own)?;
+                let image = image_of(resolved, images, &used[key]);
+                let copy = copy(resolved, names, &own, key, &image)?;
+                settled.insert(key.clone(), copy);
+            }
+            VolumeState::Copied => {}
+        }
+    }
+    Ok(settled)
+}
+
+/// The volumes that services mount, with the services.
+fn used_volumes(resolved: &ResolvedProject) -> BTreeMap<String, BTreeSet<String>> {
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, service) in resolved.project.services() {
+        for mount in service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of) {
+            if let Some(volume) = mount.volume() {
+                used.entry(volume.to_owned()).or_default().insert(name.to_owned());
+            }
+        }
+    }
+    used
+}
+
+/// The name that the engine knows a volume of the project by.
+fn own_name(project: &str, key: &str, volume: &Value) -> String {
+    let named = volume["name"].as_str().or_else(|| volume["external"]["name"].as_str());
+    match named {
+        Some(name) => name.to_owned(),
+        None if volume["external"] == Value::Bool(true) => key.to_owned(),
+        None => format!("{project}_{key}"),
+    }
+}
+
+/// A copy of files that change meanwhile would be broken, most of all a database's.
+fn check_unused(resolved: &ResolvedProject, volume: &str) -> Result<(), ComposeError> {
+    let filter = format!("volume={volume}");
+    let words = ["ps", "--filter", &filter, "--format", "{{.Names}}"];
+    let users = resolved.engine.run(&words)?;
+    let users: Vec<String> = users.split_whitespace().map(str::to_owned).collect();
+    match users.is_empty() {
+        true => Ok(()),
+        false => Err(ComposeError::VolumeInUse { volume: volume.to_owned(), containers: users }),
+    }
+}
+
+/// The image of one of the services, which brings a `cp`.
+fn image_of(
+    resolved: &ResolvedProject,
+    images: &BTreeMap<String, String>,
+    services: &BTreeSet<String>,
+) -> String {
+    let of_service = |name: &String| {
+        let own = resolved.project.service(name).and_then(|service| service["image"].as_str());
+        images.get(name).cloned().or_else(|| own.map(str::to_owned))
+    };
+    services.iter().find_map(of_service).unwrap_or_default()
+}
+
+fn copy(
+    resolved: &ResolvedProject,
+    names: &Names,
+    from: &str,
+    key: &str,
+    image: &str,
+) -> Result<String, ComposeError> {
+    let engine = &resolved.engine;
+    let (copy, label) = (format!("{}_{key}", names.project), format!("{LABEL}={}", names.id));
+    engine.run(&["volume", "create", "--label", &label, &copy])?;
+    let (source, target) = (format!("{from}:/stampede-from:ro"), format!("{copy}:/stampede-to"));
+    engine.run(&[
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        "--user",
+        "0",
+        "--label",
+        &label,
+        "-v",
+        &source,
+        "-v",
+        &target,
+        "--entrypoint",
+        "cp",
+        image,
+        "-a",
+        "/stampede-from/.",
+        "/stampede-to/",
+    ])?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::own_name;
+
+    #[test]
+    fn a_volume_has_the_name_that_the_users_project_gives_it() {
+        for (volume, name) in [
+            (json!(null), "shop_data"),
+            (json!({}), "shop_data"),
+            (json!({"name": "other"}), "other"),
+            (json!({"external": true}), "data"),
+            (json!({"external": true, "name": "other"}), "other"),
+            (json!({"external": {"name": "other"}}), "other"),
+        ] {
+            assert_eq!(own_name("shop", "data", &volume), name, "{volume}");
+        }
+    }
+}
