@@ -561,7 +561,9 @@ fn php_ini_is_swept_like_a_setting() {
 fn a_compose_project_brings_its_app() {
     let short = plan("runtimes: [{fpm: {compose: docker/fpm.yml}}]\nload: [\"const(5,1s)\"]");
     assert_eq!(short.stack.apps.choices, [AppChoice::provided()]);
-    let RuntimeSource::Compose(source) = &short.stack.runtimes[0].source else { panic!("containers") };
+    let RuntimeSource::Compose(source) = &short.stack.runtimes[0].source else {
+        panic!("containers")
+    };
     assert_eq!((source.files.len(), source.port, source.volumes), (1, None, VolumeState::Copied));
     assert!(short.stack.runtimes[0].settings.is_empty(), "the catalogue's are for its runtimes");
 
@@ -570,7 +572,10 @@ fn a_compose_project_brings_its_app() {
 load: [\"const(5,1s)\"]\nenv: {APP_ENV: prod}",
     );
     let choice = &app.stack.apps.choices[0];
-    assert_eq!((&choice.place, choice.settings.host.as_deref()), (&AppPlace::Provided, Some("shop.test")));
+    assert_eq!(
+        (&choice.place, choice.settings.host.as_deref()),
+        (&AppPlace::Provided, Some("shop.test"))
+    );
     assert_eq!(app.stack.runtimes[0].env["APP_ENV"], "prod");
 
     let text = "runtimes: [{fpm: {compose: a.yml}}, nginx-fpm]\nload: [\"const(5,1s)\"]";
@@ -581,7 +586,12 @@ load: [\"const(5,1s)\"]\nenv: {APP_ENV: prod}",
 #[test]
 fn flags_add_compose_projects_under_names_of_their_own() {
     let text = |text: &str| Some(text.to_owned());
-    let compose = ["docker/fpm.yml", "shop/docker-compose.prod.yml", "base/compose.yaml:over.yml", "other/fpm.yml"];
+    let compose = [
+        "docker/fpm.yml",
+        "shop/docker-compose.prod.yml",
+        "base/compose.yaml:over.yml",
+        "other/fpm.yml",
+    ];
     let flags = Overrides {
         compose: compose.map(str::to_owned).into(),
         service: text("web"),
@@ -594,11 +604,20 @@ fn flags_add_compose_projects_under_names_of_their_own() {
     let plan = from_flags(&flags).expect("a plan");
     assert_eq!(names(&plan), ["fpm", "shop", "base", "fpm-2"]);
     assert_eq!(plan.stack.apps.choices[0].settings.env["APP_ENV"], "prod");
-    let sources: Vec<&ComposeSource> = plan.stack.runtimes.iter().map(|runtime| match &runtime.source {
-        RuntimeSource::Compose(source) => source,
-        other => panic!("{other:?}"),
-    }).collect();
-    assert!(sources.iter().all(|source| source.service.as_deref() == Some("web") && source.port == Some(8080)));
+    let sources: Vec<&ComposeSource> = plan
+        .stack
+        .runtimes
+        .iter()
+        .map(|runtime| match &runtime.source {
+            RuntimeSource::Compose(source) => source,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(
+        sources
+            .iter()
+            .all(|source| source.service.as_deref() == Some("web") && source.port == Some(8080))
+    );
     assert_eq!(sources[2].files, ["base/compose.yaml", "over.yml"].map(PathBuf::from));
 
     let gaps = missing_parts(None, &flags).expect("no file is read");

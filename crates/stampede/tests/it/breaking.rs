@@ -48,6 +48,8 @@ fn a_rising_load_breaks_where_the_server_is_full() {
     let before = breaking["response_time_ns"]["p50"]["value"].as_f64().expect("a median");
     assert!((15e6..150e6).contains(&before), "{before}");
     assert!(breaking["failed"]["net:timeout"].as_u64() > Some(100), "{breaking:#}");
+    let details = finish(sandbox.stampede(&["report", "last", "--details"]), LIMIT);
+    let text = text + &stdout(&details);
     assert!(text.contains("before the breaking point"), "{text}");
     assert!(
         text.contains("known *") || text.contains("known ≠*") || text.contains("known*"),

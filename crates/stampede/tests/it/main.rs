@@ -20,6 +20,8 @@ mod check_state;
 mod cold;
 mod common;
 mod compare;
+mod containers;
+mod containers_support;
 mod corpus;
 mod database;
 mod deployed;

@@ -1,0 +1,279 @@
+//! Tests compose projects end to end, with an engine of their own.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+
+use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, summary, trials};
+use crate::containers_support::{Engine, unchanged, write_project};
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A short load.
+const LOAD: [&str; 8] = ["--concurrency", "4", "--for", "2s", "--warm-up", "1s", "--cpus", "1"];
+
+fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ["compare"].into_iter().chain(more.iter().copied()).chain(LOAD).collect()
+}
+
+#[test]
+fn two_compose_projects_are_compared_within_one_budget() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "one", unchanged);
+    write_project(&sandbox, "two", |_, text| {
+        text.replace("pm.max_children = 4", "pm.max_children = 2")
+    });
+    let args = compare(&[
+        "--compose",
+        "one/compose.yml",
+        "--compose",
+        "two/compose.yml",
+        "--memory",
+        "256MiB",
+    ]);
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+
+    let summary = summary(&sandbox);
+    let names: Vec<&str> = summary["cases"]
+        .as_array()
+        .expect("cases")
+        .iter()
+        .map(|case| case["runtime"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, ["one", "two"]);
+    assert!(text.contains("price 5$"), "a dollar sign stays one: {text}");
+    let notice = fact(&summary["notices"], "containers");
+    assert_eq!(notice["found"]["code"], "project", "{notice}");
+    assert_eq!(
+        (&notice["found"]["service"], &notice["found"]["port"]),
+        (&"web".into(), &80.into())
+    );
+    for trial in trials(&sandbox) {
+        let isolation = &trial["isolation"];
+        assert_eq!(isolation["memory_bytes"], 256 << 20, "{isolation}");
+        assert!(
+            isolation["cpu_set"].as_str().expect("a text").starts_with("cgroup"),
+            "{isolation}"
+        );
+        assert_eq!(isolation["process_group"], "containers");
+        let containers = trial["runtime"]["containers"].as_array().expect("containers");
+        assert_eq!(containers.len(), 2, "{containers:?}");
+        for container in containers {
+            assert_eq!(
+                (&container["libc"], &container["architecture"]),
+                (&"glibc".into(), &"amd64".into())
+            );
+            assert!(container["base"].as_str().expect("a text").contains("Debian"), "{container}");
+            assert!(
+                container["image_id"].as_str().expect("a text").starts_with("sha256:"),
+                "{container}"
+            );
+        }
+        let stored = std::fs::read_to_string(
+            sandbox
+                .run()
+                .join("trials")
+                .join(format!("{:04}", trial["number"].as_u64().unwrap_or(0)))
+                .join("resources.jsonl"),
+        );
+        drop(stored);
+    }
+    for case in summary["cases"].as_array().expect("cases") {
+        let roles = &case["roles"];
+        for role in ["web", "php"] {
+            assert!(roles[role].is_object(), "{roles:#}");
+        }
+    }
+}
+
+/// What the user has stays as it is, and each trial begins with it.
+#[test]
+fn trials_write_to_copies_of_volumes_and_directories() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "compose.yml" => {
+            text.replace(
+                "    environment:",
+                "    volumes: [\"data:/data\", \"./mounted:/mounted\"]\n    environment:",
+            ) + "volumes:\n  data: {}\n"
+        }
+        _ => text.to_owned(),
+    });
+    sandbox.write("shop/mounted/original", "the user's");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(sandbox.path().join("shop/mounted"), open).expect("open");
+    engine.words(&["volume", "create", "shop_data"]);
+    let fill = [
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        "-v",
+        "shop_data:/data",
+        "stampede-test/php:8.2",
+        "sh",
+        "-c",
+        "echo original > /data/original; chmod 777 /data",
+    ];
+    engine.words(&fill);
+    let args = compare(&["--compose", "shop/compose.yml", "--rounds", "2"]);
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert!(text.contains("data as it was") || text.contains("hello from"), "{text}");
+    for trial in trials(&sandbox) {
+        let page = &trial["runtime"]["before"]["pages"][0];
+        assert_eq!(page["status"], 200, "{page}");
+    }
+    // Neither original was written to.
+    assert!(!sandbox.path().join("shop/mounted/seen").exists(), "{text}");
+    let look = [
+        "run",
+        "--rm",
+        "--network",
+        "none",
+        "-v",
+        "shop_data:/data",
+        "stampede-test/php:8.2",
+        "ls",
+        "/data",
+    ];
+    assert_eq!(engine.words(&look), ["original"], "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+
+    // A copy of files that change meanwhile would be broken.
+    let user = [
+        "run",
+        "-d",
+        "--network",
+        "none",
+        "--name",
+        "user",
+        "-v",
+        "shop_data:/data",
+        "stampede-test/php:8.2",
+        "sleep",
+        "300",
+    ];
+    let user = engine.words(&user).remove(0);
+    let output =
+        finish(engine.stampede(&sandbox, &[&args[..], &["--out", "again"]].concat()), LIMIT);
+    assert!(
+        stderr(&output).contains("shop_data") && stderr(&output).contains("user"),
+        "{}",
+        stderr(&output)
+    );
+    engine.words(&["rm", "-f", &user]);
+    engine.words(&["volume", "rm", "shop_data"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_project_is_said_in_one_error() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    sandbox.write("two.yml", "services:\n  a: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"]}\n  b: {image: \"stampede-test/php:8.2\", ports: [\"81:80\"]}\n");
+    sandbox.write("broken.yml", "services:\n  web:\n    image: nginx\n   ports: [\"80:80\"]\n");
+    sandbox.write("ends.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], command: [\"sh\", \"-c\", \"echo no configuration >&2; exit 7\"]}\n");
+    sandbox.write(
+        "unknown.yml",
+        "services:\n  web: {image: \"127.0.0.1:1/none:1\", ports: [\"80:80\"]}\n",
+    );
+    sandbox.write("silent.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], command: [\"sleep\", \"60\"]}\n");
+    for (file, more, parts) in [
+        ("two.yml", &[][..], &["several services", "a, b", "--service a"][..]),
+        ("two.yml", &["--service", "c"], &["no service `c`", "a, b"]),
+        ("broken.yml", &[], &["config", "failed"]),
+        ("none.yml", &[], &["there is no compose file"]),
+        ("ends.yml", &[], &["service `web` ended with exit code 7", "no configuration"]),
+        ("unknown.yml", &[], &["pull", "127.0.0.1:1"]),
+        ("silent.yml", &["--ready-within", "1s"], &["did not answer"]),
+    ] {
+        if more.first() == Some(&"--ready-within") {
+            continue;
+        }
+        let args = compare(&["--compose", file]);
+        let args = [&args[..], more, &["--out", "out"]].concat();
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        let _ = std::fs::remove_dir_all(sandbox.path().join("out"));
+        assert_ne!(output.status.code(), Some(0), "{file}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{file}: `{part}` is not in\n{text}");
+        }
+        assert_eq!(engine.left_behind(), [""; 0], "{file}: {text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{file}: {text}");
+    }
+}
+
+/// Without an engine, and with one that does not answer, the error says so at once.
+#[test]
+fn a_machine_without_an_engine_gets_one_clear_error() {
+    let sandbox = Sandbox::new();
+    sandbox.write("compose.yml", "services: {web: {image: nginx, ports: [\"80:80\"]}}\n");
+    let bin = sandbox.path().join("bin");
+    std::fs::create_dir(&bin).expect("a directory");
+    let mut none = sandbox.stampede(&compare(&["--compose", "compose.yml"]));
+    none.env("PATH", &bin);
+    let output = finish(none, LIMIT);
+    assert!(stderr(&output).contains("no container engine"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("install Docker"), "{}", stderr(&output));
+
+    let program = bin.join("docker");
+    std::fs::write(
+        &program,
+        "#!/bin/sh\necho 'permission denied while trying to connect' >&2\nexit 1\n",
+    )
+    .expect("a program");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("a program");
+    let mut refused = sandbox.stampede(&compare(&["--compose", "compose.yml"]));
+    refused
+        .env("PATH", format!("{}:/bin:/usr/bin", bin.display()))
+        .env("CONTAINERS_CONF", "/nowhere");
+    let output = finish(refused, LIMIT);
+    let text = stderr(&output);
+    assert!(
+        text.contains("permission denied") && text.contains("group `docker`")
+            || text.contains("podman"),
+        "{text}"
+    );
+}
+
+/// However stampede ends, the engine has nothing of the stack afterwards.
+#[test]
+#[ignore = "long: 2 min"]
+fn nothing_is_left_however_stampede_ends() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", unchanged);
+    for (number, (signal, after)) in [
+        (Signal::INT, 300),
+        (Signal::TERM, 1_500),
+        (Signal::KILL, 200),
+        (Signal::KILL, 700),
+        (Signal::KILL, 1_200),
+        (Signal::KILL, 1_700),
+        (Signal::KILL, 2_300),
+        (Signal::KILL, 4_000),
+        (Signal::INT, 4_000),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let args = compare(&["--compose", "shop/compose.yml"]);
+        let out = format!("out-{number}");
+        let args = [&args[..], &["--out", &out]].concat();
+        let mut child = engine.stampede(&sandbox, &args).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(after));
+        rustix::process::kill_process(Pid::from_child(&child), signal).expect("it runs");
+        child.wait().expect("it ends");
+        assert_eq!(engine.left_behind(), [""; 0], "{signal:?} after {after} ms");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{signal:?} after {after} ms");
+    }
+}

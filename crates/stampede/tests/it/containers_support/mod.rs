@@ -1,0 +1,207 @@
+//! An engine of containers for a test alone: it has directories, a socket and networks of its own.
+//! Its images are made of Debian's packages, since no registry can be reached.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use crate::common::Sandbox;
+
+/// The image with nginx and PHP-FPM.
+const IMAGE: &str = "stampede-test/php:8.2";
+const SUITE: &str = "bookworm";
+const PACKAGES: [&str; 4] = ["nginx-light", "php8.2-fpm", "php8.2-opcache", "php8.2-cli"];
+/// The project of the tests: nginx and PHP-FPM in two services of one built image.
+const PROJECT: [(&str, &str); 5] = [
+    ("compose.yml", include_str!("project/compose.yml")),
+    ("Dockerfile", include_str!("project/Dockerfile")),
+    ("nginx.conf", include_str!("project/nginx.conf")),
+    ("pool.conf", include_str!("project/pool.conf")),
+    ("public/index.php", include_str!("project/public/index.php")),
+];
+/// How long the engine may take to start or to end.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// An engine that runs. It ends with this value, and with the thread that started it.
+pub struct Engine {
+    directory: tempfile::TempDir,
+    daemon: Child,
+    /// Only one test at a time has the engine's data.
+    _lock: File,
+}
+
+impl Engine {
+    /// Starts the engine, with the image; `None`: this machine cannot have one, as was printed.
+    pub fn start() -> Option<Engine> {
+        let engine = Engine::without_image()?;
+        engine.make_image();
+        Some(engine)
+    }
+
+    fn without_image() -> Option<Engine> {
+        if !rustix::process::geteuid().is_root()
+            || crate::common::skipped(&["dockerd", "docker-compose"])
+        {
+            println!("SKIPPED: an engine of our own needs root, dockerd and docker-compose");
+            return None;
+        }
+        let data = data();
+        fs::create_dir_all(&data).expect("a directory for images");
+        let lock = File::create(data.join("lock")).expect("a lock");
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("our turn");
+        let directory =
+            tempfile::Builder::new().prefix("stampede-docker-").tempdir().expect("a directory");
+        let mut engine = Engine { daemon: daemon(directory.path(), &data), directory, _lock: lock };
+        let begun = Instant::now();
+        while !engine.docker(&["version"]).status.success() {
+            let ended = engine.daemon.try_wait().expect("a child");
+            if ended.is_some() || begun.elapsed() > WITHIN {
+                let log =
+                    fs::read_to_string(engine.directory.path().join("log")).unwrap_or_default();
+                let last: Vec<&str> = log.lines().rev().take(8).collect();
+                panic!("the engine did not start: {ended:?}\n{}", last.join("\n"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        engine.remove_all();
+        Some(engine)
+    }
+
+    /// What an earlier test left when it was killed.
+    fn remove_all(&self) {
+        let left = self.containers();
+        for id in left {
+            self.docker(&["rm", "-f", "-v", &id]);
+        }
+        self.docker(&["network", "prune", "-f"]);
+        self.docker(&["volume", "prune", "-f"]);
+    }
+
+    fn make_image(&self) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let output = Command::new(root.join("scripts/make-image"))
+            .args([IMAGE, SUITE])
+            .args(PACKAGES)
+            .env("DOCKER_HOST", self.host())
+            .output()
+            .expect("the script");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// The value of DOCKER_HOST.
+    pub fn host(&self) -> String {
+        format!("unix://{}", self.directory.path().join("docker.sock").display())
+    }
+
+    /// Runs the engine's client.
+    pub fn docker(&self, args: &[&str]) -> Output {
+        let mut command = Command::new("docker");
+        command.args(args).env("DOCKER_HOST", self.host()).stdin(Stdio::null());
+        command.output().expect("the client")
+    }
+
+    /// What the client printed, as words.
+    pub fn words(&self, args: &[&str]) -> Vec<String> {
+        let output = self.docker(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect()
+    }
+
+    pub fn containers(&self) -> Vec<String> {
+        self.words(&["ps", "-aq"])
+    }
+
+    /// stampede with this engine.
+    pub fn stampede(&self, sandbox: &Sandbox, args: &[&str]) -> Command {
+        let mut command = sandbox.stampede(args);
+        command.env("DOCKER_HOST", self.host());
+        command
+    }
+
+    /// Containers, networks, volumes and groups of stacks that are left, after waiting up to 10 s
+    /// for them to disappear.
+    pub fn left_behind(&self) -> Vec<String> {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            let left = self.look();
+            if left.is_empty() || Instant::now() > until {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn look(&self) -> Vec<String> {
+        let mut left = self.words(&["ps", "-a", "--format", "container-{{.Names}}"]);
+        let networks = self.words(&["network", "ls", "--format", "{{.Name}}"]);
+        left.extend(networks.into_iter().filter(|name| name.starts_with("stampede")));
+        let volumes = self.words(&["volume", "ls", "--format", "{{.Name}}"]);
+        left.extend(
+            volumes.into_iter().filter(|name| name.starts_with("stampede") || name.len() == 64),
+        );
+        for top in stampede_linux::mounts::Mounts::tops() {
+            let groups = fs::read_dir(&top).into_iter().flatten().flatten();
+            let of_stacks =
+                groups.filter(|group| group.file_name().to_string_lossy().starts_with("stampede-"));
+            left.extend(of_stacks.map(|group| group.path().display().to_string()));
+        }
+        left
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(Pid::from_child(&self.daemon), Signal::TERM);
+        let begun = Instant::now();
+        while matches!(self.daemon.try_wait(), Ok(None)) && begun.elapsed() < WITHIN {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+/// Where the engine keeps images from test to test.
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("../data/docker")
+}
+
+/// Starts the daemon. Its networks are none that another engine of the machine chooses, and it
+/// changes no rule of the firewall.
+fn daemon(directory: &Path, data: &Path) -> Child {
+    let at = |name: &str| directory.join(name).display().to_string();
+    let log = File::create(directory.join("log")).expect("a log");
+    let mut command = Command::new("dockerd");
+    command
+        .args(["--data-root", &data.display().to_string(), "--exec-root", &at("exec")])
+        .args(["--pidfile", &at("pid"), "--host", &format!("unix://{}", at("docker.sock"))])
+        .args(["--bridge", "none", "--iptables=false", "--ip6tables=false"])
+        .args(["--default-address-pool", "base=10.213.0.0/16,size=24"])
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a log"))
+        .stderr(log);
+    // SAFETY: the closure runs between fork and exec, and makes one system call.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+            Ok(())
+        });
+    }
+    command.spawn().expect("the daemon")
+}
+
+/// Writes the project into `directory` of the place. `change` gets each file's name and text.
+pub fn write_project(sandbox: &Sandbox, directory: &str, change: impl Fn(&str, &str) -> String) {
+    for (name, text) in PROJECT {
+        sandbox.write(&format!("{directory}/{name}"), &change(name, text));
+    }
+}
+
+/// The project as it is.
+pub fn unchanged(_name: &str, text: &str) -> String {
+    text.to_owned()
+}
