@@ -950,6 +950,16 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** Something was noticed about a compose project. */
+  | {
+    code: "containers";
+    /** The runtime's name. */
+    runtime: string;
+    /** What was noticed. */
+    found: Containers;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** An external runtime is on another machine. */
   | {
     code: "external_on_another_machine";
@@ -2867,6 +2877,74 @@ export type External =
     port: number;
   };
 
+/** Something that was noticed about a compose project. */
+export type Containers =
+  /** The project is configured for development. */
+  | {
+    code: "development";
+    /** What shows it, at least one. */
+    signs: DevelopmentSign[];
+  }
+  /** How the project is run. */
+  | {
+    code: "project";
+    /** The engine with its version. */
+    engine: string;
+    /** The service that requests go to. */
+    service: string;
+    /** The port inside its container. */
+    port: number;
+    /** The services within the budget. */
+    services: string[];
+    /** The services beside it. */
+    beside: string[];
+    /** The services that are not started: tools for people, which no other service needs. */
+    left_out: string[];
+  }
+  /** The services cannot share one limit of CPU time and memory. */
+  | {
+    code: "limits_per_service";
+  }
+  /** Requests pass a proxy of the engine, which costs time and CPU of its own. */
+  | {
+    code: "through_a_proxy";
+  }
+  /** Health checks run during the load, since other services wait for them. */
+  | {
+    code: "health_checks_run";
+    /** Their services. */
+    services: string[];
+  }
+  /** The project uses networks that exist outside of it. */
+  | {
+    code: "external_networks";
+    /** Their names. */
+    networks: string[];
+  }
+  /** Trials write to the project's own volumes. */
+  | {
+    code: "volumes_kept";
+  };
+
+/** What shows a development configuration. */
+export type DevelopmentSign =
+  /** An environment variable. */
+  | {
+    code: "variable";
+    /** Its name. */
+    variable: string;
+    /** Its value. */
+    value: string;
+  }
+  /** The code is mounted from the machine. */
+  | {
+    code: "mounted_code";
+    /** The service. */
+    service: string;
+    /** The directory of the machine. */
+    path: string;
+  };
+
 /** Damage to a stored run. */
 export type Damage =
   /** The last line of a file was cut off, and is left out. */
@@ -3512,7 +3590,9 @@ export type ProviderKind =
   /** Programs of this machine, started by stampede. */
   | "native"
   /** A runtime that is already running. stampede neither starts nor stops it. */
-  | "external";
+  | "external"
+  /** Services of a compose project, in containers that stampede started. */
+  | "compose";
 
 /** Counts of requests by outcome, and of other events. */
 export interface CaseCounts {

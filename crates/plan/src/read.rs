@@ -106,9 +106,11 @@ pub fn from_flags(flags: &Overrides) -> Result<Plan, PlanError> {
 /// # Errors
 /// As [`read`].
 pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, PlanError> {
-    const APPS: [&str; 2] = ["app", "apps"];
-    let (app, kind, app_flags) = (flags.app.clone(), flags.kind.clone(), flags.app_flags.clone());
-    let flags = Flags::new(&Overrides { app, kind, app_flags, ..Overrides::default() });
+    // Runtimes may bring their own app.
+    const APPS: [&str; 3] = ["app", "apps", "runtimes"];
+    let Overrides { app, kind, app_flags, runtimes, compose, .. } = flags.clone();
+    let asked = Overrides { app, kind, app_flags, runtimes, compose, ..Overrides::default() };
+    let flags = Flags::new(&asked);
     let (written, mut root) = written(path, &flags)?;
     let entries = match root.value {
         Value::Map(entries) => entries,

@@ -620,6 +620,8 @@ fn flags_add_compose_projects_under_names_of_their_own() {
     );
     assert_eq!(sources[2].files, ["base/compose.yaml", "over.yml"].map(PathBuf::from));
 
+    let apps = apps_of(None, &flags).expect("each brings its own");
+    assert_eq!(apps.choices, plan.stack.apps.choices);
     let gaps = missing_parts(None, &flags).expect("no file is read");
     assert!(!gaps.app && !gaps.runtimes && !gaps.load, "{gaps:?}");
     let both = Overrides { runtimes: text("nginx-fpm"), ..flags };

@@ -30,6 +30,8 @@ pub enum Containers {
         services: Vec<String>,
         /// The services beside it.
         beside: Vec<String>,
+        /// The services that are not started: tools for people, which no other service needs.
+        left_out: Vec<String>,
     },
     /// The services cannot share one limit of CPU time and memory.
     #[serde(rename = "limits_per_service")]
@@ -103,16 +105,18 @@ impl fmt::Display for Containers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Containers::Development { signs } => development(signs, f),
-            Containers::Project { engine, service, port, services, beside } => {
+            Containers::Project { engine, service, port, services, beside, left_out } => {
                 write!(
                     f,
                     "compose project by {engine}, requests go to {service}:{port}; one budget for {}",
                     words::list(services)
                 )?;
-                match beside.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, ", beside it {}", words::list(beside)),
+                for (what, names) in [("beside it", beside), ("not started:", left_out)] {
+                    if !names.is_empty() {
+                        write!(f, ", {what} {}", words::list(names))?;
+                    }
                 }
+                Ok(())
             }
             Containers::LimitsPerService {} => f.write_str(
                 "this engine lets services share no limit, so each service has the budget for itself: do not compare \

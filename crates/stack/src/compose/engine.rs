@@ -190,13 +190,20 @@ pub(super) fn failed(command: &str, error: &RunError) -> ComposeError {
     ComposeError::Tool { command: command.to_owned(), said }
 }
 
-/// The last lines that say something, with secrets masked and without terminal codes.
+/// The last lines that say something, with secrets masked and without terminal codes. Warnings are
+/// left out if there is anything else.
 pub(super) fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> =
-        text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let (warnings, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_warning(line));
+    let lines = if others.is_empty() { warnings } else { others };
     let plain: String = lines[lines.len().saturating_sub(LINES_MAX)..].join("\n");
     let plain: String = plain.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
     mask_foreign(&plain)
+}
+
+/// Whether a line of a compose tool is a warning: `level=warning` is of version 2, `WARNING:` of 1.
+fn is_warning(line: &str) -> bool {
+    line.contains("level=warning") || line.starts_with("WARNING:")
 }
 
 fn command(words: &[&str], within: Duration) -> TimedCommand {
@@ -350,5 +357,8 @@ mod tests {
         let lines = last_lines(&text);
         assert_eq!(lines.lines().count(), LINES_MAX, "{lines}");
         assert!(lines.ends_with("line 9") && !lines.contains('\u{1b}'), "{lines}");
+        let warned = "time=\"x\" level=warning msg=\"the variable A is not set\"\nno such file\nWARNING: b\n";
+        assert_eq!(last_lines(warned), "no such file");
+        assert_eq!(last_lines("WARNING: b\n"), "WARNING: b");
     }
 }

@@ -143,9 +143,12 @@ pub enum ComposeError {
     },
 }
 
+/// Names that services with a web server often have, the most likely first.
+const LIKELY: [&str; 8] = ["nginx", "web", "caddy", "apache", "webserver", "app", "php", "octane"];
+
 fn undecided(publishing: &[String]) -> String {
     match publishing {
-        [] => "no service of the project publishes a port".to_owned(),
+        [] => "no service of the project publishes a port of a web server".to_owned(),
         _ => format!("several services of the project publish a port: {}", publishing.join(", ")),
     }
 }
@@ -186,12 +189,19 @@ impl ComposeError {
                  what is unused"
                     .into(),
             ),
+            E::Tool { said, .. } if said.contains("neither an image nor a build") => Some(
+                "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
+                 their directory"
+                    .into(),
+            ),
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
+                let likely = |name: &&str| choices.iter().any(|choice| choice == name);
+                let likely = LIKELY.iter().copied().find(likely);
+                let first = likely.or(choices.first().map(String::as_str)).unwrap_or("web");
                 Some(format!(
-                    "name the service and its port: `--service {} --port 80` (services: {})",
-                    choices.first().map_or("web", String::as_str),
+                    "name the service and its port: `--service {first} --port 80` (services: {})",
                     known.join(", ")
                 ))
             }

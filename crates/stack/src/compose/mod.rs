@@ -19,7 +19,7 @@ mod stack;
 mod start;
 mod volumes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
@@ -54,7 +54,9 @@ pub struct ComposeProvider {
 #[derive(Clone, Debug)]
 pub(crate) struct ResolvedProject {
     engine: Engine,
+    /// Without the services that are not started.
     project: Project,
+    left_out: BTreeSet<String>,
     target: Target,
     source: ComposeSource,
     env: BTreeMap<String, String>,
@@ -120,7 +122,7 @@ impl ComposeProvider {
         };
         let resolve = || {
             let engine = self.engine()?.clone();
-            let project = Project::render(&engine, &source.files)?;
+            let mut project = Project::render(&engine, &source.files)?;
             let target = project.target(source.service.as_deref(), source.port)?;
             for service in &source.beside {
                 if project.service(service).is_none() {
@@ -128,8 +130,11 @@ impl ComposeProvider {
                     return Err(ComposeError::NoService { service: service.clone(), known });
                 }
             }
+            let mut left_out = project.left_out(&target.service);
+            left_out.retain(|name| !source.beside.contains(name));
+            project.remove(&left_out);
             let env = app_env_given(app, choice);
-            Ok(ResolvedProject { engine, project, target, source: source.clone(), env })
+            Ok(ResolvedProject { engine, project, left_out, target, source: source.clone(), env })
         };
         resolve().map_err(failed)
     }
@@ -163,7 +168,7 @@ impl Provider for ComposeProvider {
 
 /// What the user should know before anything starts; what matters most comes first.
 fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
-    let ResolvedProject { engine, project, target, source, env } = resolved;
+    let ResolvedProject { engine, project, left_out, target, source, env } = resolved;
     let signs = signs::development_signs(project, &source.beside, env);
     let networks = project.document.get("networks").and_then(serde_json::Value::as_object);
     let external = networks.into_iter().flatten().filter(|(_, network)| edit::is_external(network));
@@ -180,6 +185,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         port: target.port,
         services: resolved.services(),
         beside: source.beside.clone(),
+        left_out: left_out.iter().cloned().collect(),
     };
     let development = (!signs.is_empty()).then_some(Containers::Development { signs });
     let kept = (source.volumes == VolumeState::Shared).then_some(Containers::VolumesKept {});

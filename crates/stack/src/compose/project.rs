@@ -1,5 +1,6 @@
 //! A compose project as its tool renders it, with variables, files and extensions resolved.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -31,10 +32,7 @@ impl Project {
     /// # Errors
     /// A file does not exist, or the tool refuses it.
     pub fn render(engine: &Engine, files: &[PathBuf]) -> Result<Project, ComposeError> {
-        let files = files.iter().map(|file| {
-            file.canonicalize().map_err(|_| ComposeError::NoFile { file: file.clone() })
-        });
-        let files = files.collect::<Result<Vec<PathBuf>, ComposeError>>()?;
+        let files = files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
         let directory = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/"));
         let command = engine.compose_name("config");
         let output = engine.compose(&files, directory, &["config"]).run();
@@ -87,8 +85,10 @@ impl Project {
             return Ok(Target { service, port });
         }
         let published = published_ports(found);
-        // The page is asked by plain HTTP, so a second port for HTTPS is not meant.
-        let plain: Vec<u16> = published.iter().copied().filter(|port| !is_https(*port)).collect();
+        // The page is asked by plain HTTP, so a second port for HTTPS is not meant, nor one for the
+        // tools of a developer.
+        let plain = published.iter().copied().filter(|port| is_http(*port) && !is_https(*port));
+        let plain: Vec<u16> = plain.collect();
         match (plain.as_slice(), published.as_slice()) {
             ([port], _) | ([], [port]) => Ok(Target { service, port: *port }),
             _ => Err(ComposeError::WhichPort { service, ports: published }),
@@ -109,13 +109,14 @@ impl Project {
         };
         let any = |fits: &dyn Fn(&Value) -> bool| -> Vec<String> {
             self.services()
-                .filter(|(_, service)| fits(service))
+                .filter(|(name, service)| !is_no_app(name, service) && fits(service))
                 .map(|(name, _)| name.to_owned())
                 .collect()
         };
         // A published database or cache is for its owner's tools.
         let http = any(&publishes);
-        let all = any(&|service| !published_ports(service).is_empty());
+        let all =
+            any(&|service| published_ports(service).iter().any(|port| !DATA_PORTS.contains(port)));
         match (http.as_slice(), all.as_slice()) {
             ([only], _) | ([], [only]) => Ok(only.clone()),
             ([], _) => Err(ComposeError::WhichService { publishing: all, known }),
@@ -123,7 +124,37 @@ impl Project {
         }
     }
 
-    /// The services that `service` waits for until they are healthy, of any service.
+    /// The services that are left out: tools of a developer or of the machine's owner, which no
+    /// other service needs.
+    pub fn left_out(&self, target: &str) -> BTreeSet<String> {
+        let is_kept = |(name, service): &(&str, &Value)| *name == target || !is_tool(name, service);
+        let kept = self.services().filter(is_kept).map(|(name, _)| name);
+        let needed = self.needed_by(kept);
+        let all = self.service_names().into_iter();
+        all.filter(|name| !needed.contains(name)).collect()
+    }
+
+    /// Removes services that no other one needs.
+    pub fn remove(&mut self, names: &BTreeSet<String>) {
+        if let Some(Value::Object(services)) = self.document.get_mut("services") {
+            services.retain(|name, _| !names.contains(name));
+        }
+    }
+
+    /// These services, and those that they depend on.
+    pub fn needed_by<'a>(&self, services: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+        let mut needed = BTreeSet::new();
+        let mut next: Vec<String> = services.map(str::to_owned).collect();
+        while let Some(name) = next.pop() {
+            let Some(service) = self.service(&name) else { continue };
+            if needed.insert(name) {
+                next.extend(dependencies(service));
+            }
+        }
+        needed
+    }
+
+    /// Whether another service waits for this one until it is healthy.
     pub fn is_waited_for_until_healthy(&self, service: &str) -> bool {
         self.services().any(|(_, other)| {
             other["depends_on"][service]["condition"].as_str() == Some("service_healthy")
@@ -131,10 +162,104 @@ impl Project {
     }
 }
 
+/// The file, or the files that a compose tool finds by itself in a directory: the project's, and
+/// what overrides it.
+fn all_of(file: &Path) -> Result<Vec<PathBuf>, ComposeError> {
+    const NAMES: [&str; 4] =
+        ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+    let no_file = || ComposeError::NoFile { file: file.to_owned() };
+    let found = file.canonicalize().map_err(|_| no_file())?;
+    if !found.is_dir() {
+        return Ok(vec![found]);
+    }
+    let own = NAMES.iter().map(|name| found.join(name)).find(|path| path.is_file());
+    let own = own.ok_or_else(no_file)?;
+    let stem = own.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let overrides = ["yml", "yaml"].map(|end| found.join(format!("{stem}.override.{end}")));
+    Ok([own].into_iter().chain(overrides.into_iter().find(|path| path.is_file())).collect())
+}
+
 /// The name that compose gives to a project in this directory.
 fn default_name(directory: &Path) -> String {
     let name = directory.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect()
+}
+
+/// Programs for people, and those that build files for a browser. The app does without them.
+const TOOLS: [&str; 18] = [
+    "adminer",
+    "buggregator",
+    "dozzle",
+    "grafana",
+    "kibana",
+    "mailcatcher",
+    "maildev",
+    "mailer",
+    "mailhog",
+    "mailpit",
+    "myadmin",
+    "node",
+    "npm",
+    "pgadmin",
+    "pgadmin4",
+    "phpmyadmin",
+    "phppgadmin",
+    "prometheus",
+];
+
+/// Programs that an app may need, and that are not the app.
+const SERVERS: [&str; 10] = [
+    "centrifugo",
+    "elasticsearch",
+    "keycloak",
+    "meilisearch",
+    "minio",
+    "opensearch",
+    "portainer",
+    "rabbitmq",
+    "selenium",
+    "soketi",
+];
+
+/// Ports of databases, caches and queues.
+const DATA_PORTS: [u16; 8] = [1433, 3306, 5432, 5672, 6379, 9200, 11211, 27017];
+
+/// Whether a service is a program that the app does without.
+fn is_tool(name: &str, service: &Value) -> bool {
+    is_one_of(name, service, &TOOLS)
+}
+
+/// Whether a service is no app, although it may publish a port.
+fn is_no_app(name: &str, service: &Value) -> bool {
+    is_tool(name, service) || is_one_of(name, service, &SERVERS)
+}
+
+/// Whether a service is one of these programs, by its image or its name.
+fn is_one_of(name: &str, service: &Value, programs: &[&str]) -> bool {
+    let image = service["image"].as_str().unwrap_or_default();
+    let image = image.split('@').next().unwrap_or_default();
+    let last = image.rsplit('/').next().unwrap_or_default();
+    let own = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
+    programs.iter().any(|program| name == *program || own == *program)
+}
+
+/// The services that one depends on, in every form.
+fn dependencies(service: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    for key in ["depends_on", "links", "volumes_from"] {
+        match &service[key] {
+            Value::Object(map) => all.extend(map.keys().cloned()),
+            Value::Array(list) => {
+                let names = list.iter().filter_map(Value::as_str);
+                all.extend(names.filter_map(|one| one.split(':').next()).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    let mode = service["network_mode"].as_str().and_then(|mode| mode.strip_prefix("service:"));
+    all.extend(mode.map(str::to_owned));
+    all
 }
 
 /// Ports on which web servers and apps usually answer by plain HTTP or HTTPS.
@@ -230,13 +355,48 @@ mod tests {
         let none = "services: {a: {}, b: {}}";
         assert_eq!(
             target(none, None, None),
-            Err("no service of the project publishes a port".to_owned())
+            Err("no service of the project publishes a port of a web server".to_owned())
         );
         let several = "services: {a: {ports: [\"80:80\", \"8080:8080\"]}}";
         let error = "service `a` publishes several ports: 80, 8080";
         assert_eq!(target(several, None, None), Err(error.to_owned()));
         // A single service needs no published port, only its number.
         assert_eq!(target("services: {a: {}}", None, Some(80)), Ok(("a".to_owned(), 80)));
+    }
+
+    #[test]
+    fn tools_of_developers_are_neither_measured_nor_started_unless_they_are_needed() {
+        let text = "services:
+  web: {image: nginx, ports: [\"80:80\", \"5173:5173\"], depends_on: [php]}
+  php: {build: ., depends_on: {db: {condition: service_started}}}
+  db: {image: mysql, ports: [\"3306:3306\"]}
+  adminer: {ports: [\"8081:8080\"], depends_on: [db]}
+  mail: {image: \"axllent/mailpit:v1.20\", ports: [\"8025:8025\"]}
+  search: {image: \"registry.example/elastic/elasticsearch@sha256:ab\", ports: [\"9200:9200\"]}
+";
+        assert_eq!(target(text, None, None), Ok(("web".to_owned(), 80)));
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(project(text).left_out("web"), names(&["adminer", "mail"]));
+        assert_eq!(project(text).left_out("adminer"), names(&["mail"]));
+        let needed = text.replace("[php]", "[php, mail]");
+        assert_eq!(project(&needed).left_out("web"), names(&["adminer"]));
+        assert_eq!(project(text).needed_by(["web"].into_iter()), names(&["db", "php", "web"]));
+    }
+
+    #[test]
+    fn a_directory_stands_for_the_files_that_compose_finds_there() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        assert!(all_of(&place).is_err() && all_of(&place.join("a.yml")).is_err());
+        for name in ["docker-compose.yml", "docker-compose.override.yaml", "compose.yaml"] {
+            std::fs::write(place.join(name), "").unwrap();
+        }
+        assert_eq!(all_of(&place).unwrap(), [place.join("compose.yaml")]);
+        std::fs::remove_file(place.join("compose.yaml")).unwrap();
+        let both =
+            ["docker-compose.yml", "docker-compose.override.yaml"].map(|name| place.join(name));
+        assert_eq!(all_of(&place).unwrap(), both);
+        assert_eq!(all_of(&both[0]).unwrap(), both[..1]);
     }
 
     #[test]

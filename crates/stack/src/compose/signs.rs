@@ -37,12 +37,21 @@ pub(super) fn development_signs(
             DevelopmentSign::MountedCode { service, path }
         });
         for sign in of_variables.into_iter().chain(of_code) {
-            if !signs.contains(&sign) {
+            if !signs.iter().any(|known| is_same(known, &sign)) {
                 signs.push(sign);
             }
         }
     }
     signs
+}
+
+/// Whether two signs show the same. Several services may mount the same code.
+fn is_same(one: &DevelopmentSign, other: &DevelopmentSign) -> bool {
+    use DevelopmentSign::MountedCode;
+    match (one, other) {
+        (MountedCode { path, .. }, MountedCode { path: other, .. }) => path == other,
+        (one, other) => one == other,
+    }
 }
 
 fn variable_signs(

@@ -183,7 +183,12 @@ impl ComposeStack {
         // A service that prepares something ends with success.
         let now = Container::all(&self.resolved.engine, &self.names.id).unwrap_or_default();
         let now = now.into_iter().find(|one| one.id == ended.id);
-        let is_target = ended.service == self.resolved.target.service;
+        let target = self.resolved.target.service.as_str();
+        let is_target = ended.service == target;
+        if !self.resolved.project.needed_by([target].into_iter()).contains(&ended.service) {
+            // A tool of the project that ran once, or that this service does without.
+            return Ok(());
+        }
         match now {
             Some(now) if now.runs() => Ok(()),
             Some(now) if now.state == "exited" && now.exit_code == 0 && !is_target => Ok(()),
@@ -314,7 +319,7 @@ impl Stack for ComposeStack {
     }
 
     fn record(&self) -> RuntimeRecord {
-        let ResolvedProject { engine, project, target, source, env } = &self.resolved;
+        let ResolvedProject { engine, project, target, source, env, .. } = &self.resolved;
         let files: Vec<String> =
             source.files.iter().map(|file| file.display().to_string()).collect();
         let mut settings = BTreeMap::from([

@@ -121,7 +121,7 @@ impl Starting<'_> {
         copies: &BTreeMap<PathBuf, PathBuf>,
         published: Option<u16>,
     ) -> Result<(Vec<Container>, Entrance), ComposeError> {
-        let ResolvedProject { engine, project, target, source, env } = self.resolved;
+        let ResolvedProject { engine, project, target, source, env, .. } = self.resolved;
         let groups = self.groups();
         let replaced = volumes::settle(self.resolved, self.names, images)?;
         let edit = Edit {
