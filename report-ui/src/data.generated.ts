@@ -3579,6 +3579,16 @@ export type PhpSetting =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The version differs. */
+  | {
+    code: "version";
+    /** The version of this runtime. */
+    version: string;
+    /** The reference's version. */
+    reference: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** A sentence of a result of format 1, which had no codes. */
   | {
     code: "text";

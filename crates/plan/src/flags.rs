@@ -1,11 +1,11 @@
 //! Applies command-line flags to a plan's tree before the tree is read. Plan and flags are then
 //! read by the same code, and share one set of error messages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::app_flags::{self, AppFlags};
-use super::compose::all_bring_their_app;
+use super::compose_flags;
 use super::defaults;
 use super::error::{Help, Mistake, Place, PlanError, Source};
 use super::tree::{Node, Style, Value};
@@ -256,40 +256,11 @@ impl Flags {
             let chosen = keep_settings(names, plan.get("runtimes"));
             set(plan, "runtimes", chosen);
         }
-        self.apply_compose(plan);
+        compose_flags::apply(self, plan);
         app_flags::apply(self, plan)?;
         self.apply_expectations(plan);
         self.apply_budget(plan);
         self.apply_load(plan)
-    }
-
-    /// Adds a runtime for each compose project, and sets the service of those that name none.
-    fn apply_compose(&self, plan: &mut Node) {
-        for project in self.all("compose") {
-            let place = project.place.clone();
-            let mut runtimes = match plan.get("runtimes").map(|node| &node.value) {
-                Some(Value::List(runtimes)) => runtimes.clone(),
-                _ => Vec::new(),
-            };
-            runtimes.push(compose_project(project, &runtimes));
-            set(plan, "runtimes", Node { place, value: Value::List(runtimes) });
-        }
-        for key in ["service", "port"] {
-            let Some(value) = self.get(key) else { continue };
-            each_compose_project(plan, |project| {
-                if project.get(key).is_none() {
-                    set(project, key, value.clone());
-                }
-            });
-        }
-        let has_app = plan.get("app").is_some() || plan.get("apps").is_some();
-        if let Some(first) = self.all("compose").next().filter(|_| !has_app)
-            && all_bring_their_app(plan.get("runtimes"))
-        {
-            // Flags can then say more about it.
-            let place = first.place.clone();
-            set(plan, "app", Node { place, value: Value::Map(Vec::new()) });
-        }
     }
 
     fn apply_expectations(&self, plan: &mut Node) {
@@ -578,56 +549,6 @@ fn keep_settings(names: Node, planned: Option<&Node>) -> Node {
         planned.iter().find(same).cloned().unwrap_or_else(|| address(name))
     });
     Node { place: names.place, value: Value::List(chosen.collect()) }
-}
-
-/// A runtime for the compose files of a flag, which are separated as in `COMPOSE_FILE`. Its name is
-/// that of the file, or of the directory where all compose files have the same name.
-fn compose_project(files: &Node, others: &[Node]) -> Node {
-    let text = files.text().unwrap_or("");
-    let mut at = 0;
-    let list = text.split(':').map(|file| {
-        let place = files.inside(at, file.len());
-        at += file.len() + 1;
-        Node { place, value: Value::Text(file.to_owned(), Style::Plain) }
-    });
-    let list = Node { place: files.place.clone(), value: Value::List(list.collect()) };
-    let mut body = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
-    set(&mut body, "compose", list);
-    let name = project_name(text.split(':').next().unwrap_or(text));
-    let is_free = |name: &str| others.iter().all(|other| other.entry(name).is_none());
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|name| is_free(name));
-    let mut runtime = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
-    set(&mut runtime, &free.unwrap_or(name), body);
-    runtime
-}
-
-/// `fpm` for `docker/fpm.yml`, `shop` for `shop/docker-compose.prod.yml` and for `shop/compose.yml`.
-fn project_name(file: &str) -> String {
-    let path = Path::new(file);
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-    let is_usual = ["docker-compose", "compose"].iter().any(|usual| stem.starts_with(usual));
-    let here = || std::env::current_dir().ok();
-    let parent = path.parent().map(Path::to_path_buf).filter(|parent| parent.file_name().is_some());
-    let directory = || parent.or_else(here)?.file_name()?.to_str().map(str::to_owned);
-    let name = if is_usual { directory() } else { Some(stem.to_owned()) };
-    let fits = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = name.unwrap_or_default().chars().map(fits).take(40).collect();
-    let name = name.trim_start_matches(['-', '_', '.']);
-    if name.is_empty() { "compose".to_owned() } else { name.to_owned() }
-}
-
-/// Calls `change` with the map of each compose project among the plan's runtimes.
-fn each_compose_project(plan: &mut Node, change: impl Fn(&mut Node)) {
-    let Value::Map(entries) = &mut plan.value else { return };
-    let runtimes = entries.iter_mut().find(|(key, _)| key.text() == Some("runtimes"));
-    let Some((_, Node { value: Value::List(runtimes), .. })) = runtimes else { return };
-    for runtime in runtimes {
-        let Value::Map(entries) = &mut runtime.value else { continue };
-        for (_, body) in entries.iter_mut().filter(|(_, body)| body.get("compose").is_some()) {
-            change(body);
-        }
-    }
 }
 
 /// Turns `external:URL` into the map of an external runtime.

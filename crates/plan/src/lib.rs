@@ -14,6 +14,7 @@ pub mod autostop;
 mod budget;
 mod client;
 mod compose;
+mod compose_flags;
 mod defaults;
 mod error;
 mod expect;

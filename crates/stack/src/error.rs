@@ -470,7 +470,7 @@ pub enum RuntimeError {
         /// The runtime's name.
         runtime: String,
         /// What happened.
-        problem: ComposeError,
+        problem: Box<ComposeError>,
     },
     /// A server that already runs is not there, or does not report its state.
     #[error(transparent)]

@@ -134,6 +134,14 @@ pub enum Php {
     /// An extension is loaded in only one of this runtime and the reference.
     #[serde(rename = "extension")]
     Extension(Extension),
+    /// The version differs.
+    #[serde(rename = "version")]
+    Version {
+        /// The version of this runtime.
+        version: String,
+        /// The reference's version.
+        reference: String,
+    },
 }
 
 /// A value of php.ini.
@@ -270,6 +278,9 @@ impl fmt::Display for Php {
             Php::Jit { on } => write!(f, "JIT is {} instead of {}", switch(*on), switch(!*on)),
             Php::Ini(value) => value.fmt(f),
             Php::Extension(extension) => extension.fmt(f),
+            Php::Version { version, reference } => {
+                write!(f, "PHP {version} instead of {reference}")
+            }
         }
     }
 }

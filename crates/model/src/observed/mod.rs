@@ -142,10 +142,31 @@ fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
 
 fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Differences {
     let pair = RuntimePair { first: reference, one };
-    match one.given.provider {
+    let found = match one.given.provider {
         ProviderKind::Native => pair.differences(),
         ProviderKind::External | ProviderKind::Compose => pair.visible_differences(),
+    };
+    match pair.has_containers() {
+        true => with_versions_asked(found),
+        false => found,
     }
+}
+
+/// The images of a compose project decide which PHP it has, so the plan has asked for its version.
+fn with_versions_asked(found: Differences) -> Differences {
+    let (versions, not_comparable): (Vec<Mismatch>, Vec<Mismatch>) = found
+        .not_comparable
+        .into_iter()
+        .partition(|mismatch| matches!(mismatch, Mismatch::PhpVersion { .. }));
+    let mut asked = found.asked;
+    asked.extend(versions.into_iter().filter_map(|mismatch| match mismatch {
+        // Not every project shows its version.
+        Mismatch::PhpVersion { version, reference } if !reference.is_empty() => {
+            Some(Php::Version { version, reference })
+        }
+        _ => None,
+    }));
+    Differences { not_comparable, asked, ..found }
 }
 
 /// Returns what is wrong with one runtime, whatever the others show.
@@ -204,6 +225,12 @@ struct RuntimePair<'a> {
 }
 
 impl RuntimePair<'_> {
+    /// Whether one of the two is a compose project.
+    fn has_containers(&self) -> bool {
+        let is_compose = |one: &ObservedRuntime| one.given.provider == ProviderKind::Compose;
+        is_compose(self.first) || is_compose(self.one)
+    }
+
     /// Compares a server that was already running by its answer, and by what its answer shows of
     /// PHP.
     fn visible_differences(&self) -> Differences {
@@ -550,6 +577,25 @@ mod tests {
         assert!(found.asked.is_empty() && found.forced.is_empty());
         let all = compare_observed(&[external("x"), external("y")]);
         assert!(all.iter().all(|one| one.not_comparable == already_running()));
+    }
+
+    #[test]
+    fn compose_projects_with_other_versions_of_php_are_compared() {
+        let of = |provider, version: &str| {
+            let mut one = external("x");
+            one.given.provider = provider;
+            one.observed.php_version = version.into();
+            one
+        };
+        let (native, compose) = (ProviderKind::Native, ProviderKind::Compose);
+        for (first, second) in [(compose, compose), (native, compose)] {
+            let (mut first, second) = (of(first, "8.2.1"), of(second, "8.4.1"));
+            first.observed.isolated = true;
+            let found = &compare_observed(&[first, second])[1];
+            let (version, reference) = ("8.4.1".to_owned(), "8.2.1".to_owned());
+            assert_eq!(found.asked, [Php::Version { version, reference }]);
+            assert!(found.not_comparable.is_empty(), "{:?}", found.not_comparable);
+        }
     }
 
     #[test]

@@ -124,15 +124,15 @@ fn the_users_directories_are_copied_and_those_of_the_system_are_read_only() {
     let mut nothing = Nothing::new();
     nothing.copies = written
         .iter()
-        .map(|path| (path.clone(), Path::new("/work").join(path.strip_prefix("/").unwrap())))
+        .map(|path| (path.clone(), Path::new("/copies").join(path.strip_prefix("/").unwrap())))
         .collect();
     let edited = nothing.edit().apply(&project);
     assert_eq!(
         edited["services"]["php"]["volumes"],
         json!([
-            {"type": "bind", "source": "/work/srv/shop", "target": "/app"},
+            {"type": "bind", "source": "/copies/srv/shop", "target": "/app"},
             {"type": "bind", "source": "/srv/shop/conf", "target": "/conf", "read_only": true, "bind": {"create_host_path": true}},
-            {"type": "bind", "source": "/work/srv/log", "target": "/log"},
+            {"type": "bind", "source": "/copies/srv/log", "target": "/log"},
             {"type": "bind", "source": "/etc/localtime", "target": "/etc/localtime", "read_only": true},
             "data:/data", "/app/vendor",
             {"type": "volume", "source": "data", "target": "/d", "volume": {}}, {"type": "tmpfs", "target": "/t"},

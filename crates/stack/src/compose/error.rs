@@ -51,7 +51,7 @@ pub enum ComposeError {
         /// The command, without the files.
         command: String,
         /// What is wrong.
-        problem: String,
+        problem: ProjectProblem,
     },
     /// The project has no such service.
     #[error("the project has no service `{service}`")]
@@ -141,6 +141,25 @@ pub enum ComposeError {
         /// What the client saw.
         problem: String,
     },
+}
+
+/// Why a text is no compose project.
+#[derive(Debug, thiserror::Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectProblem {
+    /// It cannot be parsed.
+    #[error("it is no YAML")]
+    NotYaml(
+        #[serde(skip)]
+        #[source]
+        Box<serde_saphyr::Error>,
+    ),
+    /// It is not a map.
+    #[error("it is no map")]
+    NoMap {},
+    /// It has no map of services.
+    #[error("it has no services")]
+    NoServices {},
 }
 
 /// Names that services with a web server often have, the most likely first.

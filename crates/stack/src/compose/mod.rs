@@ -116,7 +116,10 @@ impl ComposeProvider {
     }
 
     fn project(&self, choice: &RuntimeChoice, app: &App) -> Result<ResolvedProject, RuntimeError> {
-        let failed = |problem| RuntimeError::Containers { runtime: choice.name.clone(), problem };
+        let failed = |problem: ComposeError| RuntimeError::Containers {
+            runtime: choice.name.clone(),
+            problem: Box::new(problem),
+        };
         let RuntimeSource::Compose(source) = &choice.source else {
             return Err(RuntimeError::External { name: choice.name.clone() });
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::engine::{Engine, failed};
-use super::error::ComposeError;
+use super::error::{ComposeError, ProjectProblem};
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,11 +42,12 @@ impl Project {
     }
 
     /// Reads what the tool printed.
-    fn parse(text: &str, directory: &Path) -> Result<Project, String> {
-        let document: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-        let Value::Object(document) = document else { return Err("it is no map".to_owned()) };
+    fn parse(text: &str, directory: &Path) -> Result<Project, ProjectProblem> {
+        let document: Value = serde_saphyr::from_str(text)
+            .map_err(|error| ProjectProblem::NotYaml(Box::new(error)))?;
+        let Value::Object(document) = document else { return Err(ProjectProblem::NoMap {}) };
         if !document.get("services").is_some_and(Value::is_object) {
-            return Err("it has no services".to_owned());
+            return Err(ProjectProblem::NoServices {});
         }
         let name = document.get("name").and_then(Value::as_str);
         let name = name.map_or_else(|| default_name(directory), str::to_owned);

@@ -215,7 +215,7 @@ impl ComposeStack {
     }
 
     fn problem(&self, problem: ComposeError) -> RuntimeError {
-        RuntimeError::Containers { runtime: self.name.clone(), problem }
+        RuntimeError::Containers { runtime: self.name.clone(), problem: Box::new(problem) }
     }
 
     fn not_ready(&self, last: &str) -> RuntimeError {

@@ -54,9 +54,9 @@ pub(super) fn start(
     let Some(resolved) = &spec.project else {
         return Err(RuntimeError::External { name: runtime });
     };
-    let failed = |problem| match stampede_linux::interrupt::is_requested() {
+    let failed = |problem: ComposeError| match stampede_linux::interrupt::is_requested() {
         true => RuntimeError::Interrupted { runtime: runtime.clone() },
-        false => RuntimeError::Containers { runtime: runtime.clone(), problem },
+        false => RuntimeError::Containers { runtime: runtime.clone(), problem: Box::new(problem) },
     };
     let of_keeper = |source| RuntimeError::Keeper { runtime: runtime.clone(), source };
     let (id, directory, keep) =

@@ -101,66 +101,27 @@ fn trials_write_to_copies_of_volumes_and_directories() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(sandbox.path().join("shop/mounted"), open).expect("open");
     engine.words(&["volume", "create", "shop_data"]);
-    let fill = [
-        "run",
-        "--rm",
-        "--network",
-        "none",
-        "-v",
-        "shop_data:/data",
-        "stampede-test/php:8.2",
-        "sh",
-        "-c",
-        "echo original > /data/original; chmod 777 /data",
-    ];
-    engine.words(&fill);
+    let data = ["--rm", "-v", "shop_data:/data"];
+    engine.in_image(&data, &["sh", "-c", "echo original > /data/original; chmod 777 /data"]);
     let args = compare(&["--compose", "shop/compose.yml", "--rounds", "2"]);
     let output = finish(engine.stampede(&sandbox, &args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
-    assert!(text.contains("data as it was") || text.contains("hello from"), "{text}");
-    for trial in trials(&sandbox) {
-        let page = &trial["runtime"]["before"]["pages"][0];
-        assert_eq!(page["status"], 200, "{page}");
+    for trial in std::fs::read_dir(sandbox.run().join("trials")).expect("trials").flatten() {
+        let answer = std::fs::read_to_string(trial.path().join("answer.txt")).expect("an answer");
+        assert!(answer.contains("data as it was\nmounted as it was"), "{answer}");
     }
     // Neither original was written to.
     assert!(!sandbox.path().join("shop/mounted/seen").exists(), "{text}");
-    let look = [
-        "run",
-        "--rm",
-        "--network",
-        "none",
-        "-v",
-        "shop_data:/data",
-        "stampede-test/php:8.2",
-        "ls",
-        "/data",
-    ];
-    assert_eq!(engine.words(&look), ["original"], "{text}");
+    assert_eq!(engine.in_image(&data, &["ls", "/data"]), ["original"], "{text}");
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
 
     // A copy of files that change meanwhile would be broken.
-    let user = [
-        "run",
-        "-d",
-        "--network",
-        "none",
-        "--name",
-        "user",
-        "-v",
-        "shop_data:/data",
-        "stampede-test/php:8.2",
-        "sleep",
-        "300",
-    ];
-    let user = engine.words(&user).remove(0);
-    let output =
-        finish(engine.stampede(&sandbox, &[&args[..], &["--out", "again"]].concat()), LIMIT);
-    assert!(
-        stderr(&output).contains("shop_data") && stderr(&output).contains("user"),
-        "{}",
-        stderr(&output)
-    );
+    let user = ["-d", "--name", "user", "-v", "shop_data:/data"];
+    let user = engine.in_image(&user, &["sleep", "300"]).remove(0);
+    let args = [&args[..], &["--out", "again"]].concat();
+    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
+    assert!(refused.contains("shop_data") && refused.contains("user"), "{refused}");
     engine.words(&["rm", "-f", &user]);
     engine.words(&["volume", "rm", "shop_data"]);
 }

@@ -111,6 +111,12 @@ impl Engine {
         String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect()
     }
 
+    /// Runs a command in a container of the image, without a network; returns what was printed.
+    pub fn in_image(&self, options: &[&str], command: &[&str]) -> Vec<String> {
+        let words = [&["run", "--network", "none"], options, &[IMAGE], command].concat();
+        self.words(&words)
+    }
+
     pub fn containers(&self) -> Vec<String> {
         self.words(&["ps", "-aq"])
     }

@@ -1,0 +1,86 @@
+//! Applies the flags about compose projects: `--compose`, `--service` and `--port`.
+
+use std::path::Path;
+
+use super::compose::all_bring_their_app;
+use super::flags::{Flags, set};
+use super::tree::{Node, Style, Value};
+
+/// Adds a runtime for each compose project, and sets the service of those that name none.
+pub(super) fn apply(flags: &Flags, plan: &mut Node) {
+    for project in flags.all("compose") {
+        let place = project.place.clone();
+        let mut runtimes = match plan.get("runtimes").map(|node| &node.value) {
+            Some(Value::List(runtimes)) => runtimes.clone(),
+            _ => Vec::new(),
+        };
+        runtimes.push(compose_project(project, &runtimes));
+        set(plan, "runtimes", Node { place, value: Value::List(runtimes) });
+    }
+    for key in ["service", "port"] {
+        let Some(value) = flags.get(key) else { continue };
+        each_compose_project(plan, |project| {
+            if project.get(key).is_none() {
+                set(project, key, value.clone());
+            }
+        });
+    }
+    let has_app = plan.get("app").is_some() || plan.get("apps").is_some();
+    if let Some(first) = flags.all("compose").next().filter(|_| !has_app)
+        && all_bring_their_app(plan.get("runtimes"))
+    {
+        // Flags can then say more about it.
+        let place = first.place.clone();
+        set(plan, "app", Node { place, value: Value::Map(Vec::new()) });
+    }
+}
+
+/// A runtime for the compose files of a flag, which are separated as in `COMPOSE_FILE`. Its name is
+/// that of the file, or of the directory where all compose files have the same name.
+fn compose_project(files: &Node, others: &[Node]) -> Node {
+    let text = files.text().unwrap_or("");
+    let mut at = 0;
+    let list = text.split(':').map(|file| {
+        let place = files.inside(at, file.len());
+        at += file.len() + 1;
+        Node { place, value: Value::Text(file.to_owned(), Style::Plain) }
+    });
+    let list = Node { place: files.place.clone(), value: Value::List(list.collect()) };
+    let mut body = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
+    set(&mut body, "compose", list);
+    let name = project_name(text.split(':').next().unwrap_or(text));
+    let is_free = |name: &str| others.iter().all(|other| other.entry(name).is_none());
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|name| is_free(name));
+    let mut runtime = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
+    set(&mut runtime, &free.unwrap_or(name), body);
+    runtime
+}
+
+/// `fpm` for `docker/fpm.yml`, `shop` for `shop/docker-compose.prod.yml` and for `shop/compose.yml`.
+fn project_name(file: &str) -> String {
+    let path = Path::new(file);
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    let is_usual = ["docker-compose", "compose"].iter().any(|usual| stem.starts_with(usual));
+    let here = || std::env::current_dir().ok();
+    let parent = path.parent().map(Path::to_path_buf).filter(|parent| parent.file_name().is_some());
+    let directory = || parent.or_else(here)?.file_name()?.to_str().map(str::to_owned);
+    let name = if is_usual { directory() } else { Some(stem.to_owned()) };
+    let fits = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = name.unwrap_or_default().chars().map(fits).take(40).collect();
+    let name = name.trim_start_matches(['-', '_', '.']);
+    if name.is_empty() { "compose".to_owned() } else { name.to_owned() }
+}
+
+/// Calls `change` with the map of each compose project among the plan's runtimes.
+fn each_compose_project(plan: &mut Node, change: impl Fn(&mut Node)) {
+    let Value::Map(entries) = &mut plan.value else { return };
+    let runtimes = entries.iter_mut().find(|(key, _)| key.text() == Some("runtimes"));
+    let Some((_, Node { value: Value::List(runtimes), .. })) = runtimes else { return };
+    for runtime in runtimes {
+        let Value::Map(entries) = &mut runtime.value else { continue };
+        for (_, body) in entries.iter_mut().filter(|(_, body)| body.get("compose").is_some()) {
+            change(body);
+        }
+    }
+}
