@@ -2915,7 +2915,7 @@ export type Containers =
     /** Their services. */
     services: string[];
   }
-  /** The project uses networks that exist outside of it. */
+  /** The project uses networks that exist outside of it. The stack gets its own in their place. */
   | {
     code: "external_networks";
     /** Their names. */

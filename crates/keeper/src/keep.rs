@@ -376,7 +376,8 @@ impl Keeper {
             None => (None, None),
         };
         self.end_init();
-        let mut left: Vec<String> = Vec::new();
+        // Before the kills: services that keep their data are stopped in order.
+        let mut left: Vec<String> = sweep::remove_containers(&self.entry).into_iter().collect();
         if was_plain {
             let target = KillTarget {
                 id: &self.entry.id,
@@ -387,7 +388,6 @@ impl Keeper {
             };
             left.extend(kill::kill_all(&target).iter().map(|pid| format!("process {pid}")));
         }
-        left.extend(sweep::remove_containers(&self.entry));
         left.extend(sweep::remove_groups(&self.entry.cgroups));
         left.extend(self.entry.work.as_ref().and_then(WorkRecord::remove));
         if left.is_empty() {

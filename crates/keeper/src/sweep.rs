@@ -54,7 +54,9 @@ pub fn sweep_in(path: &Path) -> Result<SweepReport, KeeperError> {
 /// Ends and removes everything of one stack that has no keeper. Returns what remains. The entry is
 /// removed only if nothing remains, so that the next start tries again.
 pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
-    let mut left = Vec::new();
+    // Containers, networks and volumes outlive the machine's restart. Services that keep their data
+    // are stopped in order, so they come before the kills.
+    let mut left: Vec<String> = remove_containers(entry).into_iter().collect();
     if entry.same_boot() {
         end_init(entry);
         let by_name = |part: &str| {
@@ -68,10 +70,6 @@ pub(super) fn clean(journal: &Journal, entry: &Entry) -> Vec<String> {
             own: DescendantScope::OnlyKnown,
         };
         left.extend(kill::kill_all(&target).into_iter().map(|pid| format!("process {pid}")));
-    }
-    // Containers, networks and volumes outlive the machine's restart.
-    left.extend(remove_containers(entry));
-    if entry.same_boot() {
         left.extend(remove_groups(&entry.cgroups));
     }
     left.extend(entry.work.as_ref().and_then(WorkRecord::remove));

@@ -314,8 +314,25 @@ fn oom_file(accounting: &Accounting) -> Option<PathBuf> {
 /// 0 if no counter exists.
 pub fn oom_kills(group: &ProcessGroup) -> u64 {
     let files = group.roles.iter().filter_map(|role| oom_file(&role.accounting));
+    let below = |file: PathBuf| match file.ends_with("memory.oom_control") {
+        // v1 counts each group alone.
+        true => files_below(&file),
+        false => vec![file],
+    };
     let read = |file: PathBuf| cgroup::keyed(&std::fs::read_to_string(file).ok()?, "oom_kill");
-    files.filter_map(read).sum()
+    files.flat_map(below).filter_map(read).sum()
+}
+
+/// The file, and those of the same name in the groups below.
+fn files_below(file: &Path) -> Vec<PathBuf> {
+    let mut found = vec![file.to_owned()];
+    let (Some(directory), Some(name)) = (file.parent(), file.file_name()) else { return found };
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && found.len() < GROUPS_MAX {
+            found.extend(files_below(&entry.path().join(name)));
+        }
+    }
+    found
 }
 
 /// Returns the process lists of a group and of the groups within it. A container with an init of

@@ -39,7 +39,7 @@ pub(super) fn compose(
         service: service.transpose()?.map(str::to_owned),
         port: fields.get("port").map(port).transpose()?,
         beside: names("beside")?,
-        before_trial: names("before_trial")?,
+        before_trial: fields.get("before_trial").map_or(Ok(Vec::new()), commands)?,
         build_args: fields.get("build_args").map_or(Ok(BTreeMap::new()), env)?,
         volumes: fields.get("volumes").map_or(Ok(VolumeState::Copied), volumes)?,
     };
@@ -82,6 +82,17 @@ fn files(node: &Node) -> Result<Vec<std::path::PathBuf>, PlanError> {
     }
     let file = |node: &&Node| path(node, text(node, "a compose file", FILES)?, home().as_deref());
     written.iter().map(file).collect()
+}
+
+/// Reads `{php: "php artisan migrate"}`: services with a command each, in their order.
+fn commands(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
+    const EXPECTED: &str =
+        "a service with a command, such as `{php: \"php artisan migrate --seed\"}`";
+    let command = |(service, command): &(Node, Node)| {
+        let service = text(service, "a service", EXPECTED)?;
+        Ok((service.to_owned(), text(command, "a command", EXPECTED)?.to_owned()))
+    };
+    entries(node, EXPECTED)?.iter().map(command).collect()
 }
 
 fn port(node: &Node) -> Result<u16, PlanError> {

@@ -220,9 +220,9 @@ pub struct ComposeSource {
     /// Services that run beside the budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<String>,
-    /// Commands that run in the service before each trial, one after the other.
+    /// Services with a command that runs there before each trial, one after the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub before_trial: Vec<String>,
+    pub before_trial: Vec<(String, String)>,
     /// Arguments of every build.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub build_args: BTreeMap<String, String>,

@@ -45,7 +45,7 @@ pub enum Containers {
         /// Their services.
         services: Vec<String>,
     },
-    /// The project uses networks that exist outside of it.
+    /// The project uses networks that exist outside of it. The stack gets its own in their place.
     #[serde(rename = "external_networks")]
     ExternalNetworks {
         /// Their names.
@@ -90,8 +90,10 @@ impl fmt::Display for DevelopmentSign {
 impl DevelopmentSign {
     /// The flag with which a run overrides it; `None`: there is no flag for it.
     fn flag(&self) -> Option<String> {
-        let DevelopmentSign::Variable { variable, .. } = self else { return None };
+        let DevelopmentSign::Variable { variable, value } = self else { return None };
         let value = match variable.as_str() {
+            // Laravel's names.
+            "APP_ENV" if value == "local" => "production",
             "XDEBUG_MODE" => "off",
             name if name.ends_with("DEBUG") => "0",
             "CI_ENVIRONMENT" | "APPLICATION_ENV" => "production",
@@ -108,7 +110,7 @@ impl fmt::Display for Containers {
             Containers::Project { engine, service, port, services, beside, left_out } => {
                 write!(
                     f,
-                    "compose project by {engine}, requests go to {service}:{port}; one budget for {}",
+                    "compose project by {engine}, requests go to {service}:{port}; services: {}",
                     words::list(services)
                 )?;
                 for (what, names) in [("beside it", beside), ("not started:", left_out)] {
@@ -133,7 +135,7 @@ impl fmt::Display for Containers {
             ),
             Containers::ExternalNetworks { networks } => write!(
                 f,
-                "uses networks that exist outside the project: {}; what else is there can take part",
+                "networks that exist outside the project are not joined: {}; what is only there is not reached",
                 words::list(networks)
             ),
             Containers::VolumesKept {} => f.write_str(
@@ -147,6 +149,7 @@ fn development(signs: &[DevelopmentSign], f: &mut fmt::Formatter<'_>) -> fmt::Re
     let shown: Vec<String> = signs.iter().map(ToString::to_string).collect();
     write!(f, "this is a development configuration ({}): production is faster", shown.join("; "))?;
     let mut flags: Vec<String> = signs.iter().filter_map(DevelopmentSign::flag).collect();
+    flags.sort();
     flags.dedup();
     match flags.is_empty() {
         true => Ok(()),

@@ -289,7 +289,7 @@ pub static COMPOSE: Object = Object {
                 .otherwise("the only one that it publishes")
                 .like("80"),
             Key::new("beside", &TEXTS, "Services that run beside the budget, such as a database.").like("[db]"),
-            Key::new("before_trial", &TEXTS, "Commands that run in the service before each trial.").like("php artisan migrate --seed"),
+            Key::new("before_trial", &VALUES, "Services with a command that runs there before each trial, in this order. One that fails is run again until the project should be ready.").like("{php: \"php artisan migrate --seed\"}"),
             Key::new("volumes", &Kind::Words(&VOLUMES), "What is in the project's volumes at the start of each trial. `copy`: a copy of what they hold now. `empty`: what the images bring. `keep`: the project's own volumes, to which the trials write.")
                 .or("copy"),
             Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),

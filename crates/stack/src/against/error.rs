@@ -27,6 +27,12 @@ pub enum AgainstError {
         /// Its name in the plan.
         runtime: String,
     },
+    /// A compose project serves the version that is in its images.
+    #[error("`{runtime}` is a compose project, of which `--against` makes no other version yet")]
+    Containers {
+        /// Its name in the plan.
+        runtime: String,
+    },
     /// git is not installed.
     #[error("`git` is not installed, and `--against` needs it to get the other version")]
     NoGit,
@@ -171,6 +177,9 @@ impl AgainstError {
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"
             )),
+            AgainstError::Containers { .. } => Some(
+                "compare two checkouts: `--compose old/compose.yml --compose new/compose.yml`".to_owned(),
+            ),
             AgainstError::AppUnknown {} => Some("name it with `--app DIR`".to_owned()),
             AgainstError::App { source, .. } => source.hint(),
             AgainstError::OtherPackages { .. } => Some(

@@ -18,7 +18,7 @@ use stampede_model::fact::Notice;
 use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
-use stampede_plan::model::{Against, AppChoice, AppPlace, Plan};
+use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, RuntimeSource};
 
 use crate::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use git::Repository;
@@ -57,6 +57,10 @@ pub fn add(
 ) -> Result<VersionCopies, AgainstError> {
     if let Some(external) = plan.stack.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
+    }
+    let is_compose = |choice: &&RuntimeChoice| matches!(choice.source, RuntimeSource::Compose(_));
+    if let Some(project) = plan.stack.runtimes.iter().find(is_compose) {
+        return Err(AgainstError::Containers { runtime: project.name.clone() });
     }
     // The repositories are asked first: if one has an error, there is no copy yet to remove.
     let apps = &mut plan.stack.apps.choices;

@@ -54,15 +54,26 @@ fn build(
     document.remove("name");
     document.retain(|key, _| !key.starts_with("x-"));
     let mut images = BTreeMap::new();
+    // The name that an image has in the project → our own. Other services may use it too.
+    let mut renamed = BTreeMap::new();
     if let Some(Value::Object(services)) = document.get_mut("services") {
-        for (name, service) in services {
+        for (name, service) in services.iter_mut() {
             let Value::Object(service) = service else { continue };
             if add_arguments(service, &source.build_args) {
                 let image = format!("{BUILT}/{hash}-{}:latest", image_name(name));
-                service.insert("image".to_owned(), json!(image));
+                let given = service.insert("image".to_owned(), json!(image));
+                let given = given.as_ref().and_then(Value::as_str).map(str::to_owned);
+                renamed.extend(given.map(|given| (given, image.clone())));
                 images.insert(name.clone(), image);
             }
         }
+    }
+    let built: Vec<String> = images.keys().cloned().collect();
+    for (name, service) in
+        project.services().filter(|(name, _)| !built.iter().any(|one| one == name))
+    {
+        let own = service["image"].as_str().and_then(|image| renamed.get(image));
+        images.extend(own.map(|own| (name.to_owned(), own.clone())));
     }
     if images.is_empty() {
         return Ok(images);
@@ -76,7 +87,7 @@ fn build(
     let project_name = format!("{BUILT}-{hash}");
     let words: Vec<&str> = ["-p", &project_name, "build"]
         .into_iter()
-        .chain(images.keys().map(String::as_str))
+        .chain(built.iter().map(String::as_str))
         .collect();
     let built = engine.compose(std::slice::from_ref(&file), &project.directory, &words).run();
     let _ = fs::remove_file(&file);
@@ -94,9 +105,14 @@ fn add_arguments(service: &mut Map<String, Value>, arguments: &BTreeMap<String, 
         *build = json!({"context": context});
     }
     let Value::Object(build) = build else { return false };
+    // They would replace the user's images and caches.
+    build.remove("tags");
+    build.remove("cache_to");
     if !arguments.is_empty() {
         let mut all = super::edit::variables(build.get("args").unwrap_or(&Value::Null));
-        all.extend(arguments.iter().map(|(name, value)| (name.clone(), json!(value))));
+        // A `$` would be read as the begin of a name.
+        let escaped = |value: &String| json!(value.replace('$', "$$"));
+        all.extend(arguments.iter().map(|(name, value)| (name.clone(), escaped(value))));
         build.insert("args".to_owned(), Value::Object(all.into_iter().collect()));
     }
     true
@@ -115,10 +131,7 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
         resolved.project.services().filter(|(name, _)| !built.contains_key(*name))
     {
         let Some(image) = service["image"].as_str() else {
-            return Err(ComposeError::Tool {
-                command: engine.compose_name("config"),
-                said: format!("service {name} has neither an image nor a build"),
-            });
+            return Err(ComposeError::NoImage { service: name.to_owned() });
         };
         if engine.command(&["image", "inspect", image]).run().is_err() {
             engine.run(&["pull", "--quiet", image])?;

@@ -1,9 +1,11 @@
 //! The containers of a stack, as the engine knows them.
 
-use std::fs;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::Path;
 
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
 use serde_json::Value;
 use stampede_linux::process::Identity;
 use stampede_model::record::ContainerRecord;
@@ -63,8 +65,12 @@ impl Container {
         let pid = found.pointer("/State/Pid").and_then(Value::as_u64).unwrap_or(0);
         let networks = found.pointer("/NetworkSettings/Networks").and_then(Value::as_object);
         let own = found.pointer("/NetworkSettings/IPAddress").and_then(Value::as_str);
-        let addresses =
-            networks.into_iter().flatten().filter_map(|(_, network)| network["IPAddress"].as_str());
+        let addresses = networks.into_iter().flatten().filter_map(|(_, network)| {
+            network["IPAddress"]
+                .as_str()
+                .filter(|one| !one.is_empty())
+                .or(network["GlobalIPv6Address"].as_str())
+        });
         let addresses = addresses.chain(own).filter_map(|address| address.parse().ok());
         let label = found["Config"]["Labels"][SERVICE].as_str();
         Container {
@@ -109,29 +115,45 @@ impl Container {
     }
 }
 
+/// Opens a path of a container's root. Links in it lead to places of that root, never to those of
+/// the machine.
+fn open_in(root: &Path, path: &str) -> Option<File> {
+    let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let root = rustix::fs::open(root, read | OFlags::DIRECTORY, Mode::empty()).ok()?;
+    let found = rustix::fs::openat2(root, path, read, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
+    Some(File::from(found))
+}
+
 /// The name of a root's system, from its os-release(5); empty: it has none, or cannot be read.
 fn base_system(root: &Path) -> String {
-    let files = ["etc/os-release", "usr/lib/os-release"];
-    let text = files.iter().find_map(|file| fs::read_to_string(root.join(file)).ok());
-    let text = text.unwrap_or_default();
+    let text = |path: &&str| {
+        let file = open_in(root, path)?;
+        file.metadata().ok().filter(Metadata::is_file)?;
+        let mut text = String::new();
+        file.take(OS_RELEASE_BYTES).read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let text = ["etc/os-release", "usr/lib/os-release"].iter().find_map(text).unwrap_or_default();
     let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     value.unwrap_or_default().trim_matches('"').to_owned()
 }
 
+/// The most bytes of an os-release that are read; they have some hundred.
+const OS_RELEASE_BYTES: u64 = 64 << 10;
+
 /// The C library of a root, by its dynamic loader: `glibc`, `musl`, or empty if neither is found.
 fn c_library(root: &Path) -> &'static str {
-    let directories = ["lib", "lib64", "usr/lib", "usr/lib64"];
-    let names = directories.iter().flat_map(|directory| {
-        let entries = fs::read_dir(root.join(directory)).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
-    });
     let mut library = "";
-    for name in names {
-        if name.starts_with("ld-linux") {
-            return "glibc";
-        }
-        if name.starts_with("ld-musl-") {
-            library = "musl";
+    for directory in ["lib", "lib64", "usr/lib", "usr/lib64"] {
+        let Some(directory) = open_in(root, directory) else { continue };
+        for entry in Dir::read_from(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("ld-linux") {
+                return "glibc";
+            }
+            if name.starts_with("ld-musl-") {
+                library = "musl";
+            }
         }
     }
     library
@@ -139,6 +161,8 @@ fn c_library(root: &Path) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;
@@ -173,6 +197,12 @@ mod tests {
         put("lib/ld-musl-x86_64.so.1", "");
         assert_eq!(base_system(root.path()), "Alpine Linux v3.20");
         assert_eq!(c_library(root.path()), "musl");
+        // A link of the image leads into the image.
+        std::os::unix::fs::symlink("/etc/os-release", root.path().join("usr")).unwrap();
+        assert_eq!(base_system(root.path()), "Alpine Linux v3.20");
+        fs::remove_file(root.path().join("etc/os-release")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", root.path().join("etc/os-release")).unwrap();
+        assert_eq!(base_system(root.path()), "");
         // A Debian root may have musl beside its own library.
         put("lib64/ld-linux-x86-64.so.2", "");
         assert_eq!(c_library(root.path()), "glibc");

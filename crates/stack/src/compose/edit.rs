@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::engine::EngineKind;
 use super::project::{Project, Target};
 
 /// What the edited project gets.
 pub(super) struct Edit<'a> {
-    pub engine: EngineKind,
     /// The label that everything of the stack has.
     pub stack: &'a str,
     /// The group of each service within the budget.
@@ -46,10 +44,11 @@ pub(super) struct Limits {
 }
 
 /// Keys of a service that could collide with the machine, or with the budget.
-const REMOVED: [&str; 13] = [
+const REMOVED: [&str; 14] = [
     "ports",
-    "container_name",
     "restart",
+    "annotations",
+    "labels",
     "build",
     "pull_policy",
     "develop",
@@ -68,9 +67,11 @@ impl Edit<'_> {
         let mut document = project.document.clone();
         document.remove("name");
         document.retain(|key, _| !key.starts_with("x-"));
-        let uses_addresses = project.services().any(|(_, service)| has_static_address(service));
-        for network in named(&mut document, "networks") {
-            edit_network(network, uses_addresses);
+        let addressed = networks_with_addresses(project);
+        if let Some(Value::Object(networks)) = document.get_mut("networks") {
+            for (key, network) in networks {
+                edit_network(network, addressed.contains(key));
+            }
         }
         self.edit_volumes(&mut document);
         if let Some(Value::Object(services)) = document.get_mut("services") {
@@ -94,8 +95,10 @@ impl Edit<'_> {
             }
         }
         service.insert("restart".to_owned(), json!("no"));
-        if self.engine == EngineKind::Docker {
-            service.insert("logging".to_owned(), json!({"driver": "local"}));
+        service.insert("logging".to_owned(), json!({"driver": "local"}));
+        // Other services may know it by this name.
+        if let Some(Value::String(own)) = service.remove("container_name") {
+            add_alias(service, &own);
         }
         if !keeps_check {
             service.insert("healthcheck".to_owned(), json!({"disable": true}));
@@ -103,7 +106,7 @@ impl Edit<'_> {
         if let Some(image) = self.images.get(name) {
             service.insert("image".to_owned(), json!(image));
         }
-        label(service, self.stack);
+        service.insert("labels".to_owned(), json!({LABEL: self.stack}));
         self.edit_mounts(service);
         self.limit(name, service);
         if !self.beside.iter().any(|beside| beside == name) {
@@ -141,6 +144,8 @@ impl Edit<'_> {
         }
         if *memory_bytes > 0 && !has_memory {
             service.insert("mem_limit".to_owned(), json!(memory_bytes));
+            // Without swap, as in the groups.
+            service.insert("memswap_limit".to_owned(), json!(memory_bytes));
         }
     }
 
@@ -150,13 +155,21 @@ impl Edit<'_> {
         for mount in mounts {
             let Some(found) = Mount::of(mount) else { continue };
             let Some(source) = found.bind_source() else { continue };
-            if let Some(copy) = self.copies.get(Path::new(source)) {
+            if let Some(copy) = self.copy_of(Path::new(source)) {
                 *mount = found.bound(&copy.display().to_string(), found.is_read_only);
             } else if !found.is_read_only && !is_socket(source) {
                 // A directory of the system, which the trial must not change.
                 *mount = found.bound(source, true);
             }
         }
+    }
+
+    /// The copy of a path, which may be below one that was copied whole. Read-only mounts see the
+    /// copy too: another service may write there.
+    fn copy_of(&self, source: &Path) -> Option<PathBuf> {
+        let (root, copy) = self.copies.iter().find(|(root, _)| source.starts_with(root))?;
+        let below = source.strip_prefix(root).ok()?;
+        Some(if below == Path::new("") { copy.clone() } else { copy.join(below) })
     }
 
     fn edit_volumes(&self, document: &mut Map<String, Value>) {
@@ -173,39 +186,32 @@ impl Edit<'_> {
 /// The label of everything that belongs to a stack.
 pub(super) const LABEL: &str = "org.stampede.stack";
 
-/// The entries of a map of the document, such as its networks.
-fn named<'a>(
-    document: &'a mut Map<String, Value>,
-    key: &str,
-) -> impl Iterator<Item = &'a mut Value> + use<'a> {
-    let all = document.get_mut(key).and_then(Value::as_object_mut);
-    all.into_iter().flat_map(|all| all.values_mut())
-}
-
-/// A network of the project becomes the stack's own. Its addresses are chosen anew unless services
-/// ask for addresses of theirs: the user's own project may have them now.
+/// A network of the project becomes the stack's own, also one that exists outside the project: on
+/// that one the stack's services would answer for the user's. Its addresses are chosen anew unless
+/// services ask for addresses of theirs: the user's own project may have them now.
 fn edit_network(network: &mut Value, keeps_addresses: bool) {
-    if is_external(network) {
-        return;
-    }
-    if network.is_null() {
+    if network.is_null() || is_external(network) {
         *network = json!({});
     }
     let Value::Object(network) = network else { return };
     network.remove("name");
     if !keeps_addresses {
         network.remove("ipam");
+        network.remove("enable_ipv6");
     }
     if let Some(Value::Object(options)) = network.get_mut("driver_opts") {
         options.remove("com.docker.network.bridge.name");
     }
 }
 
-fn has_static_address(service: &Value) -> bool {
-    let networks = service["networks"].as_object();
-    networks.into_iter().flatten().any(|(_, network)| {
+/// The networks in which a service has an address of its own choice.
+fn networks_with_addresses(project: &Project) -> BTreeSet<String> {
+    let all = project.services().filter_map(|(_, service)| service["networks"].as_object());
+    let has_address = |network: &Value| {
         ["ipv4_address", "ipv6_address"].iter().any(|key| network[*key].is_string())
-    })
+    };
+    let addressed = all.flatten().filter(|(_, network)| has_address(network));
+    addressed.map(|(key, _)| key.clone()).collect()
 }
 
 /// Whether a network or volume is one that exists outside the project.
@@ -216,16 +222,28 @@ pub(super) fn is_external(thing: &Value) -> bool {
     }
 }
 
-fn label(service: &mut Map<String, Value>, stack: &str) {
-    match service.get_mut("labels") {
-        Some(Value::Object(labels)) => {
-            labels.insert(LABEL.to_owned(), json!(stack));
-        }
-        Some(Value::Array(labels)) => labels.push(json!(format!("{LABEL}={stack}"))),
-        _ => {
-            service.insert("labels".to_owned(), json!({LABEL: stack}));
-        }
+/// Lets the other services of its networks find a service by this name.
+fn add_alias(service: &mut Map<String, Value>, name: &str) {
+    if service.contains_key("network_mode") {
+        return;
     }
+    let given = service.remove("networks").unwrap_or_else(|| json!({"default": null}));
+    let mut networks: Map<String, Value> = match given {
+        Value::Object(networks) => networks,
+        Value::Array(list) => {
+            let names = list.iter().filter_map(Value::as_str);
+            names.map(|name| (name.to_owned(), Value::Null)).collect()
+        }
+        _ => Map::new(),
+    };
+    for network in networks.values_mut() {
+        if network.is_null() {
+            *network = json!({});
+        }
+        let aliases = network["aliases"].as_array().cloned().unwrap_or_default();
+        network["aliases"] = aliases.into_iter().chain([json!(name)]).collect();
+    }
+    service.insert("networks".to_owned(), Value::Object(networks));
 }
 
 /// Adds variables to a service. A `$` would be read as the begin of a name.
@@ -326,8 +344,8 @@ impl Mount {
     }
 }
 
-/// Paths of the machine that the project may write to, each once, without sockets and without what
-/// belongs to the system.
+/// Paths of the machine that the project may write to, without sockets and without what belongs to
+/// the system. A path below another one is not listed.
 pub(super) fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
     let mounts = project.services().flat_map(|(_, service)| {
         service["volumes"]
@@ -341,7 +359,14 @@ pub(super) fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
         let source = mount.bind_source()?;
         (!is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
     });
-    sources.collect()
+    let mut outermost: BTreeSet<PathBuf> = BTreeSet::new();
+    // In this order a directory comes before what is in it.
+    for path in sources.collect::<BTreeSet<PathBuf>>() {
+        if !outermost.iter().any(|root| path.starts_with(root)) {
+            outermost.insert(path);
+        }
+    }
+    outermost
 }
 
 /// Directories of the system, which are mounted read-only in place of a copy.

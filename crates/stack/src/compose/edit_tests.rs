@@ -23,7 +23,6 @@ impl Nothing {
 
     fn edit(&self) -> Edit<'_> {
         Edit {
-            engine: EngineKind::Docker,
             stack: "one",
             groups: &self.groups,
             limits: &self.limits,
@@ -63,9 +62,9 @@ fn nothing_of_the_machine_is_taken() {
             "services": {"web": {
                 "image": "nginx", "restart": "no", "logging": {"driver": "local"},
                 "deploy": {"replicas": 2}, "healthcheck": {"disable": true},
-                "labels": {"a": "b", LABEL: "one"},
+                "labels": {LABEL: "one"}, "networks": {"default": {"aliases": ["web"]}},
             }},
-            "networks": {"default": {}, "proxy": {"name": "proxy", "external": true}, "inner": {}},
+            "networks": {"default": {}, "proxy": {}, "inner": {}},
             "volumes": {"data": {"labels": {LABEL: "one"}}, "shared": {"labels": {LABEL: "one"}}},
         })
     );
@@ -131,7 +130,7 @@ fn the_users_directories_are_copied_and_those_of_the_system_are_read_only() {
         edited["services"]["php"]["volumes"],
         json!([
             {"type": "bind", "source": "/copies/srv/shop", "target": "/app"},
-            {"type": "bind", "source": "/srv/shop/conf", "target": "/conf", "read_only": true, "bind": {"create_host_path": true}},
+            {"type": "bind", "source": "/copies/srv/shop/conf", "target": "/conf", "read_only": true, "bind": {"create_host_path": true}},
             {"type": "bind", "source": "/copies/srv/log", "target": "/log"},
             {"type": "bind", "source": "/etc/localtime", "target": "/etc/localtime", "read_only": true},
             "data:/data", "/app/vendor",
@@ -157,10 +156,11 @@ fn static_addresses_keep_their_network() {
     let ipam = json!({"config": [{"subnet": "172.20.0.0/16"}]});
     let given = json!({
         "services": {"web": {"networks": {"default": {"ipv4_address": "172.20.0.5"}}}},
-        "networks": {"default": {"ipam": ipam}},
+        "networks": {"default": {"ipam": ipam}, "other": {"ipam": ipam, "enable_ipv6": true}},
     });
     let edited = Nothing::new().edit().apply(&project(&given));
     assert_eq!(edited["networks"]["default"]["ipam"], ipam);
+    assert_eq!(edited["networks"]["other"], json!({}));
 }
 
 #[test]
@@ -171,4 +171,39 @@ fn the_port_is_published_on_the_loopback_address_where_containers_have_none() {
         .apply(&project(&given));
     assert_eq!(edited["services"]["web"]["ports"], json!(["127.0.0.1:20001:8080"]));
     assert_eq!(edited["services"]["db"].get("ports"), None);
+}
+
+#[test]
+fn a_container_is_still_found_by_its_name() {
+    let given = json!({"services": {
+        "a": {"container_name": "x", "networks": ["front", "back"]},
+        "b": {"container_name": "y", "networks": {"front": {"aliases": ["z"]}, "back": null}},
+        "c": {"container_name": "v", "network_mode": "service:a"},
+    }});
+    let edited = Nothing::new().edit().apply(&project(&given));
+    let of = |service: &str| edited["services"][service]["networks"].clone();
+    assert_eq!(of("a"), json!({"front": {"aliases": ["x"]}, "back": {"aliases": ["x"]}}));
+    assert_eq!(of("b"), json!({"front": {"aliases": ["z", "y"]}, "back": {"aliases": ["y"]}}));
+    assert_eq!(of("c"), Value::Null);
+}
+
+#[test]
+fn what_lies_below_a_copied_path_is_in_the_copy() {
+    let given = json!({"services": {
+        "php": {"volumes": ["/srv/shop:/app", "/srv/shop/storage:/app/storage", "/srv/shop2:/other"]},
+        "web": {"volumes": ["/srv/shop/public:/app/public:ro"]},
+    }});
+    let project = project(&given);
+    assert_eq!(written_paths(&project), ["/srv/shop", "/srv/shop2"].map(PathBuf::from).into());
+    let mut nothing = Nothing::new();
+    nothing.copies.insert("/srv/shop".into(), "/copies/0".into());
+    let edited = nothing.edit().apply(&project);
+    let source = |service: &str, number: usize| {
+        edited["services"][service]["volumes"][number]["source"].clone()
+    };
+    assert_eq!(
+        (source("php", 0), source("php", 1)),
+        (json!("/copies/0"), json!("/copies/0/storage"))
+    );
+    assert_eq!(source("web", 0), json!("/copies/0/public"));
 }

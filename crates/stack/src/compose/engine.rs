@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use stampede_keeper::MARKER;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
@@ -18,7 +19,7 @@ pub(super) const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
 /// The variables that lead a client to its engine.
-const OF_ENGINE: [&str; 11] = [
+const OF_ENGINE: [&str; 9] = [
     "PATH",
     "HOME",
     "XDG_RUNTIME_DIR",
@@ -28,26 +29,10 @@ const OF_ENGINE: [&str; 11] = [
     "DOCKER_TLS_VERIFY",
     "DOCKER_CERT_PATH",
     "DOCKER_API_VERSION",
-    "CONTAINER_HOST",
-    "CONTAINERS_CONF",
 ];
 
-/// The kinds of engines, which differ in their command lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EngineKind {
-    Docker,
-    Podman,
-}
-
-impl EngineKind {
-    /// The name of the client.
-    pub fn program(self) -> &'static str {
-        match self {
-            EngineKind::Docker => "docker",
-            EngineKind::Podman => "podman",
-        }
-    }
-}
+/// The client of the engine.
+pub(super) const DOCKER: &str = "docker";
 
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +55,6 @@ pub(super) enum WayIn {
 /// An engine that answers.
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
-    pub kind: EngineKind,
     /// Name and version for people: `Docker 28.2.2`.
     pub version: String,
     pub grouping: Grouping,
@@ -79,59 +63,56 @@ pub(super) struct Engine {
     pub compose: Vec<String>,
     /// Name and version of the compose tool for people.
     pub compose_version: String,
+    /// The stack for which commands run. The keeper ends them by this mark if stampede ends; `None`:
+    /// they only look.
+    pub stack: Option<String>,
 }
 
 impl Engine {
-    /// Finds the engine of this machine and its compose tool: Docker before Podman.
+    /// Finds the engine of this machine and its compose tool.
     ///
     /// # Errors
-    /// There is none, it does not answer, or it has no compose tool.
+    /// There is none, it does not answer, it cannot be measured, or it has no compose tool.
     pub fn find() -> Result<Engine, ComposeError> {
-        let mut first_error = None;
-        for kind in [EngineKind::Docker, EngineKind::Podman] {
-            match Engine::of_kind(kind) {
-                Ok(Some(engine)) => return Ok(engine),
-                Ok(None) => {}
-                Err(error) => first_error = first_error.or(Some(error)),
-            }
-        }
-        Err(first_error.unwrap_or(ComposeError::NoEngine {}))
-    }
-
-    /// `None`: this kind is not installed.
-    fn of_kind(kind: EngineKind) -> Result<Option<Engine>, ComposeError> {
-        let program = kind.program();
-        let command = command(&[program, "info", "--format", "{{json .}}"], ANSWERS_WITHIN);
-        let silent = |said: &str| {
-            let said = mask_foreign(said);
-            Err(ComposeError::EngineSilent { program, said })
-        };
-        let info: Value = match command.run() {
+        let silent = |said: &str| ComposeError::EngineSilent { said: mask_foreign(said) };
+        let words = [DOCKER, "info", "--format", "{{json .}}"];
+        let info: Value = match command(&words, ANSWERS_WITHIN).run() {
             Ok(output) => serde_json::from_slice(&output.stdout).unwrap_or_default(),
-            Err(RunError::NotStarted { source, .. }) if is_missing(&source) => return Ok(None),
+            Err(RunError::NotStarted { source, .. }) if is_missing(&source) => {
+                return Err(ComposeError::NoEngine {});
+            }
             Err(error) => {
                 let line = error.last_line();
-                return silent(if line.is_empty() { "no answer" } else { &line });
+                return Err(silent(if line.is_empty() { "no answer" } else { &line }));
             }
         };
         if let Some(said) = info["ServerErrors"][0].as_str() {
-            return silent(said);
+            return Err(silent(said));
         }
-        // `docker` may be another name of Podman.
-        let kind = if info["host"].is_object() { EngineKind::Podman } else { kind };
-        if let Some(host) = remote_host(kind) {
+        if let Some(host) = remote_host() {
             return Err(ComposeError::EngineElsewhere { host });
         }
-        let (compose, compose_version) = compose_tool(kind)?;
-        let facts = EngineFacts::of(kind, &info);
-        Ok(Some(Engine {
-            kind,
-            version: facts.version,
-            grouping: facts.grouping,
-            way_in: facts.way_in,
-            compose,
-            compose_version,
-        }))
+        let facts = EngineFacts::of(&info, rustix::process::geteuid().is_root())?;
+        let (compose, compose_version) = compose_tool()?;
+        let EngineFacts { version, grouping, way_in } = facts;
+        Ok(Engine { version, grouping, way_in, compose, compose_version, stack: None })
+    }
+
+    /// The same engine, whose commands are for the stack `id`.
+    pub fn for_stack(&self, id: &str) -> Engine {
+        Engine { stack: Some(id.to_owned()), ..self.clone() }
+    }
+
+    /// Whether the compose tool is docker-compose 1, which Docker no longer maintains.
+    pub fn is_compose_v1(&self) -> bool {
+        self.compose.len() == 1 && self.compose_version.contains("version 1.")
+    }
+
+    fn marked(&self, command: TimedCommand) -> TimedCommand {
+        match &self.stack {
+            Some(id) => command.env(MARKER, id),
+            None => command,
+        }
     }
 
     /// Runs the client with these arguments. Returns what it printed.
@@ -139,17 +120,15 @@ impl Engine {
     /// # Errors
     /// It fails; the error has its last lines.
     pub fn run(&self, args: &[&str]) -> Result<String, ComposeError> {
-        let all: Vec<&str> =
-            std::iter::once(self.kind.program()).chain(args.iter().copied()).collect();
-        let output = command(&all, WORKS_WITHIN).interruptible().run();
+        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
+        let output = self.marked(command(&all, WORKS_WITHIN)).interruptible().run();
         let output = output.map_err(|error| failed(&all[..all.len().min(3)].join(" "), &error))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// A command of the client, for its output alone.
     pub fn command(&self, args: &[&str]) -> TimedCommand {
-        let all: Vec<&str> =
-            std::iter::once(self.kind.program()).chain(args.iter().copied()).collect();
+        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
         command(&all, ANSWERS_WITHIN)
     }
 
@@ -159,13 +138,10 @@ impl Engine {
         for file in files {
             all.extend(["-f".to_owned(), file.display().to_string()]);
         }
-        if self.kind == EngineKind::Docker {
-            all.extend(["--project-directory".to_owned(), directory.display().to_string()]);
-        }
+        all.extend(["--project-directory".to_owned(), directory.display().to_string()]);
         all.extend(args.iter().map(|&arg| arg.to_owned()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        // Files on the command line win over this variable in every version.
-        command(&all, WORKS_WITHIN).interruptible().dir(directory)
+        self.marked(command(&all, WORKS_WITHIN)).interruptible().dir(directory)
     }
 
     /// The name of a command of the compose tool for messages.
@@ -216,54 +192,34 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// The address of an engine on another machine; `None`: it is on this one.
-fn remote_host(kind: EngineKind) -> Option<String> {
-    let variable = match kind {
-        EngineKind::Docker => "DOCKER_HOST",
-        EngineKind::Podman => "CONTAINER_HOST",
-    };
-    let host = std::env::var(variable).ok().filter(|host| !host.is_empty());
-    let host = host.or_else(|| match kind {
-        EngineKind::Docker => context_host(),
-        EngineKind::Podman => None,
-    })?;
+fn remote_host() -> Option<String> {
+    let host = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
+    let host = host.or_else(context_host)?;
     let here = ["unix://", "npipe://", "tcp://127.", "tcp://localhost", "tcp://[::1]"];
     (!here.iter().any(|begin| host.starts_with(begin))).then_some(host)
 }
 
 /// The address of Docker's current context.
 fn context_host() -> Option<String> {
-    let words = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
+    let words = [DOCKER, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
     let output = command(&words, ANSWERS_WITHIN).run().ok()?;
     let host = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (!host.is_empty()).then_some(host)
 }
 
-/// The compose tool of an engine, with name and version for people.
-fn compose_tool(kind: EngineKind) -> Result<(Vec<String>, String), ComposeError> {
-    let candidates: &[&[&str]] = match kind {
-        EngineKind::Docker => &[&["docker", "compose"], &["docker-compose"]],
-        EngineKind::Podman => &[&["podman-compose"]],
-    };
+/// The compose tool, with name and version for people.
+fn compose_tool() -> Result<(Vec<String>, String), ComposeError> {
+    let candidates: [&[&str]; 2] = [&[DOCKER, "compose"], &["docker-compose"]];
     for words in candidates {
-        if kind == EngineKind::Podman && !has_config(words) {
-            continue;
-        }
         let with_version: Vec<&str> = words.iter().copied().chain(["version"]).collect();
         if let Ok(output) = command(&with_version, ANSWERS_WITHIN).run() {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let version = text.lines().map(str::trim).rfind(|line| line.contains("version"));
+            let version = text.lines().map(str::trim).find(|line| line.contains("version"));
             let version = version.unwrap_or(words[0]).to_owned();
             return Ok((words.iter().map(|&word| word.to_owned()).collect(), version));
         }
     }
-    Err(ComposeError::NoTool { engine: kind.program() })
-}
-
-/// Whether a compose tool can render a project. podman-compose can since version 1.0.4.
-fn has_config(words: &[&str]) -> bool {
-    let with_help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
-    let output = command(&with_help, ANSWERS_WITHIN).run().unwrap_or_default();
-    String::from_utf8_lossy(&output.stdout).contains("config")
+    Err(ComposeError::NoTool {})
 }
 
 /// What `info` says of an engine.
@@ -274,33 +230,25 @@ struct EngineFacts {
 }
 
 impl EngineFacts {
-    fn of(kind: EngineKind, info: &Value) -> EngineFacts {
+    /// `is_root`: whether this process may make groups.
+    fn of(info: &Value, is_root: bool) -> Result<EngineFacts, ComposeError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (version, driver, is_rootless, is_virtual) = match kind {
-            EngineKind::Docker => {
-                let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
-                let rootless = security.iter().any(|one| text(one).contains("rootless"));
-                let system = text(&info["OperatingSystem"]);
-                let is_virtual = ["Docker Desktop", "OrbStack", "Rancher", "Colima"]
-                    .iter()
-                    .any(|name| system.contains(name));
-                let version = format!("Docker {}", text(&info["ServerVersion"]));
-                (version, text(&info["CgroupDriver"]), rootless, is_virtual)
-            }
-            EngineKind::Podman => {
-                let host = &info["host"];
-                let rootless = host["security"]["rootless"].as_bool().unwrap_or(false);
-                let version = format!("Podman {}", text(&info["version"]["Version"]));
-                (version, text(&host["cgroupManager"]), rootless, false)
-            }
-        };
-        let has_groups = driver == "cgroupfs" && !is_rootless && !is_virtual;
-        let is_near = !is_rootless && !is_virtual;
-        EngineFacts {
-            version,
-            grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
-            way_in: if is_near { WayIn::ContainerAddress } else { WayIn::PublishedPort },
+        // `docker` may be another name of Podman, whose groups and names are others.
+        if info["host"].is_object() {
+            return Err(ComposeError::Podman {});
         }
+        let system = text(&info["OperatingSystem"]);
+        if ["Docker Desktop", "OrbStack", "Rancher"].iter().any(|name| system.contains(name)) {
+            return Err(ComposeError::EngineHidden { system });
+        }
+        let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
+        let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
+        let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
+        Ok(EngineFacts {
+            version: format!("Docker {}", text(&info["ServerVersion"])),
+            grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
+            way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
+        })
     }
 }
 
@@ -310,45 +258,27 @@ mod tests {
 
     use super::*;
 
-    fn of(kind: EngineKind, info: &Value) -> (String, Grouping, WayIn) {
-        let facts = EngineFacts::of(kind, info);
-        (facts.version, facts.grouping, facts.way_in)
-    }
-
     #[test]
     fn an_engine_says_how_its_containers_are_grouped_and_reached() {
-        let docker = |driver: &str, system: &str, security: Value| {
-            of(
-                EngineKind::Docker,
-                &json!({
-                    "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
-                    "SecurityOptions": security,
-                }),
-            )
+        let docker = |driver: &str, system: &str, security: Value, is_root| {
+            let info = json!({
+                "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
+                "SecurityOptions": security,
+            });
+            EngineFacts::of(&info, is_root).map(|facts| (facts.grouping, facts.way_in))
         };
-        let version = || "Docker 28.2.2".to_owned();
-        let seccomp = || json!(["name=seccomp,profile=builtin"]);
-        let own = (version(), Grouping::OwnGroups, WayIn::ContainerAddress);
-        assert_eq!(docker("cgroupfs", "Debian GNU/Linux 12 (bookworm)", seccomp()), own);
-        let systemd = (version(), Grouping::PerService, WayIn::ContainerAddress);
-        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null), systemd);
-        let far = (version(), Grouping::PerService, WayIn::PublishedPort);
-        assert_eq!(docker("cgroupfs", "Docker Desktop", seccomp()), far);
-        assert_eq!(docker("cgroupfs", "Debian", json!(["name=rootless"])), far);
-        let podman = |rootless: bool| {
-            of(
-                EngineKind::Podman,
-                &json!({
-                    "host": {"cgroupManager": "cgroupfs", "security": {"rootless": rootless}},
-                    "version": {"Version": "4.3.1"},
-                }),
-            )
-        };
-        assert_eq!(podman(false).1, Grouping::OwnGroups);
-        assert_eq!(
-            podman(true),
-            ("Podman 4.3.1".to_owned(), Grouping::PerService, WayIn::PublishedPort)
-        );
+        let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
+        let near = |grouping| Some((grouping, WayIn::ContainerAddress));
+        let (own, each) = (near(Grouping::OwnGroups), near(Grouping::PerService));
+        assert_eq!(docker("cgroupfs", debian, seccomp(), true).ok(), own);
+        assert_eq!(docker("cgroupfs", debian, seccomp(), false).ok(), each, "no group can be made");
+        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), each);
+        let far = Some((Grouping::PerService, WayIn::PublishedPort));
+        assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
+        let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
+        assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
+        let podman = EngineFacts::of(&json!({"host": {}}), true);
+        assert!(matches!(podman, Err(ComposeError::Podman {})));
     }
 
     #[test]

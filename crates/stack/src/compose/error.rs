@@ -8,14 +8,24 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComposeError {
+    /// Searches start a runtime with changing settings, which a project does not have.
+    #[error("it is a compose project, which only `stampede compare` measures so far")]
+    OnlyCompared {},
     /// No program of a container engine is installed.
-    #[error("this machine has no container engine: neither `docker` nor `podman` is installed")]
+    #[error("this machine has no container engine: `docker` is not installed")]
     NoEngine {},
+    /// The engine is Podman.
+    #[error("`docker` is Podman here, which stampede does not measure yet")]
+    Podman {},
+    /// The engine's processes cannot be seen from here.
+    #[error("the processes of this container engine ({system}) cannot be seen from here")]
+    EngineHidden {
+        /// The system that the engine runs on, as it says.
+        system: String,
+    },
     /// The engine is installed, and does not answer.
-    #[error("the container engine does not answer: `{program}` says `{said}`")]
+    #[error("the container engine does not answer: `docker` says `{said}`")]
     EngineSilent {
-        /// The engine's program.
-        program: &'static str,
         /// Its last line.
         said: String,
     },
@@ -26,10 +36,19 @@ pub enum ComposeError {
         host: String,
     },
     /// There is an engine, and no program that reads compose files.
-    #[error("`{engine}` is installed, and nothing that reads compose files")]
-    NoTool {
-        /// The engine's program.
-        engine: &'static str,
+    #[error("`docker` is installed, and nothing that reads compose files")]
+    NoTool {},
+    /// A service has the network of the machine.
+    #[error("service `{service}` uses the network of the machine (`network_mode: host`)")]
+    HostNetwork {
+        /// The service.
+        service: String,
+    },
+    /// A service has neither an image nor a build.
+    #[error("service `{service}` has neither an image nor a build")]
+    NoImage {
+        /// The service.
+        service: String,
     },
     /// A compose file does not exist.
     #[error("there is no compose file `{}`", file.display())]
@@ -184,35 +203,8 @@ impl ComposeError {
     /// What the user can do next; shown on a line of its own.
     pub fn hint(&self) -> Option<String> {
         use ComposeError as E;
-        let is_full = |said: &str| said.contains("no space left on device");
         match self {
-            E::NoEngine {} => {
-                Some("install Docker (Debian: `docker.io docker-compose`) or Podman with podman-compose".into())
-            }
-            E::EngineSilent { said, .. } if said.to_ascii_lowercase().contains("permission denied") => Some(
-                "your user may not use the engine: run stampede as root, or add the user to the group `docker`"
-                    .into(),
-            ),
-            E::EngineSilent { .. } => {
-                Some("start it (`systemctl start docker`), or name it with DOCKER_HOST".into())
-            }
-            E::EngineElsewhere { .. } => Some(
-                "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`".into(),
-            ),
-            E::NoTool { engine } => Some(format!(
-                "install the compose plugin of `{engine}` (`docker-compose-plugin` or `docker-compose`; for Podman \
-                 `podman-compose`)"
-            )),
-            E::Tool { said, .. } if is_full(said) => Some(
-                "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees \
-                 what is unused"
-                    .into(),
-            ),
-            E::Tool { said, .. } if said.contains("neither an image nor a build") => Some(
-                "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
-                 their directory"
-                    .into(),
-            ),
+            E::Tool { said, .. } => tool_hint(said).map(str::to_owned),
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
@@ -228,17 +220,76 @@ impl ComposeError {
                 "name the port inside the container: `--port {}`",
                 ports.first().copied().unwrap_or(80)
             )),
-            E::VolumeInUse { .. } => Some(
-                "stop the project first (`docker compose stop`), or measure without its data (`volumes: empty` in the \
-                 plan)"
-                    .into(),
+            _ => self.engine_hint().or(self.project_hint()).map(str::to_owned),
+        }
+    }
+
+    /// What the user can do about the engine.
+    fn engine_hint(&self) -> Option<&'static str> {
+        use ComposeError as E;
+        let is_refused = |said: &str| said.to_ascii_lowercase().contains("permission denied");
+        match self {
+            E::NoEngine {} => Some("install Docker (Debian: `docker.io docker-compose`)"),
+            E::EngineSilent { said } if is_refused(said) => Some(
+                "your user may not use the engine: run stampede as root, or add the user to the group `docker`",
+            ),
+            E::EngineSilent { .. } => {
+                Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
+            }
+            E::EngineElsewhere { .. } => Some(
+                "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
+            ),
+            E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
+            E::Podman {} => Some("use Docker, or give the running project by URL (`external`)"),
+            E::EngineHidden { .. } => Some(
+                "run stampede and Docker inside the same Linux, such as a virtual machine or WSL with Docker of its own",
             ),
             E::OutsideBudget { .. } => Some(
-                "an engine inside a container of the project cannot be measured within one budget: run that service \
-                 beside it (`beside`)"
-                    .into(),
+                "the engine does not see the groups of this machine (it runs in a container, or has another \
+                 `cgroup-parent`): run stampede where the engine runs",
             ),
             _ => None,
         }
     }
+
+    /// What the user can do about the project.
+    fn project_hint(&self) -> Option<&'static str> {
+        use ComposeError as E;
+        match self {
+            E::HostNetwork { .. } => Some(
+                "remove `network_mode: host`: its ports could be those of your own project, which would get the load",
+            ),
+            E::Ended { .. } => Some(
+                "in a trial nothing is restarted (`restart` is off): let it wait for what it needs, by `depends_on` \
+                 with `condition: service_healthy`",
+            ),
+            E::NoAddress { .. } => Some("connect the service to a network of the project"),
+            E::VolumeInUse { .. } => Some(
+                "stop the project first (`docker compose stop`), or measure without its data (`volumes: empty` in the \
+                 plan)",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// What the user can do about what a tool said.
+fn tool_hint(said: &str) -> Option<&'static str> {
+    let hints = [
+        (
+            "no space left on device",
+            "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
+             is unused",
+        ),
+        (
+            "overlaps",
+            "networks with static addresses keep their address range, which is taken now: stop the project first",
+        ),
+        (
+            "neither an image nor a build",
+            "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
+             their directory",
+        ),
+    ];
+    hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
 }

@@ -126,6 +126,7 @@ impl ComposeProvider {
         let resolve = || {
             let engine = self.engine()?.clone();
             let mut project = Project::render(&engine, &source.files)?;
+            project.learn_secrets();
             let target = project.target(source.service.as_deref(), source.port)?;
             for service in &source.beside {
                 if project.service(service).is_none() {
@@ -136,6 +137,9 @@ impl ComposeProvider {
             let mut left_out = project.left_out(&target.service);
             left_out.retain(|name| !source.beside.contains(name));
             project.remove(&left_out);
+            if let Some(service) = project.with_host_network() {
+                return Err(ComposeError::HostNetwork { service: service.to_owned() });
+            }
             let env = app_env_given(app, choice);
             Ok(ResolvedProject { engine, project, left_out, target, source: source.clone(), env })
         };

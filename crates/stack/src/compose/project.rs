@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::edit::variables;
 use super::engine::{Engine, failed};
 use super::error::{ComposeError, ProjectProblem};
 
@@ -37,8 +38,24 @@ impl Project {
         let command = engine.compose_name("config");
         let output = engine.compose(&files, directory, &["config"]).run();
         let output = output.map_err(|error| failed(&command, &error))?;
-        Project::parse(&String::from_utf8_lossy(&output.stdout), directory)
-            .map_err(|problem| ComposeError::NotAProject { command, problem })
+        let project = Project::parse(&String::from_utf8_lossy(&output.stdout), directory);
+        let mut project =
+            project.map_err(|problem| ComposeError::NotAProject { command, problem })?;
+        if engine.is_compose_v1() {
+            project.drop_inactive(&given("COMPOSE_PROFILES", directory).unwrap_or_default());
+        }
+        Ok(project)
+    }
+
+    /// Removes the services of profiles that are not active. Version 2 does so itself.
+    fn drop_inactive(&mut self, active: &str) {
+        let active: Vec<&str> = active.split(',').map(str::trim).collect();
+        let Some(Value::Object(services)) = self.document.get_mut("services") else { return };
+        services.retain(|_, service| {
+            let profiles = service["profiles"].as_array().cloned().unwrap_or_default();
+            let mut names = profiles.iter().filter_map(Value::as_str);
+            profiles.is_empty() || names.any(|name| active.contains(&name))
+        });
     }
 
     /// Reads what the tool printed.
@@ -52,6 +69,21 @@ impl Project {
         let name = document.get("name").and_then(Value::as_str);
         let name = name.map_or_else(|| default_name(directory), str::to_owned);
         Ok(Project { directory: directory.to_owned(), name, document })
+    }
+
+    /// From here on the values of the project's variables that are secrets are masked.
+    pub fn learn_secrets(&self) {
+        let arguments = |service: &Value| variables(&service["build"]["args"]);
+        for (_, service) in self.services() {
+            let all = variables(&service["environment"]).into_iter().chain(arguments(service));
+            for (name, value) in all {
+                if let Some(value) = value.as_str() {
+                    // A rendered value has its dollar signs twice.
+                    stampede_mask::named(&name, value);
+                    stampede_mask::named(&name, &value.replace("$$", "$"));
+                }
+            }
+        }
     }
 
     /// The services by name.
@@ -135,6 +167,12 @@ impl Project {
         all.filter(|name| !needed.contains(name)).collect()
     }
 
+    /// A service that has the network of the machine; `None`: there is none.
+    pub fn with_host_network(&self) -> Option<&str> {
+        let mut all = self.services();
+        all.find(|(_, service)| service["network_mode"] == "host").map(|(name, _)| name)
+    }
+
     /// Removes services that no other one needs.
     pub fn remove(&mut self, names: &BTreeSet<String>) {
         if let Some(Value::Object(services)) = self.document.get_mut("services") {
@@ -182,6 +220,9 @@ fn all_of(file: &Path) -> Result<Vec<PathBuf>, ComposeError> {
 
 /// The name that compose gives to a project in this directory.
 fn default_name(directory: &Path) -> String {
+    if let Some(name) = given("COMPOSE_PROJECT_NAME", directory) {
+        return name;
+    }
     let name = directory.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect()
 }
@@ -261,6 +302,16 @@ fn dependencies(service: &Value) -> Vec<String> {
     let mode = service["network_mode"].as_str().and_then(|mode| mode.strip_prefix("service:"));
     all.extend(mode.map(str::to_owned));
     all
+}
+
+/// A variable of the compose tool: from the environment, else from the project's `.env`.
+fn given(name: &str, directory: &Path) -> Option<String> {
+    let own = std::env::var(name).ok();
+    let of_file = || {
+        let variables = dotenvy::from_path_iter(directory.join(".env")).ok()?;
+        variables.flatten().find(|(known, _)| known == name).map(|(_, value)| value)
+    };
+    own.or_else(of_file).filter(|value| !value.is_empty())
 }
 
 /// Ports on which web servers and apps usually answer by plain HTTP or HTTPS.
@@ -407,6 +458,20 @@ mod tests {
         for wrong in ["[]", "services: []", "x: 1", "a: b: c"] {
             assert!(Project::parse(wrong, Path::new("/srv")).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_name_and_the_profiles_of_the_environment_file_are_read() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join(".env"), "A=1\nCOMPOSE_PROJECT_NAME=\"shop\"\n").unwrap();
+        let text = "services: {web: {}, tool: {profiles: [debug]}, host: {network_mode: host}}";
+        let mut project = Project::parse(text, place.path()).unwrap();
+        assert_eq!(project.name, "shop");
+        assert_eq!(project.with_host_network(), Some("host"));
+        project.drop_inactive("debug, other");
+        assert_eq!(project.services().count(), 3);
+        project.drop_inactive("");
+        assert_eq!(project.services().map(|(name, _)| name).collect::<Vec<_>>(), ["web", "host"]);
     }
 
     #[test]

@@ -105,13 +105,16 @@ impl ComposeStack {
 
     /// Waits until the project answers, as its description asks for.
     pub fn ready(mut self, begun: Instant) -> Result<ComposeStack, RuntimeError> {
+        if let Some(failed) = self.containers.iter().find(|one| self.has_failed(one)) {
+            return Err(self.ended(failed));
+        }
         self.wait_for_port(begun)?;
-        self.run_before_trial()?;
+        self.run_before_trial(begun)?;
         if self.ready == Readiness::Idle {
             let left = self.ready_within().saturating_sub(begun.elapsed());
             let found = wait_until_rest(left, || self.check(), || true, || self.processes())?;
             return match found {
-                Rest::Reached => Ok(self),
+                Rest::Reached => self.with_containers_of_now(),
                 Rest::NotListening => Err(self.not_ready("nothing listens there")),
             };
         }
@@ -134,6 +137,13 @@ impl ComposeStack {
         if self.ready == Readiness::RightAnswer {
             self.check_page()?;
         }
+        self.with_containers_of_now()
+    }
+
+    /// The same stack, which knows that services which prepare something have ended.
+    fn with_containers_of_now(mut self) -> Result<ComposeStack, RuntimeError> {
+        let now = Container::all(&self.resolved.engine, &self.names.id);
+        self.containers = now.map_err(|problem| self.problem(problem))?;
         Ok(self)
     }
 
@@ -152,14 +162,23 @@ impl ComposeStack {
         }
     }
 
-    /// Runs the plan's commands in the service, one after the other.
-    fn run_before_trial(&self) -> Result<(), RuntimeError> {
-        let service = &self.resolved.target.service;
-        let own = self.containers.iter().find(|one| one.service == *service);
-        for command in &self.resolved.source.before_trial {
-            let Some(own) = own else { break };
-            let run = self.resolved.engine.run(&["exec", &own.id, "sh", "-c", command]);
-            run.map_err(|problem| self.problem(problem))?;
+    /// Runs the plan's commands in their services, one after the other. A command that fails is run
+    /// again until the project should be ready: what it needs may still be starting.
+    fn run_before_trial(&self, begun: Instant) -> Result<(), RuntimeError> {
+        for (service, command) in &self.resolved.source.before_trial {
+            let Some(own) = self.containers.iter().find(|one| one.service == *service) else {
+                let known = self.containers.iter().map(|one| one.service.clone()).collect();
+                let service = service.clone();
+                return Err(self.problem(ComposeError::NoService { service, known }));
+            };
+            let words = ["exec", own.id.as_str(), "sh", "-c", command];
+            while let Err(problem) = self.resolved.engine.run(&words) {
+                self.check()?;
+                if begun.elapsed() > self.ready_within() {
+                    return Err(self.problem(problem));
+                }
+                std::thread::sleep(RETRY_COMMAND);
+            }
         }
         Ok(())
     }
@@ -179,29 +198,32 @@ impl ComposeStack {
         if interrupt::is_requested() {
             return Err(RuntimeError::Interrupted { runtime: self.name.clone() });
         }
-        let Some(ended) = self.containers.iter().find(|one| !one.runs()) else { return Ok(()) };
-        // A service that prepares something ends with success.
-        let now = Container::all(&self.resolved.engine, &self.names.id).unwrap_or_default();
-        let now = now.into_iter().find(|one| one.id == ended.id);
-        let target = self.resolved.target.service.as_str();
-        let is_target = ended.service == target;
-        if !self.resolved.project.needed_by([target].into_iter()).contains(&ended.service) {
-            // A tool of the project that ran once, or that this service does without.
+        // One that has ended before this list was made was judged then.
+        if self.containers.iter().all(|one| one.main.is_none() || one.runs()) {
             return Ok(());
         }
-        match now {
-            Some(now) if now.runs() => Ok(()),
-            Some(now) if now.state == "exited" && now.exit_code == 0 && !is_target => Ok(()),
-            now => {
-                let state = now.map_or("is gone".to_owned(), |now| match now.state.as_str() {
-                    "exited" | "dead" => format!("ended with exit code {}", now.exit_code),
-                    other => format!("is {other}"),
-                });
-                let service = ended.service.clone();
-                let log = self.log_of(ended);
-                Err(self.problem(ComposeError::Ended { service, state, log }))
-            }
-        }
+        let now = Container::all(&self.resolved.engine, &self.names.id);
+        let failed = now.unwrap_or_default().into_iter().find(|one| self.has_failed(one));
+        failed.map_or(Ok(()), |one| Err(self.ended(&one)))
+    }
+
+    /// Whether a container has ended that should run. A service that prepares something ends with
+    /// success. Services that the measured one does without are not judged.
+    fn has_failed(&self, container: &Container) -> bool {
+        let target = self.resolved.target.service.as_str();
+        let has_prepared =
+            container.service != target && container.state == "exited" && container.exit_code == 0;
+        let needed = || self.resolved.project.needed_by([target].into_iter());
+        !container.runs() && !has_prepared && needed().contains(&container.service)
+    }
+
+    fn ended(&self, container: &Container) -> RuntimeError {
+        let state = match container.state.as_str() {
+            "exited" | "dead" => format!("ended with exit code {}", container.exit_code),
+            other => format!("is {other}"),
+        };
+        let (service, log) = (container.service.clone(), self.log_of(container));
+        self.problem(ComposeError::Ended { service, state, log })
     }
 
     /// Checks that the page's last answer is right. A redirect that leads elsewhere is no error:
@@ -304,6 +326,8 @@ impl ComposeStack {
 
 /// The pause between two attempts to connect.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// The pause before a command is run again.
+const RETRY_COMMAND: Duration = Duration::from_secs(1);
 
 impl Stack for ComposeStack {
     fn name(&self) -> &str {
@@ -449,16 +473,24 @@ impl Stack for ComposeStack {
     }
 
     fn exited(&self) -> Vec<Exit> {
-        let ended = self.containers.iter().enumerate().filter(|(_, one)| !one.runs());
-        // A service that prepares something has ended before the first answer.
-        let ended = ended.filter(|(_, one)| one.main.is_some());
-        let exit = |(process, one): (usize, &Container)| Exit {
-            process,
-            role: one.service.clone(),
-            code: None,
-            signal: None,
+        // A service that prepares something has ended before, and is not in this list as running.
+        let mut ended = self
+            .containers
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.main.is_some() && !one.runs())
+            .peekable();
+        if ended.peek().is_none() {
+            return Vec::new();
+        }
+        let now = Container::all(&self.resolved.engine, &self.names.id).unwrap_or_default();
+        let exit = |(process, one): (usize, &Container)| {
+            let now = now.iter().find(|now| now.id == one.id);
+            let code = now.and_then(|now| i32::try_from(now.exit_code).ok());
+            let has_failed = now.is_none_or(|now| self.has_failed(now));
+            has_failed.then(|| Exit { process, role: one.service.clone(), code, signal: None })
         };
-        ended.map(exit).collect()
+        ended.filter_map(exit).collect()
     }
 
     fn oom_kills(&self) -> u64 {

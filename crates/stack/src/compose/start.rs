@@ -8,7 +8,6 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use stampede_keeper::MARKER;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
 use stampede_linux::proc::Proc;
@@ -62,17 +61,26 @@ pub(super) fn start(
     let (id, directory, keep) =
         working_directory(places, &spec.app, supervise)?.map_err(of_keeper)?;
     let names = Names { project: format!("stampede-{}", id.to_lowercase()), id };
-    let images = builds.of(resolved, &directory).map_err(failed)?.clone();
-    let copies = volumes::copy_paths(resolved, &directory).map_err(failed)?;
+    let mut resolved =
+        ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
+    let images = builds.of(&resolved, &directory).map_err(failed)?.clone();
+    let copies = volumes::copy_paths(&resolved, &names.id, &directory).map_err(failed)?;
     let published = match resolved.engine.way_in {
         WayIn::PublishedPort => Some(port::free_port(spec.placement.port)?),
         WayIn::ContainerAddress => None,
     };
-    let processes = process_set(resolved, &names, &directory, &spec.placement);
+    let processes = process_set(&resolved, &names, &directory, &spec.placement);
     let handle = keep.start(&processes).map_err(of_keeper)?;
+    if resolved.services().iter().any(|name| handle.container_group(name).is_none()) {
+        resolved.engine.grouping = Grouping::PerService;
+    }
     let begun = Instant::now();
-    let starting =
-        Starting { resolved, names: &names, directory: &directory, handle: handle.as_ref() };
+    let starting = Starting {
+        resolved: &resolved,
+        names: &names,
+        directory: &directory,
+        handle: handle.as_ref(),
+    };
     let entrance = starting.up(&spec.placement, &images, &copies, published);
     let (containers, entrance) = entrance.map_err(failed)?;
     let stack =
@@ -98,7 +106,7 @@ fn process_set(
         processes: Vec::new(),
         containers: Some(ContainersSpec {
             roles: resolved.services(),
-            removal: removal(resolved.engine.kind, &names.project, &names.id),
+            removal: removal(&names.project, &names.id, resolved.source.volumes),
         }),
         first: 0,
     }
@@ -125,7 +133,6 @@ impl Starting<'_> {
         let groups = self.groups();
         let replaced = volumes::settle(self.resolved, self.names, images)?;
         let edit = Edit {
-            engine: engine.kind,
             stack: &self.names.id,
             groups: &groups,
             limits: &limits(placement),
@@ -146,9 +153,7 @@ impl Starting<'_> {
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
         let words = ["-p", &self.names.project, "up", "-d", "--no-build"];
         let up = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
-        // The keeper ends the tool by this variable if stampede itself ends meanwhile.
-        let up = up.env(MARKER, &self.names.id).run();
-        up.map_err(|error| failed(&engine.compose_name("up"), &error))?;
+        up.run().map_err(|error| failed(&engine.compose_name("up"), &error))?;
         let containers = Container::all(engine, &self.names.id)?;
         self.check_groups(&containers, &groups)?;
         let entrance = self.entrance(&containers, published)?;
@@ -168,21 +173,26 @@ impl Starting<'_> {
         }
     }
 
-    /// Checks that every process of a container runs in the group of its service.
+    /// Checks that every container's process can be seen, and runs in the group of its service.
     fn check_groups(
         &self,
         containers: &[Container],
         groups: &BTreeMap<String, PathBuf>,
     ) -> Result<(), ComposeError> {
         let proc = Proc::default();
-        for container in containers {
+        for container in containers.iter().filter(|one| one.state == "running") {
+            let cgroup = container.main.map(|main| proc.cgroup(main.pid)).unwrap_or_default();
+            // A container may have ended meanwhile.
+            if !cgroup.contains(&container.id) && container.main.is_none_or(|main| main.alive()) {
+                let system = self.resolved.engine.version.clone();
+                return Err(ComposeError::EngineHidden { system });
+            }
             let Some(group) = groups.get(&container.service) else { continue };
-            let Some(main) = container.main.filter(|main| main.alive()) else { continue };
             let group = format!("{}/", group.display());
-            let cgroup = proc.cgroup(main.pid);
-            if !cgroup.lines().any(|line| line.contains(&group)) {
-                let service = container.service.clone();
-                return Err(ComposeError::OutsideBudget { service, pid: main.pid });
+            if container.runs() && !cgroup.lines().any(|line| line.contains(&group)) {
+                let (service, pid) =
+                    (container.service.clone(), container.main.map_or(0, |main| main.pid));
+                return Err(ComposeError::OutsideBudget { service, pid });
             }
         }
         Ok(())
@@ -208,9 +218,6 @@ impl Starting<'_> {
         let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
         if let Some(port) = published {
             return Ok(Entrance { addresses: vec![(loopback, port).into()] });
-        }
-        if first.network_mode == "host" {
-            return Ok(Entrance { addresses: vec![(loopback, target.port).into()] });
         }
         // `network_mode: service:x` is the network of another container.
         let shared = first.network_mode.strip_prefix("container:");

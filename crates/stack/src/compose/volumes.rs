@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use stampede_keeper::MARKER;
 use stampede_linux::run::TimedCommand;
 use stampede_plan::model::VolumeState;
 
@@ -21,6 +22,7 @@ use super::start::Names;
 /// Something cannot be copied.
 pub(super) fn copy_paths(
     resolved: &ResolvedProject,
+    stack: &str,
     directory: &Path,
 ) -> Result<BTreeMap<PathBuf, PathBuf>, ComposeError> {
     let mut copies = BTreeMap::new();
@@ -34,7 +36,9 @@ pub(super) fn copy_paths(
             false => fs::create_dir(&copy).map_err(unwritten)?,
             true => {
                 let copied = TimedCommand::new("cp", WORKS_WITHIN)
-                    .args([Path::new("-a"), Path::new("--"), &path, &copy])
+                    .env(MARKER, stack)
+                    // A path that is a link is followed, and links below it are copied as such.
+                    .args([Path::new("-a"), Path::new("-H"), Path::new("--"), &path, &copy])
                     .interruptible()
                     .run();
                 copied.map_err(|error| failed(&name(), &error))?;

@@ -60,6 +60,7 @@ impl SearchContext {
         catalogue: Catalogue,
         facts: MachineFacts,
     ) -> Result<SearchContext, Refusal> {
+        refusal::refuse_compose_projects(&plan.stack)?;
         plan.stack.apps.choices.truncate(1);
         let mut notices = std::mem::take(&mut plan.notices);
         notices.extend(budget::fit(&mut plan.stack, &facts)?);
