@@ -56,6 +56,8 @@ pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 
 #[cfg(test)]
+mod compose_tests;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod tank_tests;

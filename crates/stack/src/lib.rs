@@ -3,8 +3,8 @@
 //! ```text
 //! StackRequest ─resolve─▶ StackSpec ─materialise, start─▶ Box<dyn Stack> ─verify─▶ ObservedState
 //! ```
-//! A [`Provider`] does this: for processes of this machine, or for servers that already run. Nothing
-//! outside of it knows which. Nothing here names a runtime: adding a runtime adds only its directory.
+//! A [`Provider`] does this: for processes of this machine, for containers of a compose project, or
+//! for servers that already run. Nothing outside of it knows which. Nothing here names a runtime: adding a runtime adds only its directory.
 
 pub mod against;
 mod answer;

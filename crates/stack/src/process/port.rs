@@ -131,6 +131,15 @@ pub fn pids(role: &RoleGroup) -> Vec<u32> {
     }
 }
 
+/// The living processes of a stack as role and pid.
+pub fn processes(group: &ProcessGroup) -> Vec<(String, u32)> {
+    let of_role = |role: &RoleGroup| {
+        let name = role.role.clone();
+        pids(role).into_iter().map(move |pid| (name.clone(), pid)).collect::<Vec<_>>()
+    };
+    group.roles.iter().flat_map(of_role).collect()
+}
+
 /// When a process began, in clock ticks since boot; orders processes by age.
 pub fn began(pid: u32) -> u64 {
     process::stat(pid).map_or(0, |stat| stat.start_ticks)

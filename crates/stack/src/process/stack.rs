@@ -382,11 +382,7 @@ impl Stack for ProcessStack {
     }
 
     fn processes(&self) -> Vec<(String, u32)> {
-        let group = self.group();
-        let roles = group.roles.iter();
-        roles
-            .flat_map(|role| port::pids(role).into_iter().map(|pid| (role.role.clone(), pid)))
-            .collect()
+        port::processes(&self.group())
     }
 
     fn exited(&self) -> Vec<Exit> {

@@ -1,0 +1,241 @@
+//! Tests the comparison of what runtimes show.
+
+use super::*;
+
+fn shown(name: &str) -> ObservedRuntime {
+    let observed = ObservedState {
+        php_version: "8.2.1".into(),
+        extensions: vec!["core".into(), "json".into()],
+        ini: BTreeMap::from([("memory_limit".into(), "256M".into())]),
+        opcache: true,
+        workers: 4,
+        answer_sha256: "a".into(),
+        isolated: true,
+        ..ObservedState::default()
+    };
+    let given = RequestedSetup { workers: 4, ..RequestedSetup::default() };
+    ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
+}
+
+fn sentences(found: &Differences) -> Vec<String> {
+    found.not_comparable.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn equal_runtimes_are_comparable() {
+    let equal = [shown("a"), shown("b")];
+    assert_eq!(compare_observed(&equal), [Differences::default(), Differences::default()]);
+    assert!(compare_observed(&[]).is_empty());
+}
+
+#[test]
+fn every_difference_has_a_sentence() {
+    let mut b = shown("b");
+    b.observed.php_version = "8.4.1".into();
+    b.observed.extensions = vec!["core".into(), "intl".into()];
+    b.observed.ini = BTreeMap::from([("memory_limit".into(), "-1".into())]);
+    b.observed.opcache = false;
+    b.observed.workers = 2;
+    b.observed.answer_sha256 = "b".into();
+    b.observed.isolated = false;
+    b.observed.notices = vec![Observation::Visible { what: "class".into() }.into()];
+    let all = compare_observed(&[shown("a"), b]);
+    assert_eq!(all[0], Differences::default());
+    insta::assert_snapshot!(sentences(&all[1]).join("\n"), @r"
+    it has 2 workers instead of the 4 asked for
+    class of one request is still there in the next one
+    its answer differs from the others', even without the parts that `mask` removes
+    it runs PHP 8.4.1 instead of 8.2.1
+    its OPcache is off instead of on
+    its php.ini differs: memory_limit `-1` instead of `256M`
+    its extensions differ: with extension intl, without extension json
+    ");
+}
+
+#[test]
+fn a_runtime_that_keeps_its_memory_by_design_is_comparable() {
+    let mut worker = shown("worker");
+    worker.given.keeps_memory = true;
+    worker.observed.isolated = false;
+    worker.observed.notices = vec![
+        Observation::Visible { what: "class".into() }.into(),
+        Observation::IsolationNotShown {}.into(),
+    ];
+    let found = &compare_observed(&[shown("a"), worker.clone()])[1];
+    assert_eq!(found.not_comparable, []);
+    assert_eq!(found.kept, ["class"]);
+    let mut isolated = worker.clone();
+    isolated.observed.isolated = true;
+    assert_eq!(changed(&isolated, &worker), []);
+    worker.given.keeps_memory = false;
+    let found = &compare_observed(&[shown("a"), worker])[1];
+    let leaks = vec!["class".to_owned()];
+    assert_eq!(found.not_comparable, [Mismatch::NotIsolated { leaks }]);
+    assert_eq!(found.kept, Vec::<String>::new());
+    isolated.given.keeps_memory = false;
+    let found = &compare_observed(&[shown("a"), isolated])[1];
+    assert_eq!(found.not_comparable, []);
+    assert_eq!(found.kept, ["class"], "its runtime.yaml says so");
+}
+
+#[test]
+fn the_runtime_that_differs_is_not_comparable_even_if_it_is_the_first() {
+    let mut odd = shown("odd");
+    odd.observed.php_version = "8.4.1".into();
+    let all = compare_observed(&[odd, shown("a"), shown("b")]);
+    let (version, reference) = ("8.4.1".into(), "8.2.1".into());
+    let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+    assert_eq!(reasons, [vec![Mismatch::PhpVersion { version, reference }], vec![], vec![]]);
+}
+
+#[test]
+fn bodies_of_another_size_under_load_are_not_comparable() {
+    let of = |bytes: f64| ObservedRuntime { body_bytes_mean: Some(bytes), ..shown("x") };
+    let reasons = |a, b| compare_observed(&[of(a), of(b)])[1].not_comparable.clone();
+    assert_eq!(reasons(2_000.0, 2_200.0), []);
+    assert_eq!(reasons(100_000.0, 109_000.0), []);
+    let other = Mismatch::BodySize { mean_bytes: 92_160.0, reference_bytes: 2_048.0 };
+    assert_eq!(reasons(2_048.0, 92_160.0), [other]);
+}
+
+#[test]
+fn many_keys_are_counted() {
+    let (a, mut b) = (shown("a"), shown("b"));
+    b.observed.ini.extend((0..9).map(|key| (format!("key{key}"), "1".into())));
+    let reasons = sentences(&compare_observed(&[a, b])[1]);
+    let words = "its php.ini differs: with key0, with key1, with key2, with key3, with key4, with \
+                 key5 and 3 more";
+    assert_eq!(reasons, [words]);
+}
+
+#[test]
+fn forced_and_requested_values_do_not_count_as_differences() {
+    let (mut a, mut b) = (shown("a"), shown("b"));
+    b.given.forced_extensions = vec!["pcntl".into()];
+    b.given.forced_ini = vec!["cli.*".into()];
+    b.observed.extensions.push("pcntl".into());
+    b.observed.ini.insert("cli.pager".into(), String::new());
+    b.observed.ini.insert("cli.prompt".into(), String::new());
+    b.observed.ini.insert("memory_limit".into(), "64M".into());
+    b.observed.jit = true;
+    a.given.ini = asked_ini(
+        &[("memory_limit".into(), "256M".into()), ("jit".into(), "disable".into())].into(),
+        &BTreeMap::new(),
+    );
+    b.given.ini = asked_ini(
+        &[("memory_limit".into(), "256M".into()), ("jit".into(), "tracing".into())].into(),
+        &[("memory_limit".into(), "64M".into())].into(),
+    );
+    let found = &compare_observed(&[a, b])[1];
+    assert_eq!(found.not_comparable, []);
+    let ini = |key: &str, value: &str, reference: Option<&str>| {
+        let (value, reference) = (Some(value.to_owned()), reference.map(str::to_owned));
+        Php::Ini(IniValue { directive: key.to_owned(), value, reference })
+    };
+    let memory_limit = ini("memory_limit", "64M", Some("256M"));
+    assert_eq!(found.asked, [Php::Jit { on: true }, memory_limit]);
+    let pcntl = Extension { name: "pcntl".into(), is_loaded: true };
+    assert_eq!(found.forced, [ini("cli.*", "", None), Php::Extension(pcntl)]);
+}
+
+#[test]
+fn an_unrequested_difference_counts_beside_a_requested_one() {
+    let (mut a, mut b) = (shown("a"), shown("b"));
+    a.given.ini = [("memory_limit".into(), "256M".into())].into();
+    b.given.ini = a.given.ini.clone();
+    b.observed.ini.insert("memory_limit".into(), "-1".into());
+    let found = &compare_observed(&[a, b])[1];
+    assert_eq!(sentences(found), ["its php.ini differs: memory_limit `-1` instead of `256M`"]);
+}
+
+/// Returns a runtime as a server that was already running shows itself.
+fn external(name: &str) -> ObservedRuntime {
+    let observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
+    let given = RequestedSetup { provider: ProviderKind::External, ..RequestedSetup::default() };
+    ObservedRuntime { name: name.into(), given, observed, body_bytes_mean: None }
+}
+
+#[test]
+fn an_external_server_is_not_comparable_and_never_the_reference() {
+    let all = compare_observed(&[external("x"), external("y"), shown("a")]);
+    let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();
+    let already_running = || vec![Mismatch::AlreadyRunning {}];
+    assert_eq!(reasons, [already_running(), already_running(), vec![]]);
+    let mut odd = external("z");
+    odd.observed.answer_sha256 = "b".into();
+    odd.observed.php_version = "8.4.1".into();
+    odd.observed.ini = BTreeMap::from([("memory_limit".into(), "128M".into())]);
+    let found = &compare_observed(&[shown("a"), odd])[1];
+    insta::assert_snapshot!(sentences(found).join("\n"), @r"
+    it was already running, so stampede did not set its CPUs or settings
+    its answer differs from the others', even without the parts that `mask` removes
+    it runs PHP 8.4.1 instead of 8.2.1
+    its php.ini differs: memory_limit `128M` instead of `256M`
+    ");
+    assert!(found.asked.is_empty() && found.forced.is_empty());
+    let all = compare_observed(&[external("x"), external("y")]);
+    assert!(all.iter().all(|one| one.not_comparable == already_running()));
+}
+
+#[test]
+fn compose_projects_with_other_versions_of_php_are_compared() {
+    let of = |provider, version: &str| {
+        let mut one = external("x");
+        one.given.provider = provider;
+        one.observed.php_version = version.into();
+        one
+    };
+    let (native, compose) = (ProviderKind::Native, ProviderKind::Compose);
+    for (first, second) in [(compose, compose), (native, compose)] {
+        let (mut first, second) = (of(first, "8.2.1"), of(second, "8.4.1"));
+        first.observed.isolated = true;
+        let found = &compare_observed(&[first, second])[1];
+        let (version, reference) = ("8.4.1".to_owned(), "8.2.1".to_owned());
+        assert_eq!(found.asked, [Php::Version { version, reference }]);
+        assert!(found.not_comparable.is_empty(), "{:?}", found.not_comparable);
+    }
+}
+
+#[test]
+fn a_pool_that_grows_may_begin_small_but_not_exceed() {
+    let mut one = shown("a");
+    (one.given.grows, one.observed.workers) = (true, 1);
+    assert!(own_mismatches(&one).is_empty());
+    one.observed.workers = 9;
+    assert_eq!(own_mismatches(&one), [Mismatch::Workers { workers: 9, asked: 4 }]);
+}
+
+#[test]
+fn threads_of_a_php_that_is_not_thread_safe_are_never_ranked() {
+    let mut one = shown("a");
+    one.given.threads = true;
+    assert_eq!(own_mismatches(&one), [Mismatch::NotThreadSafe {}]);
+    one.observed.thread_safe = true;
+    assert!(own_mismatches(&one).is_empty());
+}
+
+#[test]
+fn a_change_under_load_is_suspect_and_another_answer_is_invalid() {
+    assert_eq!(changed(&shown("a"), &shown("a")), []);
+    let mut after = shown("a");
+    after.observed.workers = 3;
+    after.observed.opcache = false;
+    let suspect = |difference| (Validity::Suspect, Server::Changed { difference });
+    let mut expected = vec![
+        suspect(Mismatch::Opcache { on: false }),
+        suspect(Mismatch::WorkersChanged { workers: 3, before: 4 }),
+    ];
+    assert_eq!(changed(&shown("a"), &after), expected);
+    after.observed.answer_sha256 = "b".into();
+    expected.push((Validity::Invalid, Server::AnswerChanged { shown: None }));
+    assert_eq!(changed(&shown("a"), &after), expected);
+}
+
+#[test]
+fn a_growing_pool_and_an_unknown_number_of_workers_are_no_change() {
+    let (mut before, mut after) = (shown("a"), shown("a"));
+    after.observed.workers = 0;
+    assert_eq!(changed(&before, &after), []);
+    (before.given.grows, after.given.grows, after.observed.workers) = (true, true, 40);
+    assert_eq!(changed(&before, &after), []);
+}

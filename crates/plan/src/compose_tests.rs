@@ -1,0 +1,78 @@
+//! Tests of plans with compose projects.
+
+use std::path::PathBuf;
+
+use super::model::*;
+use super::tests::{names, plan, read_text};
+use super::*;
+
+#[test]
+fn a_compose_project_brings_its_app() {
+    let short = plan("runtimes: [{fpm: {compose: docker/fpm.yml}}]\nload: [\"const(5,1s)\"]");
+    assert_eq!(short.stack.apps.choices, [AppChoice::provided()]);
+    let RuntimeSource::Compose(source) = &short.stack.runtimes[0].source else {
+        panic!("containers")
+    };
+    assert_eq!((source.files.len(), source.port, source.volumes), (1, None, VolumeState::Copied));
+    assert!(short.stack.runtimes[0].settings.is_empty(), "the catalogue's are for its runtimes");
+
+    let app = plan(
+        "app: {host: shop.test}\nruntimes: [{fpm: {compose: [a.yml, b.yml]}}, external: {url: \"http://a\"}]
+load: [\"const(5,1s)\"]\nenv: {APP_ENV: prod}",
+    );
+    let choice = &app.stack.apps.choices[0];
+    assert_eq!(
+        (&choice.place, choice.settings.host.as_deref()),
+        (&AppPlace::Provided, Some("shop.test"))
+    );
+    assert_eq!(app.stack.runtimes[0].env["APP_ENV"], "prod");
+
+    let text = "runtimes: [{fpm: {compose: a.yml}}, nginx-fpm]\nload: [\"const(5,1s)\"]";
+    let error = read_text(text, &Overrides::default()).expect_err("nginx-fpm serves an app");
+    assert!(error.to_string().contains("app"), "{error}");
+}
+
+#[test]
+fn flags_add_compose_projects_under_names_of_their_own() {
+    let text = |text: &str| Some(text.to_owned());
+    let compose = [
+        "docker/fpm.yml",
+        "shop/docker-compose.prod.yml",
+        "base/compose.yaml:over.yml",
+        "other/fpm.yml",
+    ];
+    let flags = Overrides {
+        compose: compose.map(str::to_owned).into(),
+        service: text("web"),
+        port: text("8080"),
+        concurrency: text("4"),
+        for_: text("5s"),
+        app_flags: AppFlags { env: vec!["APP_ENV=prod".to_owned()], ..AppFlags::default() },
+        ..Overrides::default()
+    };
+    let plan = from_flags(&flags).expect("a plan");
+    assert_eq!(names(&plan), ["fpm", "shop", "base", "fpm-2"]);
+    assert_eq!(plan.stack.apps.choices[0].settings.env["APP_ENV"], "prod");
+    let sources: Vec<&ComposeSource> = plan
+        .stack
+        .runtimes
+        .iter()
+        .map(|runtime| match &runtime.source {
+            RuntimeSource::Compose(source) => source,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(
+        sources
+            .iter()
+            .all(|source| source.service.as_deref() == Some("web") && source.port == Some(8080))
+    );
+    assert_eq!(sources[2].files, ["base/compose.yaml", "over.yml"].map(PathBuf::from));
+
+    let apps = apps_of(None, &flags).expect("each brings its own");
+    assert_eq!(apps.choices, plan.stack.apps.choices);
+    let gaps = missing_parts(None, &flags).expect("no file is read");
+    assert!(!gaps.app && !gaps.runtimes && !gaps.load, "{gaps:?}");
+    let both = Overrides { runtimes: text("nginx-fpm"), ..flags };
+    assert!(missing_parts(None, &both).expect("no file").app, "nginx-fpm serves an app");
+}
