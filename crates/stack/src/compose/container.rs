@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
 use serde_json::Value;
@@ -43,6 +44,11 @@ impl Container {
     /// # Errors
     /// The engine does not answer.
     pub fn all(engine: &Engine, stack: &str) -> Result<Vec<Container>, ComposeError> {
+        settled(|| Container::look(engine, stack), LOOKS, LOOK_AGAIN)
+    }
+
+    /// What the engine says of the containers of the stack.
+    fn look(engine: &Engine, stack: &str) -> Result<Vec<Container>, ComposeError> {
         let filter = format!("label={LABEL}={stack}");
         let ids = engine.run(&["ps", "-aq", "--no-trunc", "--filter", &filter])?;
         let ids: Vec<&str> = ids.split_whitespace().collect();
@@ -91,6 +97,11 @@ impl Container {
         self.main.is_some_and(|main| main.alive())
     }
 
+    /// Whether the engine says that it runs.
+    pub fn is_said_to_run(&self) -> bool {
+        self.state == "running"
+    }
+
     /// What is known of the container and its image, for the record.
     pub fn record(&self, engine: &Engine, is_beside: bool) -> ContainerRecord {
         let words = ["image", "inspect", "--format", "{{json .}}", &self.image_id];
@@ -113,6 +124,30 @@ impl Container {
             is_beside,
         }
     }
+}
+
+/// How often the engine is asked of containers whose processes have ended.
+const LOOKS: u32 = 20;
+/// The pause between two such questions.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The containers that `look` finds. An engine learns a moment later than the kernel that a process
+/// has ended. It is asked again, `looks` times in all, while it calls a container running whose
+/// process is not seen.
+fn settled(
+    mut look: impl FnMut() -> Result<Vec<Container>, ComposeError>,
+    looks: u32,
+    pause: Duration,
+) -> Result<Vec<Container>, ComposeError> {
+    let mut found = look()?;
+    for _ in 1..looks {
+        if found.iter().all(|one| one.runs() || !one.is_said_to_run()) {
+            break;
+        }
+        std::thread::sleep(pause);
+        found = look()?;
+    }
+    Ok(found)
 }
 
 /// Opens a path of a container's root. Links in it lead to places of that root, never to those of
@@ -182,6 +217,44 @@ mod tests {
         assert!(!container.runs());
         let ours = json!({"State": {"Pid": std::process::id()}});
         assert!(Container::of(&ours).runs());
+    }
+
+    #[test]
+    fn an_engine_that_is_late_to_know_of_an_end_is_asked_again() {
+        let of = |pid: u32, state: &str| {
+            Container::of(&json!({"State": {"Status": state, "Pid": pid, "ExitCode": 7}}))
+        };
+        // No process has this number: it is above the kernel's limit.
+        let gone = 1 << 23;
+        let mut answers = vec![of(0, "exited"), of(gone, "running"), of(gone, "running")];
+        let mut look = || Ok(vec![answers.pop().unwrap()]);
+        let found = settled(&mut look, 9, Duration::ZERO).unwrap();
+        assert_eq!((found[0].state.as_str(), found[0].exit_code), ("exited", 7));
+        // One that stays unseen belongs to an engine whose processes are hidden.
+        let mut looks = 0;
+        let found = settled(
+            || {
+                looks += 1;
+                Ok(vec![of(gone, "running")])
+            },
+            4,
+            Duration::ZERO,
+        );
+        assert!(found.unwrap()[0].is_said_to_run());
+        assert_eq!(looks, 4);
+        // One that runs is asked for once.
+        let mut looks = 0;
+        let own = std::process::id();
+        let found = settled(
+            || {
+                looks += 1;
+                Ok(vec![of(own, "running"), of(0, "exited")])
+            },
+            4,
+            Duration::ZERO,
+        );
+        assert!(found.unwrap()[0].runs());
+        assert_eq!(looks, 1);
     }
 
     #[test]

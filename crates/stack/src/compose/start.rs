@@ -180,7 +180,7 @@ impl Starting<'_> {
         groups: &BTreeMap<String, PathBuf>,
     ) -> Result<(), ComposeError> {
         let proc = Proc::default();
-        for container in containers.iter().filter(|one| one.state == "running") {
+        for container in containers.iter().filter(|one| one.is_said_to_run()) {
             let cgroup = container.main.map(|main| proc.cgroup(main.pid)).unwrap_or_default();
             // A container may have ended meanwhile.
             if !cgroup.contains(&container.id) && container.main.is_none_or(|main| main.alive()) {
