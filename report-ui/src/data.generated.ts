@@ -769,6 +769,26 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The app's `.htaccess` or `.user.ini` has lines that no runtime here applies. */
+  | {
+    code: "directory_files";
+    /** The app's name. */
+    app: string;
+    /** Number of such lines. */
+    count: number;
+    /** The first of them. */
+    lines: DirectoryLine[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The app would send mail, and is measured with mail switched off. */
+  | {
+    code: "no_mail";
+    /** The variable that says how mail is sent. */
+    variable: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The load reaches the app's own database. */
   | {
     code: "own_database";
@@ -1182,6 +1202,16 @@ export type DetectedNote =
     /** The paths, relative to the app's directory. */
     paths: string[];
   };
+
+/** A line of a file that configures a web server or PHP for one directory. */
+export interface DirectoryLine {
+  /** The file, relative to the app's directory. */
+  file: string;
+  /** The number of the line, from 1. */
+  line: number;
+  /** What it says. */
+  text: string;
+}
 
 /** The two versions of an app that are compared. */
 export interface Versions {
@@ -1874,6 +1904,26 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The app sent mail, which did not leave the machine. */
+  | {
+    code: "mail_caught";
+    /** Number of mails during the load. */
+    mails: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Requests waited for the lock of their PHP session. */
+  | {
+    code: "session_lock";
+    /** Number of looks at the server during the load. */
+    looks: number;
+    /** Number of looks at which a request waited. */
+    waiting: number;
+    /** The most requests that waited at one look. */
+    requests_max: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The app, or the web server, was not allowed to use a file. */
   | {
     code: "permission_denied";
@@ -2167,6 +2217,16 @@ export type Reason =
     to: string;
     /** Whether the load requests the page at which the redirects end. */
     is_followed: boolean;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Somebody logged in before the load. */
+  | {
+    code: "logged_in";
+    /** The path of the page with the form. */
+    path: string;
+    /** How often: the sessions took turns with the requests. */
+    times: number;
     /** The same as a sentence in English. */
     text: string;
   }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
     Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _, Providers,
-    Readiness, RuntimeError, SingleClient, Stack, StackRequest, WATCHED, WatchMode,
+    Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED, WatchMode,
 };
 
 use super::headers;
@@ -300,7 +300,12 @@ impl HarnessSession {
         let CheckRequest { method, target, headers, body } = check_request;
         let own = (NUMBER_HEADER.to_owned(), number.to_string());
         let headers: Vec<_> = std::iter::once(own).chain(headers.iter().cloned()).collect();
-        let mut answer = self.client.send(method, target, &headers, body.as_bytes())?;
+        let mut answer = self.client.exchange(&SiteRequest {
+            method,
+            path: target,
+            headers: &headers,
+            body: body.as_bytes(),
+        })?;
         // An app may show PHP's version, which is no memory of the worker.
         if let Some(version) = &self.php {
             answer.body = without_version(&answer.body, version);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use cookie::Cookie;
 use percent_encoding::percent_decode_str;
 use sha2::{Digest as _, Sha256};
-use stampede_stack::Answer;
+use stampede_stack::{Answer, CookieChange, cookie_changes};
 
 use super::model::CheckRequest;
 
@@ -179,19 +179,18 @@ impl User {
 
     /// Keeps the cookies of an answer.
     pub fn keep_cookies(&mut self, answer: &Answer) {
-        for (_, value) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
-            let Ok(cookie) = Cookie::parse(value.clone()) else { continue };
-            let is_over = cookie.max_age().is_some_and(|age| !age.is_positive())
-                || cookie.value().is_empty()
-                || cookie.value() == "deleted";
-            if is_over {
-                self.cookies.remove(cookie.name());
-                continue;
+        for change in cookie_changes(answer) {
+            match change {
+                CookieChange::Removed(name) => {
+                    self.cookies.remove(&name);
+                }
+                CookieChange::Set(name, value) => {
+                    if value.len() >= COOKIE_LENGTH {
+                        self.received_cookies.push(value.clone());
+                    }
+                    self.cookies.insert(name, value);
+                }
             }
-            if cookie.value().len() >= COOKIE_LENGTH {
-                self.received_cookies.push(cookie.value().to_owned());
-            }
-            self.cookies.insert(cookie.name().to_owned(), cookie.value().to_owned());
         }
     }
 

@@ -5,6 +5,7 @@
 //! Names of elements and attributes are part of the program and are written as they are.
 
 mod escape;
+pub mod forms;
 mod html;
 mod xml;
 

@@ -64,6 +64,13 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
             }
             known.add(&STANDARD.encode(value));
         }
+        "--login-field" => {
+            if let Some((name, value)) = value.split_once('=')
+                && !names_a_user(name)
+            {
+                named_into(known, "password", value);
+            }
+        }
         "--env" => {
             if let Some((name, value)) = value.split_once('=') {
                 named_into(known, name, value);
@@ -71,6 +78,15 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
         }
         _ => {}
     }
+}
+
+/// Whether a field of a login form has a user's name by its own name, or is no secret otherwise. The
+/// value of any other field may be a password, however it is called.
+pub fn names_a_user(name: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["user", "usr", "usuario", "mail", "login", "log", "name", "remember", "keep", "lang"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word)) && !crate::is_secret_name(&name)
 }
 
 /// Learns from the beginning of a request file of any format. The file may be endless.

@@ -25,6 +25,7 @@ pub mod record;
 pub mod redirect;
 pub mod sample;
 pub mod schedule;
+pub mod segments;
 pub mod stat;
 pub mod stop;
 pub mod time;

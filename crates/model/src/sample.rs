@@ -23,6 +23,10 @@ pub struct ResourceSample {
     /// The stack's own listening sockets, by name (`127.0.0.1:8080`, `fpm.sock`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub listeners: BTreeMap<String, ListenerSample>,
+    /// How many requests waited for the lock of their PHP session, at each look of the interval;
+    /// empty: none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session_waits: Vec<u32>,
     /// How long CPU quotas of others stopped processes in the stack's groups, summed over CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,

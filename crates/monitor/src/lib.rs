@@ -22,6 +22,7 @@ mod process;
 mod quota;
 pub mod reader;
 mod role;
+mod session_locks;
 mod source;
 mod workers;
 

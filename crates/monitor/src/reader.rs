@@ -14,6 +14,7 @@ use super::limit::Limit;
 use super::listeners::Listeners;
 use super::quota::Quota;
 use super::role::{MemoryDetail, Role};
+use super::session_locks::SessionLocks;
 use super::source::{ReadBuffer, Sources};
 use super::workers::{WorkerPattern, WorkerSampler};
 
@@ -25,6 +26,7 @@ pub struct Reader {
     host: Host,
     workers: Option<WorkerSampler>,
     listeners: Listeners,
+    session_locks: SessionLocks,
     limit: Limit,
     quota: Quota,
     text: ReadBuffer,
@@ -60,6 +62,7 @@ impl Reader {
         let firsts = roles.iter().filter_map(|role| role.pids_before().next().copied());
         Ok(Reader {
             listeners: Listeners::open(&sources, pids),
+            session_locks: SessionLocks::open(&sources),
             workers: None,
             limit: Limit::open(group, &mut text),
             quota: Quota::open(&sources, firsts, &mut text),
@@ -87,6 +90,9 @@ impl Reader {
             workers.observe(&mut self.text);
         }
         self.listeners.observe();
+        let roles = &self.roles;
+        let is_ours = |pid: u32| roles.iter().any(|role| role.pids_before().any(|own| *own == pid));
+        self.session_locks.observe(is_ours, &mut self.text);
     }
 
     /// Finds the workers. This happens once per reading.
@@ -137,6 +143,7 @@ impl Reader {
             },
             workers: self.workers.as_mut().and_then(WorkerSampler::take),
             listeners: self.listeners.take(),
+            session_waits: self.session_locks.take(),
             throttled_ns: self.quota.throttled_ns(text),
             budget_throttled_ns: self.quota.budget_throttled_ns(text),
             memory_limit_hits: self.limit.hits(text),

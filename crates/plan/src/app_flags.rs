@@ -25,6 +25,12 @@ pub struct AppFlags {
     pub cookie: Vec<String>,
     /// `--basic-auth NAME:PASSWORD`.
     pub basic_auth: Option<String>,
+    /// `--login /login`.
+    pub login: Option<String>,
+    /// `--login-field NAME=VALUE`, one for each time it is given.
+    pub login_field: Vec<String>,
+    /// `--sessions 20`.
+    pub sessions: Option<String>,
     /// `--env NAME=VALUE`, one for each time it is given.
     pub env: Vec<String>,
     /// `--exclude uploads`, one for each time it is given.
@@ -49,9 +55,13 @@ enum Fills {
     List,
     /// Another entry of the key's map: the name, this character, the value.
     Map(char, &'static str),
+    /// The path of the login.
+    LoginPath,
+    /// Another field of the login's form.
+    LoginForm,
 }
 
-const APP_FLAGS: [AppFlag; 12] = [
+const APP_FLAGS: [AppFlag; 15] = [
     AppFlag { flag: "docroot", key: "docroot", fills: Fills::Value },
     AppFlag { flag: "index", key: "index", fills: Fills::Value },
     AppFlag { flag: "writable", key: "writable", fills: Fills::List },
@@ -61,6 +71,9 @@ const APP_FLAGS: [AppFlag; 12] = [
     AppFlag { flag: "header", key: "headers", fills: Fills::Map(':', "`Name: value`") },
     AppFlag { flag: "cookie", key: "cookies", fills: Fills::Map('=', "`NAME=VALUE`") },
     AppFlag { flag: "basic-auth", key: "basic_auth", fills: Fills::Value },
+    AppFlag { flag: "login", key: "login", fills: Fills::LoginPath },
+    AppFlag { flag: "login-field", key: "login", fills: Fills::LoginForm },
+    AppFlag { flag: "sessions", key: "sessions", fills: Fills::Value },
     AppFlag { flag: "env", key: "env", fills: Fills::Map('=', "`NAME=VALUE`") },
     AppFlag { flag: "exclude", key: "exclude", fills: Fills::List },
     AppFlag { flag: "extension", key: "extensions", fills: Fills::List },
@@ -76,11 +89,14 @@ impl AppFlags {
             ("host", self.host.as_deref()),
             ("https", self.https.then_some("true")),
             ("basic-auth", self.basic_auth.as_deref()),
+            ("login", self.login.as_deref()),
+            ("sessions", self.sessions.as_deref()),
         ];
         let lists = [
             ("writable", &self.writable),
             ("header", &self.header),
             ("cookie", &self.cookie),
+            ("login-field", &self.login_field),
             ("env", &self.env),
             ("exclude", &self.exclude),
             ("extension", &self.extension),
@@ -128,18 +144,39 @@ fn apply_one(app: &mut Node, key: &str, fills: Fills, value: &Node) -> Result<()
             Node { place, value: Value::List(items) }
         }
         Fills::Map(separator, form) => {
-            let (name, text) = pair(value, separator, form)?;
             let entries = match app.get(key).map(|node| &node.value) {
                 Some(Value::Map(entries)) => entries.clone(),
                 _ => Vec::new(),
             };
             let mut map = Node { place, value: Value::Map(entries) };
+            let (name, text) = pair(value, separator, form)?;
             set(&mut map, name.text().unwrap_or(""), text);
             map
+        }
+        Fills::LoginPath => {
+            let mut login = login_map(app, key, value);
+            set(&mut login, "path", value.clone());
+            login
+        }
+        Fills::LoginForm => {
+            let mut login = login_map(app, key, value);
+            apply_one(&mut login, "form", Fills::Map('=', "`NAME=VALUE`"), value)?;
+            login
         }
     };
     set(app, key, value);
     Ok(())
+}
+
+/// What is said of the login so far, as a map at the place of `flag`.
+fn login_map(app: &Node, key: &str, flag: &Node) -> Node {
+    let mut login = Node { place: flag.place.clone(), value: Value::Map(Vec::new()) };
+    match app.get(key) {
+        Some(said) if matches!(said.value, Value::Map(_)) => login.value = said.value.clone(),
+        Some(path) => set(&mut login, "path", path.clone()),
+        None => {}
+    }
+    login
 }
 
 /// The name and the value of `NAME=VALUE`, each at its place.

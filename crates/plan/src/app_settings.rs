@@ -44,6 +44,10 @@ pub struct AppSettings {
     pub cookies: BTreeMap<String, String>,
     /// `NAME:PASSWORD` of HTTP basic authentication.
     pub basic_auth: Option<String>,
+    /// How to log in before the load.
+    pub login: Option<LoginSettings>,
+    /// How many sessions log in; `None`: one.
+    pub sessions: Option<u32>,
     /// Environment variables.
     pub env: BTreeMap<String, String>,
     /// Paths of the app's directory that are not copied.
@@ -53,6 +57,32 @@ pub struct AppSettings {
     /// The last source that said something about a key, by the key's name.
     pub sources: BTreeMap<String, SettingSource>,
 }
+
+/// A login by a form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoginSettings {
+    /// Path and query of the page with the form; empty: nobody said it yet.
+    #[serde(default)]
+    pub path: String,
+    /// The values of the form's fields, by name. Empty: whoever asks for the page is logged in.
+    #[serde(default)]
+    pub form: BTreeMap<String, String>,
+}
+
+impl LoginSettings {
+    /// This login with another one laid over it, field by field.
+    fn overlaid(mut self, over: LoginSettings) -> LoginSettings {
+        if !over.path.is_empty() {
+            self.path = over.path;
+        }
+        self.form.extend(over.form);
+        self
+    }
+}
+
+/// The most sessions that may log in.
+pub const SESSIONS_MAX: u32 = 1_000;
 
 /// Where a setting of an app was said. The later ones win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,6 +127,11 @@ impl AppSettings {
             headers: with_headers(self.headers, over.headers),
             cookies: with(self.cookies, over.cookies),
             basic_auth: over.basic_auth.or(self.basic_auth),
+            login: match (self.login, over.login) {
+                (Some(below), Some(over)) => Some(below.overlaid(over)),
+                (below, over) => over.or(below),
+            },
+            sessions: over.sessions.or(self.sessions),
             env: with(self.env, over.env),
             exclude: joined(self.exclude, over.exclude),
             extensions: joined(self.extensions, over.extensions),
@@ -119,6 +154,8 @@ impl AppSettings {
             ("headers", json!(self.headers)),
             ("cookies", json!(self.cookies)),
             ("basic_auth", json!(self.basic_auth)),
+            ("login", json!(self.login)),
+            ("sessions", json!(self.sessions)),
             ("env", json!(self.env)),
             ("exclude", json!(self.exclude)),
             ("extensions", json!(self.extensions)),
@@ -148,6 +185,10 @@ impl AppSettings {
         if let Some(login) = &self.basic_auth {
             let (_, password) = login.split_once(':').unwrap_or(("", login));
             stampede_mask::named("password", password);
+        }
+        let fields = self.login.iter().flat_map(|login| &login.form);
+        for (_, value) in fields.filter(|(name, _)| !stampede_mask::names_a_user(name)) {
+            stampede_mask::named("password", value);
         }
     }
 

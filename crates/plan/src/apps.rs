@@ -10,6 +10,7 @@ use super::compose::all_bring_their_app;
 use super::error::{Mistake, PlanError};
 use super::flags::COMMAND_LINE;
 use super::keys::{APP, READY};
+use super::login::{LoginKeys, login, sessions};
 use super::model::{AppChoice, AppPlace};
 use super::read::{path, required};
 use super::requests::{self, header};
@@ -112,6 +113,12 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
         Ok::<_, PlanError>(all.into_iter().filter_map(Node::text).map(str::to_owned).collect())
     };
     let (ready, ready_within) = fields.get("ready").map_or(Ok((None, None)), ready)?;
+    let login = fields.get("login").map_or(Ok(LoginKeys::default()), login)?;
+    if let Some(basic) = fields.get("basic_auth").filter(|_| login.basic_auth.is_some()) {
+        let mistake = Mistake::Together("basic_auth", "login: {basic: …}");
+        return Err(basic.place.wrong(mistake, "either `basic_auth` or `basic` in `login`"));
+    }
+    let own = fields.get("cookies").map_or(Ok(Vec::new()), cookies)?;
     let read = AppSettings {
         title: name("title")?,
         kind: fields.get("kind").map(kind).transpose()?.flatten(),
@@ -127,8 +134,13 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
             .map_or(Ok(Vec::new()), requests::headers)?
             .into_iter()
             .collect(),
-        cookies: fields.get("cookies").map_or(Ok(Vec::new()), cookies)?.into_iter().collect(),
-        basic_auth: fields.get("basic_auth").map(basic_auth).transpose()?,
+        cookies: login.cookies.into_iter().chain(own).collect(),
+        basic_auth: match login.basic_auth {
+            None => fields.get("basic_auth").map(basic_auth).transpose()?,
+            basic => basic,
+        },
+        login: login.form,
+        sessions: fields.get("sessions").map(sessions).transpose()?,
         env: fields.get("env").map_or(Ok(Default::default()), env)?,
         exclude: each_inside(fields.get("exclude"))?,
         extensions: names("extensions")?,
@@ -205,7 +217,7 @@ fn cookies(node: &Node) -> Result<Vec<(String, String)>, PlanError> {
     entries(node, EXPECTED)?.iter().map(cookie).collect()
 }
 
-fn basic_auth(node: &Node) -> Result<String, PlanError> {
+pub(super) fn basic_auth(node: &Node) -> Result<String, PlanError> {
     const EXPECTED: &str = "`NAME:PASSWORD`";
     let login = text(node, "a login", EXPECTED)?;
     let fits = login.contains(':') && !login.contains(char::is_control);

@@ -24,6 +24,7 @@ pub mod imported;
 mod keys;
 mod loads;
 mod locate;
+mod login;
 pub mod lookup;
 pub mod model;
 pub mod parts;

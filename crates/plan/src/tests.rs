@@ -396,6 +396,21 @@ fn flags_lie_over_what_the_plan_says_about_an_app() {
     ] {
         assert_eq!(all.source(key), source, "{key}");
     }
+    let login = AppFlags {
+        login: text("/sign-in"),
+        login_field: strings(["password=b=1", "keep=on"]),
+        sessions: text("20"),
+        ..AppFlags::default()
+    };
+    let plan_with_login =
+        "app: {path: ~/shop, login: {path: /login, form: {email: a@b, password: x}}}";
+    let all = settings_of(plan_with_login, login.clone());
+    let said = all.login.clone().expect("a login");
+    assert_eq!((said.path.as_str(), all.sessions), ("/sign-in", Some(20)));
+    assert_eq!(pairs(&said.form), "email:a@b keep:on password:b=1");
+    assert_eq!(all.source("login"), SettingSource::Flag);
+    let said = settings_of("app: ~/shop", login).login.expect("a login");
+    assert_eq!((said.path.as_str(), said.form.len()), ("/sign-in", 2));
     let all = settings_of(plan, AppFlags::default());
     assert_eq!(all.source("docroot"), SettingSource::Plan);
 }

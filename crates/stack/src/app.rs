@@ -1,6 +1,6 @@
 //! Represents an app: its files, its request and its correct answer.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use stampede_model::fact::Notice;
@@ -71,8 +71,13 @@ impl App {
         }
     }
 
+    /// What the user should know about the app before anything starts.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.notice().into_iter().chain(self.directory_notice()).collect()
+    }
+
     /// The notice of what a project was detected as; `None`: its `app.yaml` says what it is.
-    pub fn notice(&self) -> Option<Notice> {
+    pub(crate) fn notice(&self) -> Option<Notice> {
         let (app, detected) = (self.name.clone(), self.said.clone()?);
         Some(Notice::AppDetected { app, detected })
     }
@@ -112,6 +117,16 @@ impl App {
             Directory::Embedded(_) | Directory::Nowhere => None,
             Directory::OnDisk(path) => Some(path),
         }
+    }
+
+    /// The beginning of one of the app's files, which another user may have put there; `None`:
+    /// there is no such regular file.
+    pub(super) fn foreign_file(&self, name: &str, bytes_max: u64) -> Option<Vec<u8>> {
+        let Directory::OnDisk(directory) = &self.directory else { return self.file(name) };
+        let file = stampede_linux::beneath::open_file(directory, &directory.join(name)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(bytes_max).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Whether the app's vendor directory has a Composer package.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use stampede_model::app_kind::AppKind;
 use stampede_model::quantity::parse_length;
 use stampede_model::time::Nanos;
-use stampede_plan::app_settings::{AppSettings, SettingSource};
+use stampede_plan::app_settings::{AppSettings, LoginSettings, SESSIONS_MAX, SettingSource};
 
 use super::app_manifest::{AppDatabase, AppRequest, Expect, Framework, Mask};
 use super::catalogue;
@@ -27,6 +27,8 @@ pub(super) struct AppFile {
     headers: BTreeMap<String, String>,
     cookies: BTreeMap<String, String>,
     basic_auth: Option<String>,
+    login: Option<LoginInFile>,
+    sessions: Option<u32>,
     env: BTreeMap<String, String>,
     exclude: Vec<String>,
     extensions: Vec<String>,
@@ -61,6 +63,14 @@ struct ReadyMap {
     within: Option<String>,
 }
 
+/// The value of `login`: a path, or a map.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum LoginInFile {
+    Path(String),
+    Map(LoginSettings),
+}
+
 /// What is wrong with a value that YAML allows.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AppFileError {
@@ -77,6 +87,12 @@ pub(super) enum AppFileError {
     NoLength {
         /// The text as written.
         text: String,
+    },
+    /// The number of sessions is out of its bounds.
+    #[error("`sessions`: {number} is not from 1 to {SESSIONS_MAX}")]
+    Sessions {
+        /// The number as written.
+        number: u32,
     },
 }
 
@@ -132,12 +148,26 @@ impl AppFile {
             headers: self.headers.clone(),
             cookies: self.cookies.clone(),
             basic_auth: self.basic_auth.clone(),
+            login: self.login.clone().map(|login| match login {
+                LoginInFile::Path(path) => LoginSettings { path, form: BTreeMap::new() },
+                LoginInFile::Map(login) => login,
+            }),
+            sessions: self.sessions()?,
             env: self.env.clone(),
             exclude: each("exclude", &self.exclude)?,
             extensions: self.extensions.clone(),
             sources: BTreeMap::new(),
         };
         Ok(settings.said_by(SettingSource::AppFile))
+    }
+
+    fn sessions(&self) -> Result<Option<u32>, AppFileError> {
+        match self.sessions {
+            Some(number) if number == 0 || number > SESSIONS_MAX => {
+                Err(AppFileError::Sessions { number })
+            }
+            number => Ok(number),
+        }
     }
 }
 
@@ -177,6 +207,14 @@ mod tests {
     }
 
     #[test]
+    fn a_login_is_a_path_or_a_map() {
+        let login = |text: &str| settings(text).expect("settings").login.expect("a login");
+        assert_eq!(login("login: /dev/login").path, "/dev/login");
+        let map = login("login: {path: /login, form: {email: ada@shop.test, password: lovelace3}}");
+        assert_eq!(map.form["password"], "lovelace3");
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_refused() {
         for text in [
             "docroot: /srv/shop",
@@ -185,6 +223,8 @@ mod tests {
             "exclude: [/etc]",
             "ready: {within: soon}",
             "ready: {pth: /}",
+            "sessions: 0",
+            "sessions: 1001",
             "docrot: public",
         ] {
             assert!(settings(text).is_err(), "{text}");

@@ -16,6 +16,7 @@ use stampede_model::load::{Address, ConnectionHabit, Habits, HttpVersion};
 use stampede_traffic::Request;
 
 use super::answer::Answer;
+use super::page::SiteRequest;
 
 /// Sends single requests to one address.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ impl SingleClient {
     /// # Errors
     /// See [`ClientError`].
     pub fn get(&self, path: &str, headers: &[(String, String)]) -> Result<Answer, ClientError> {
-        self.send("GET", path, headers, b"")
+        self.exchange(&SiteRequest { method: "GET", path, headers, body: b"" })
     }
 
     /// Sends one request likewise. The connection closes after the answer, for runtimes whose
@@ -61,20 +62,15 @@ impl SingleClient {
     ///
     /// # Errors
     /// See [`ClientError`].
-    pub fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(String, String)],
-        body: &[u8],
-    ) -> Result<Answer, ClientError> {
+    pub fn exchange(&self, request: &SiteRequest<'_>) -> Result<Answer, ClientError> {
+        let SiteRequest { method, path, headers, body } = *request;
         let others = headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("connection"));
         let headers: Vec<(String, String)> = others.cloned().collect();
         let request = Request::build(method, path, &headers, body, HABITS, None)?;
-        self.exchange(&request).map(Answer::from)
+        self.answer_to(&request).map(Answer::from)
     }
 
-    fn exchange(&self, request: &Request) -> Result<WholeAnswer, ClientError> {
+    fn answer_to(&self, request: &Request) -> Result<WholeAnswer, ClientError> {
         let begun = Instant::now();
         let mut stream = Stream::connect(&self.address, self.timeout)?;
         let bytes = http1::text(request, HABITS);

@@ -9,7 +9,7 @@ use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
 use super::catalogue::Catalogue;
-use super::spec::app_env;
+use super::spec::{app_env, without_mail};
 
 /// The files that Symfony reads for `prod`, where the last one wins, and the file that `composer
 /// dump-env` writes.
@@ -70,7 +70,20 @@ fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
 pub fn env_notices(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> Vec<Notice> {
     let own = catalogue.own_database(app, choice);
     let database = own.map(|own| Notice::OwnDatabase { at: own.at });
-    overruled_env_notice(app, &app_env(app, choice)).into_iter().chain(database).collect()
+    let env = app_env(app, choice);
+    let overruled = overruled_env_notice(app, &env).into_iter();
+    overruled.chain(no_mail_notice(app, &env)).chain(database).collect()
+}
+
+/// The notice that the app sends no mail although its files say how; `None`: they do not.
+fn no_mail_notice(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
+    let said = values(app);
+    let is_off = |(key, off): &&(&str, &str)| {
+        let sends = said.get(*key).is_some_and(|value| !value.is_empty() && value != off);
+        sends && env.get(*key).is_some_and(|value| value == off)
+    };
+    let (variable, _) = without_mail(app.manifest.kind).iter().find(is_off)?;
+    Some(Notice::NoMail { variable: (*variable).to_owned() })
 }
 
 /// The notice that `APP_ENV` or `APP_DEBUG` in the files differs from the environment that the app

@@ -16,6 +16,7 @@ mod client;
 mod common_need;
 mod compose;
 mod composer;
+mod cookies;
 mod copy;
 mod database;
 mod database_choice;
@@ -23,6 +24,7 @@ mod deployed;
 mod detect;
 mod differences;
 mod directory;
+mod directory_files;
 mod dotenv;
 mod entries;
 mod entry;
@@ -62,6 +64,7 @@ pub use app_manifest::AppManifest;
 pub use catalogue::{Catalogue, RuntimeDirectory};
 pub use client::{ClientError, SingleClient};
 pub use compose::{ComposeError, ComposeProvider};
+pub use cookies::{CookieChange, CookieJar, cookie_changes};
 pub use copy::{is_left_out, rewrite_settings_paths, some as copy_some};
 pub use database::CountError;
 pub use dotenv::{env_notices, learn_secrets};
@@ -76,7 +79,9 @@ pub use manifest::{BuildRecipe, HeldBy, Mode, Release, RuntimeManifest};
 pub use own_database::{
     DATABASE_VARIABLES, DatabaseSeed, OwnDatabase, choose_seed, with_scratch_database,
 };
-pub use page::{Accepts, PageRequest, PageResult, Site, path_on_same_host, request_page};
+pub use page::{
+    Accepts, PageRequest, PageResult, Site, SiteRequest, origin, path_on_same_host, request_page,
+};
 pub use pages::{AnswerContext, Pages};
 pub use placement::Placement;
 pub use problem::ProgramSource;

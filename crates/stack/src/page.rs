@@ -22,7 +22,13 @@ use super::client::ClientError;
 /// A place to which single requests are sent, one at a time: a runtime that stampede started, or an
 /// external one.
 pub trait Site {
-    /// Asks for a path. The header `Host` is the site's own, unless `headers` has one.
+    /// Sends a request. The header `Host` is the site's own, unless the request has one.
+    ///
+    /// # Errors
+    /// The client's error.
+    fn send(&self, request: &SiteRequest<'_>, within: Duration) -> Result<Answer, ClientError>;
+
+    /// Asks for a path.
     ///
     /// # Errors
     /// The client's error.
@@ -31,7 +37,9 @@ pub trait Site {
         path: &str,
         headers: &[(String, String)],
         within: Duration,
-    ) -> Result<Answer, ClientError>;
+    ) -> Result<Answer, ClientError> {
+        self.send(&SiteRequest { method: "GET", path, headers, body: b"" }, within)
+    }
 
     /// The site's own value of `Host`, then other names of the same site.
     fn hosts(&self) -> Vec<String>;
@@ -40,6 +48,19 @@ pub trait Site {
     fn base(&self) -> &str {
         ""
     }
+}
+
+/// A single request.
+#[derive(Clone, Copy, Debug)]
+pub struct SiteRequest<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Path and query.
+    pub path: &'a str,
+    /// The headers.
+    pub headers: &'a [(String, String)],
+    /// The body.
+    pub body: &'a [u8],
 }
 
 /// A page to ask for.
@@ -202,8 +223,8 @@ fn next(
 
 /// The path on the same host to which `location` leads, from an answer for `path`. `None`: it leads
 /// to another host.
-pub fn path_on_same_host(
-    site: &impl Site,
+pub fn path_on_same_host<S: Site + ?Sized>(
+    site: &S,
     path: &str,
     headers: &[(String, String)],
     location: &str,
@@ -231,6 +252,13 @@ pub fn path_on_same_host(
     Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
 }
 
+/// Scheme and host by which an app is asked: `http://localhost`.
+pub fn origin<S: Site + ?Sized>(site: &S, headers: &[(String, String)]) -> String {
+    let sent = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = sent.map(|(_, host)| host.clone()).or_else(|| site.hosts().into_iter().next());
+    format!("{}://{}", scheme_of(headers), host.unwrap_or_default())
+}
+
 /// The scheme by which an app is told that it was asked.
 fn scheme_of(headers: &[(String, String)]) -> &str {
     let told = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(FORWARDED_PROTO));
@@ -244,12 +272,7 @@ mod tests {
     struct FakeSite(&'static str);
 
     impl Site for FakeSite {
-        fn request_path(
-            &self,
-            _: &str,
-            _: &[(String, String)],
-            _: Duration,
-        ) -> Result<Answer, ClientError> {
+        fn send(&self, _: &SiteRequest<'_>, _: Duration) -> Result<Answer, ClientError> {
             Err(ClientError::TimedOut)
         }
 

@@ -124,6 +124,13 @@ pub trait Stack: Site + Send + Sync {
         Ok(())
     }
 
+    /// Takes another page as the one that shows that the app works, and asks for it. It is the same
+    /// page for somebody who has logged in.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn use_page(&mut self, page: PageRequest) -> Result<(), RuntimeError>;
+
     /// Verifies the runtime: what it reports about itself, and how it answers `requests`, each sent
     /// as `GET`.
     ///
@@ -198,6 +205,12 @@ pub trait Stack: Site + Send + Sync {
     /// database that can be asked.
     fn queries(&self) -> Option<Result<u64, CountError>> {
         None
+    }
+
+    /// The number of mails that the app has sent with PHP's `mail()` since the start. None leaves
+    /// the machine.
+    fn mails(&self) -> u64 {
+        0
     }
 
     /// How the workers can be recognised; `None`: this is not known.

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use stampede_keeper::KeeperError;
 use stampede_load::LoadError;
+use stampede_login::LoginError;
 use stampede_model::causes::{KindOf, of_kind};
 use stampede_model::fact::Cause;
 use stampede_monitor::MonitorError;
@@ -20,9 +21,10 @@ pub fn cause(error: &(dyn Error + 'static)) -> Cause {
 }
 
 /// Our error types that have codes.
-const KINDS: [KindOf; 10] = [
+const KINDS: [KindOf; 11] = [
     of_kind::<RuntimeError>,
     of_kind::<ExternalError>,
+    of_kind::<LoginError>,
     of_kind::<StackLoss>,
     of_kind::<PagesError>,
     of_kind::<MonitorError>,

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use serde_json::Value;
+use stampede_markup::forms::{Attribute, Form, FormsReader};
 use url::{Host, Url};
 
-use super::form::{Attribute, Form};
+use super::form::link;
 
 /// Most links of one answer. A page with more is an endless list.
 const LINKS_MAX: usize = 5_000;
@@ -26,41 +27,21 @@ pub struct Links {
 /// Returns the links of the page `html`, which came from the URL `base`.
 pub fn links(base: &Url, html: &[u8]) -> Links {
     let mut found = LinkCollector::new(base);
-    let mut form: Option<Form> = None;
+    let mut forms = FormsReader::default();
     let mut emitter = DefaultEmitter::default();
     // The text of a script contains no tags.
     emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        match token {
-            Token::StartTag(tag) => {
-                let attribute = |name: &str| {
-                    let value = tag.attributes.get(name.as_bytes())?;
-                    Some(String::from_utf8_lossy(value).into_owned())
-                };
-                let name = String::from_utf8_lossy(&tag.name);
-                found.start(&name, &attribute);
-                match &mut form {
-                    // A form inside a form is ignored (HTML, 13.2.6.4.7).
-                    Some(form) => form.start(&name, &attribute),
-                    None if name == "form" => form = Some(Form::new(&attribute)),
-                    None => {}
-                }
-            }
-            Token::String(text) => {
-                if let Some(form) = &mut form {
-                    form.text(&String::from_utf8_lossy(&text));
-                }
-            }
-            Token::EndTag(tag) if *tag.name == *b"form" => found.form(form.take()),
-            Token::EndTag(tag) => {
-                if let Some(form) = &mut form {
-                    form.end(&String::from_utf8_lossy(&tag.name));
-                }
-            }
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        if let Token::StartTag(tag) = &token {
+            let attribute = |name: &str| {
+                let value = tag.attributes.get(name.as_bytes())?;
+                Some(String::from_utf8_lossy(value).into_owned())
+            };
+            found.start(&String::from_utf8_lossy(&tag.name), &attribute);
         }
+        found.form(forms.token(&token));
     }
-    found.form(form);
+    found.form(forms.end());
     found.links
 }
 
@@ -118,7 +99,7 @@ impl LinkCollector {
     }
 
     fn form(&mut self, form: Option<Form>) {
-        if let Some(link) = form.and_then(|form| form.link(self.page.as_str())) {
+        if let Some(link) = form.and_then(|form| link(&form, self.page.as_str())) {
             self.add(&link);
         }
     }

@@ -2,9 +2,10 @@
 
 use regex::Regex;
 use stampede_model::fact::NotSent;
+use stampede_model::segments::{decoded, words};
 
 use super::RequestError;
-use super::words::{decoded, is_routing, pairs, parts, words};
+use super::words::{is_routing, pairs, parts};
 use crate::model::{CheckRequest, SkippedRequest};
 
 /// Methods that are sent by default: RFC 9110 section 9.2.1 calls them safe.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use stampede_model::fact::NotSent;
+use stampede_model::segments::decoded;
 
-use super::words::{decoded, is_routing, pairs, parts};
+use super::words::{is_routing, pairs, parts};
 use crate::model::SkippedRequest;
 
 /// Most targets of a shape with a number, an id or a title: enough to see what one request leaves

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use stampede_model::segments::leads_to_login;
 
 use super::error::{CookieError, RequestError};
-use super::words::{decoded, parts, words};
 
 /// Largest cookie file: all cookies of a browser take a megabyte.
 const BYTES_MAX: u64 = 4 << 20;
@@ -27,28 +27,6 @@ pub fn wants_login(
         403 => www_authenticate.is_some() || has_login_form(body),
         _ => false,
     }
-}
-
-fn leads_to_login(location: &str) -> bool {
-    let location = location.split('#').next().unwrap_or_default();
-    let (path, query) = parts(location);
-    // The name of a host does not count.
-    let path = match path.split_once("//") {
-        Some((scheme, rest)) if scheme.is_empty() || scheme.ends_with(':') => {
-            rest.find('/').map_or("", |begin| &rest[begin..])
-        }
-        _ => path,
-    };
-    let is_login = |text: &str| text.split(['/', '=']).any(|part| says_login(&decoded(part)));
-    // Matches `/index.php?route=account/login`, but not `?x=1&back=/login`: the first pair is the
-    // destination.
-    is_login(path) || query.split('&').next().is_some_and(is_login)
-}
-
-fn says_login(segment: &str) -> bool {
-    let words = words(segment);
-    let is = |word: &str| ["login", "logon", "signin", "auth", "sso", "oauth"].contains(&word);
-    words.iter().any(|word| is(word)) || words.windows(2).any(|pair| is(&pair.concat()))
 }
 
 /// Returns whether a page has a form with a password field.

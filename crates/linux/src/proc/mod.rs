@@ -4,6 +4,7 @@
 //! reads files once. A process may end at any moment, so every result is an `Option` or a list that
 //! may be out of date. Bytes that are no UTF-8, which only names can contain, are replaced.
 
+mod locks;
 mod machine;
 mod net;
 mod process;
@@ -12,6 +13,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+pub use locks::{LockWaiter, flock_waiters};
 pub use machine::{
     HostTicks, load_average_1min, memory_bytes, net_value, port_range, pressure_some, value_of_key,
 };
@@ -146,6 +148,18 @@ impl Proc {
     pub fn descriptors(&self, pid: u32) -> Option<impl Iterator<Item = PathBuf> + use<>> {
         let entries = fs::read_dir(self.of_process(pid, "fd")).ok()?;
         Some(entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()))
+    }
+
+    /// The path by which a process has opened the file with this inode; `None`: it has not, or its
+    /// descriptors may not be read.
+    pub fn opened_path(&self, pid: u32, inode: u64) -> Option<PathBuf> {
+        use std::os::unix::fs::MetadataExt as _;
+        let entries = fs::read_dir(self.of_process(pid, "fd")).ok()?;
+        let own = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|descriptor| fs::metadata(descriptor).is_ok_and(|found| found.ino() == inode));
+        fs::read_link(own?).ok()
     }
 
     /// The inodes of the sockets that listen on `port`, for IPv4 and IPv6.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::containers::Containers;
+use super::directory_line::{self, DirectoryLine};
 use super::external::External;
 use super::request_file::RequestFile;
 use super::server::with_todo;
@@ -75,6 +76,22 @@ pub enum Notice {
         own: String,
         /// The values that are used, such as `APP_ENV=prod APP_DEBUG=0`.
         given: String,
+    },
+    /// The app's `.htaccess` or `.user.ini` has lines that no runtime here applies.
+    #[serde(rename = "directory_files")]
+    DirectoryFiles {
+        /// The app's name.
+        app: String,
+        /// Number of such lines.
+        count: u64,
+        /// The first of them.
+        lines: Vec<DirectoryLine>,
+    },
+    /// The app would send mail, and is measured with mail switched off.
+    #[serde(rename = "no_mail")]
+    NoMail {
+        /// The variable that says how mail is sent.
+        variable: String,
     },
     /// The load reaches the app's own database.
     #[serde(rename = "own_database")]
@@ -319,6 +336,32 @@ impl fmt::Display for NoPeak {
     }
 }
 
+impl Notice {
+    /// What is known of an app's files.
+    fn of_app(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::AppDetected { app, detected } => write!(f, "app `{app}`: {detected}"),
+            Notice::EnvOverruled { own, given } => write!(
+                f,
+                "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
+            ),
+            Notice::DirectoryFiles { app, count, lines } => {
+                directory_line::not_applied(f, app, *count, lines)
+            }
+            Notice::NoMail { variable } => write!(
+                f,
+                "the app's `.env` says how to send mail (`{variable}`); it is measured without sending any (`env:` in a                  plan changes that)"
+            ),
+            Notice::OwnDatabase { at } => write!(
+                f,
+                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, give \
+                 the app a copy with `env:` in a plan"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -341,16 +384,11 @@ impl fmt::Display for Notice {
             Notice::LoadSkipped { load } => {
                 write!(f, "skipped: load `{load}`: none of its runtimes is available")
             }
-            Notice::AppDetected { app, detected } => write!(f, "app `{app}`: {detected}"),
-            Notice::EnvOverruled { own, given } => write!(
-                f,
-                "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
-            ),
-            Notice::OwnDatabase { at } => write!(
-                f,
-                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, give \
-                 the app a copy with `env:` in a plan"
-            ),
+            Notice::AppDetected { .. }
+            | Notice::EnvOverruled { .. }
+            | Notice::DirectoryFiles { .. }
+            | Notice::NoMail { .. }
+            | Notice::OwnDatabase { .. } => self.of_app(f),
             Notice::Tuned { runtime, workers, run, first_app_alone } => {
                 let app = if *first_app_alone { ", first app of the plan" } else { "" };
                 write!(

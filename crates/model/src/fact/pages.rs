@@ -4,6 +4,7 @@ use url::Url;
 
 use crate::record::PageRecord;
 use crate::redirect::{FollowedRedirects, is_redirect};
+use crate::segments::leads_to_login;
 
 /// The errors of the first of `count` pages.
 pub fn failing(pages: &[PageRecord], count: usize) -> String {
@@ -57,10 +58,11 @@ pub fn advice(status: u16) -> Option<&'static str> {
     match status {
         400 | 421 => Some("if the app knows another host name, give it: `--host NAME`"),
         401 => Some(
-            "log in with `--basic-auth NAME:PASSWORD`, `--cookie NAME=VALUE` or `--header 'Authorization: …'`",
+            "log in with `--login PATH --login-field NAME=VALUE`, `--basic-auth NAME:PASSWORD`, `--cookie NAME=VALUE` \
+             or `--header 'Authorization: …'`",
         ),
         403 => Some(
-            "send what the app wants (`--cookie NAME=VALUE`, `--header 'Name: value'`, `--host NAME`), or measure \
+            "log in (`--login PATH --login-field NAME=VALUE`), send what the app wants (`--cookie NAME=VALUE`, `--header 'Name: value'`, `--host NAME`), or measure \
              another page with `--path`",
         ),
         404 | 410 => Some(
@@ -81,6 +83,13 @@ fn redirect(page: &PageRecord) -> String {
     }
     let advice = match redirect_target(host, path, location) {
         RedirectTarget::ToItself => "it leads in a circle".to_owned(),
+        RedirectTarget::To(path) if leads_to_login(&path) => {
+            // The query is where to return to, unless it names the page itself.
+            let own = path.split('?').next().filter(|own| leads_to_login(own)).unwrap_or(&path);
+            format!(
+                "to measure it logged in: `--login '{own}' --login-field NAME=VALUE`, once for each field of the form"
+            )
+        }
         RedirectTarget::To(path) => {
             format!("to measure the page behind it, load `{path}` (`--path '{path}'`)")
         }
@@ -155,8 +164,8 @@ mod tests {
         let page = |status| PageRecord { path: "/x".into(), status, ..PageRecord::default() };
         for (status, flags) in [
             (400, &["--host"][..]),
-            (401, &["--basic-auth", "--cookie", "--header"]),
-            (403, &["--cookie", "--header", "--host", "--path"]),
+            (401, &["--login", "--basic-auth", "--cookie", "--header"]),
+            (403, &["--login", "--cookie", "--header", "--host", "--path"]),
             (404, &["--path", "--docroot", "--index"]),
             (500, &[]),
         ] {
@@ -174,7 +183,8 @@ mod tests {
             location: Some(location.to_owned()),
             ..PageRecord::default()
         };
-        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure the page behind it, load `/login` (`--path '/login'`)");
+        insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure it logged in: `--login '/login' --login-field NAME=VALUE`, once for each field of the form");
+        insta::assert_snapshot!(redirect(&page("/en/account")), @"`/account` is redirected (302) to `/en/account`; to measure the page behind it, load `/en/account` (`--path '/en/account'`)");
         insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: `--https`");
         insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: `--host shop.test`");
     }

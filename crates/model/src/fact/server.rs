@@ -68,6 +68,22 @@ pub enum Server {
         /// The first message.
         first: String,
     },
+    /// The app sent mail, which did not leave the machine.
+    #[serde(rename = "mail_caught")]
+    MailCaught {
+        /// Number of mails during the load.
+        mails: u64,
+    },
+    /// Requests waited for the lock of their PHP session.
+    #[serde(rename = "session_lock")]
+    SessionLock {
+        /// Number of looks at the server during the load.
+        looks: u64,
+        /// Number of looks at which a request waited.
+        waiting: u64,
+        /// The most requests that waited at one look.
+        requests_max: u64,
+    },
     /// The app, or the web server, was not allowed to use a file.
     #[serde(rename = "permission_denied")]
     PermissionDenied {
@@ -291,19 +307,9 @@ impl fmt::Display for Server {
                     write!(f, "PHP logged {}: `{first}`", words::quantity(*messages, "message"))
                 }
             },
-            Server::PermissionDenied { lines, paths } => {
-                let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");
-                write!(f, "the logs say \"Permission denied\" ({lines})")?;
-                let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-                match names.is_empty() {
-                    true => Ok(()),
-                    false => write!(
-                        f,
-                        ": {}; if the app should write there, name it with `--writable PATH`",
-                        words::some_of(&names)
-                    ),
-                }
-            }
+            Server::MailCaught { .. }
+            | Server::SessionLock { .. }
+            | Server::PermissionDenied { .. } => self.of_app(f),
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {
@@ -324,6 +330,39 @@ impl fmt::Display for Server {
 }
 
 impl Server {
+    /// What the app did.
+    fn of_app(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::MailCaught { mails } => write!(
+                f,
+                "the app sent {} with `mail()`, none of which left this machine",
+                words::quantity(*mails, "mail")
+            ),
+            Server::SessionLock { looks, waiting, requests_max } => write!(
+                f,
+                "requests waited for the lock of their PHP session, {} of the time, up to {} at once: PHP serves \
+                 the requests of one session one after the other, so fewer sessions than requests at a time \
+                 limit the throughput (`--login PATH --sessions N`)",
+                words::percent((*waiting as f64 * 100.0 / (*looks).max(1) as f64).round()),
+                words::count(*requests_max)
+            ),
+            Server::PermissionDenied { lines, paths } => {
+                let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");
+                write!(f, "the logs say \"Permission denied\" ({lines})")?;
+                let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+                match names.is_empty() {
+                    true => Ok(()),
+                    false => write!(
+                        f,
+                        ": {}; if the app should write there, name it with `--writable PATH`",
+                        words::some_of(&names)
+                    ),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn of_processes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Server::ProcessEnded { role, signal, exit_code, is_before_load } => {

@@ -190,6 +190,9 @@ fn of_machine_and_server() -> Vec<String> {
         }
         .into()),
         of(Traffic::FileHeader { name: "Content-Length;x".into(), requests: 2 }.into()),
+        of(Traffic::LoggedIn { path: "/login".into(), times: 20 }.into()),
+        of(Server::MailCaught { mails: 1_203 }.into()),
+        of(Server::SessionLock { looks: 50, waiting: 41, requests_max: 7 }.into()),
         of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
         of(Server::Replaced {
             started: 1,
@@ -320,6 +323,22 @@ fn of_request_file(
     };
     let notice: Fact<Notice> = Notice::RequestFile(file).into();
     notice.sentence()
+}
+
+#[test]
+fn lines_that_are_not_applied_are_named_with_their_place() {
+    let line = |file: &str, line, text: &str| DirectoryLine {
+        file: file.to_owned(),
+        line,
+        text: text.to_owned(),
+    };
+    let lines = vec![
+        line("public/.htaccess", 3, "RewriteRule ^(.+)$ index.php?page=$1 [QSA,L]"),
+        line(".user.ini", 1, "memory_limit=1G"),
+    ];
+    let notice: Fact<Notice> =
+        Notice::DirectoryFiles { app: "shop".to_owned(), count: 5, lines }.into();
+    insta::assert_snapshot!(notice.sentence());
 }
 
 /// One fact of each shape, as printed for a user.

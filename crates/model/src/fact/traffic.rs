@@ -127,6 +127,14 @@ pub enum Traffic {
         /// Whether the load requests the page at which the redirects end.
         is_followed: bool,
     },
+    /// Somebody logged in before the load.
+    #[serde(rename = "logged_in")]
+    LoggedIn {
+        /// The path of the page with the form.
+        path: String,
+        /// How often: the sessions took turns with the requests.
+        times: u64,
+    },
     /// Not all requests were sent before the load and compared between runtimes.
     #[serde(rename = "pages_not_compared")]
     NotCompared {
@@ -317,6 +325,9 @@ impl fmt::Display for Traffic {
                 let (from, to) = (from.clone(), to.clone());
                 FollowedRedirects { from, status: *status, to }.fmt(f)?;
                 if *is_followed { f.write_str(": the load asks for that page") } else { Ok(()) }
+            }
+            Traffic::LoggedIn { path, times } => {
+                write!(f, "logged in at `{path}`: {}", words::quantity(*times, "session"))
             }
             Traffic::NotCompared { requests, compared } => write!(
                 f,

@@ -3,6 +3,7 @@
 use stampede_model::app_kind::AppKind;
 use stampede_model::load::HttpVersion;
 
+use super::super::app_settings::SESSIONS_MAX;
 use super::super::budget::CPUS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
 use super::super::compose::{FILES_MAX, VOLUMES};
@@ -117,6 +118,8 @@ pub static APP: Object = Object {
             Key::new("headers", &HEADERS, "Headers of every request. Those of a load win."),
             Key::new("cookies", &HEADERS, "Cookies of every request, by name.").like("{PHPSESSID: 5f1c}"),
             Key::new("basic_auth", &Kind::Text, "HTTP basic authentication: `NAME:PASSWORD`.").like("\"ada:secret\""),
+            Key::new("login", &LOGIN_KIND, "How to log in before the load: the page with the form, and what to fill in. Each trial logs in anew, before the warm-up.").like("{path: /login, form: {email: ann@shop.test, password: secret}}"),
+            Key::new("sessions", &Kind::Whole { least: 1, most: SESSIONS_MAX as u64 }, "How many sessions log in, 1 to 1000. They take turns with the requests.").or("1").like("20"),
             Key::new("env", &VALUES, "Environment variables of this app. Those of the plan and of a runtime win."),
             Key::new("exclude", &TEXTS, "Paths of the directory that are not copied.").like("[uploads]"),
             Key::new("extensions", &TEXTS, "PHP extensions that the app needs, besides those that Composer's files require.").like("[intl]"),
@@ -125,6 +128,27 @@ pub static APP: Object = Object {
     rest: None,
     entries: Entries::OneOf(&["path", "name"]),
     below: Some("in an app's map: `app: {path: ~/shop, KEY}`"),
+};
+
+static LOGIN_KIND: Kind = Kind::Any(&[&PATH, &Kind::Object(&LOGIN)]);
+
+pub static LOGIN: Object = Object {
+    name: "login",
+    place: "`login`",
+    about: "A login before the load. The form is asked for as a browser does, and is sent with everything that the page has put into it, such as a token against forged requests.",
+    short: None,
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("path", &PATH, "The page with the form.").like("/login"),
+            Key::new("form", &VALUES, "What to fill in, by the names of the form's fields. Without it, whoever asks for the page is logged in.").like("{email: ann@shop.test, password: secret}"),
+            Key::new("basic", &Kind::Text, "Another name of `basic_auth`: `NAME:PASSWORD`.").like("\"ada:secret\""),
+            Key::new("cookie", &TEXTS, "Another form of `cookies`: `NAME=VALUE`.").like("SID=5f1c"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some("in an app's map: `login: {path: /login, KEY}`"),
 };
 
 static READY_KIND: Kind = Kind::Any(&[&PATH, &Kind::Object(&READY)]);

@@ -43,6 +43,8 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
         ("plan", _) => "@",
         ("app", "path" | "name") => "app: {@}",
         ("ready", _) => "app: {path: ~/shop, ready: {@}}",
+        ("login", "form") => "app: {path: ~/shop, login: {path: /login, @}}",
+        ("login", _) => "app: {path: ~/shop, login: {@}}",
         ("app", _) => "app: {path: ~/shop, @}",
         ("budget", _) => "budget: {@}",
         ("client", _) => "client: {@}",

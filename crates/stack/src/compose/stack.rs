@@ -32,7 +32,7 @@ use crate::error::RuntimeError;
 use crate::external::{CgroupOwner, accounting};
 use crate::logs::{self, LogMarks};
 use crate::outside;
-use crate::page::{Accepts, PageRequest, PageResult, Site, request_page};
+use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
 use crate::pages::AnswerContext;
 use crate::process::cold::{Rest, wait_until_rest};
 use crate::process::denied::{self, DeniedFiles};
@@ -434,6 +434,13 @@ impl Stack for ComposeStack {
         self.page_result.as_ref()
     }
 
+    fn use_page(&mut self, page: PageRequest) -> Result<(), RuntimeError> {
+        self.page = page;
+        let found = request_page(&*self, &self.app, &self.page, "/", self.page.within);
+        self.page_result = Some(found.map_err(|error| self.not_ready(&error.to_string()))?);
+        Ok(())
+    }
+
     fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
         outside::verify(self, &self.answer_context(), || self.page_once(), requests)
     }
@@ -534,14 +541,9 @@ impl Logs for ComposeStack {
 }
 
 impl Site for ComposeStack {
-    fn request_path(
-        &self,
-        path: &str,
-        headers: &[(String, String)],
-        within: Duration,
-    ) -> Result<Answer, ClientError> {
+    fn send(&self, request: &SiteRequest<'_>, within: Duration) -> Result<Answer, ClientError> {
         let addresses = self.endpoint().addresses;
-        SingleClient::new(addresses.first().clone(), within).get(path, headers)
+        SingleClient::new(addresses.first().clone(), within).exchange(request)
     }
 
     fn hosts(&self) -> Vec<String> {

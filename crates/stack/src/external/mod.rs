@@ -31,7 +31,7 @@ use stampede_plan::target::Target;
 
 use crate::{
     Accepts, Answer, AnswerContext, App, ClientError, PageRequest, PageResult, SingleClient, Site,
-    client, holds_port, outside, request_page,
+    SiteRequest, client, holds_port, outside, request_page,
 };
 use watch::WatchedProcesses;
 
@@ -217,17 +217,13 @@ impl External {
 }
 
 impl Site for External {
-    fn request_path(
-        &self,
-        path: &str,
-        headers: &[(String, String)],
-        within: Duration,
-    ) -> Result<Answer, ClientError> {
-        let path = format!("{}{path}", self.base());
-        let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+    fn send(&self, request: &SiteRequest<'_>, within: Duration) -> Result<Answer, ClientError> {
+        let path = format!("{}{}", self.base(), request.path);
+        let has_host = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
         let own = (!has_host).then(|| ("Host".to_owned(), self.target.host.clone()));
-        let headers: Vec<_> = own.into_iter().chain(headers.iter().cloned()).collect();
-        SingleClient::new(self.address().clone(), within).get(&path, &headers)
+        let headers: Vec<_> = own.into_iter().chain(request.headers.iter().cloned()).collect();
+        let request = SiteRequest { path: &path, headers: &headers, ..*request };
+        SingleClient::new(self.address().clone(), within).exchange(&request)
     }
 
     fn hosts(&self) -> Vec<String> {

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::app::App;
 use crate::client::ClientError;
 use crate::error::RuntimeError;
-use crate::page::{PageRequest, PageResult, Site};
+use crate::page::{PageRequest, PageResult, Site, SiteRequest};
 use crate::provider::{Endpoint, Provider, Stack, StackLoss, StackRequest};
 use crate::resolve::RuntimeTraits;
 use crate::spec::StackSpec;
@@ -97,6 +97,11 @@ impl Stack for ExternalStack {
         Ok(())
     }
 
+    fn use_page(&mut self, page: PageRequest) -> Result<(), RuntimeError> {
+        self.page = page;
+        self.request_page()
+    }
+
     fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
         Ok(self.external.verify(&self.app, &self.page, requests)?)
     }
@@ -115,13 +120,8 @@ impl Stack for ExternalStack {
 }
 
 impl Site for ExternalStack {
-    fn request_path(
-        &self,
-        path: &str,
-        headers: &[(String, String)],
-        within: Duration,
-    ) -> Result<Answer, ClientError> {
-        self.external.request_path(path, headers, within)
+    fn send(&self, request: &SiteRequest<'_>, within: Duration) -> Result<Answer, ClientError> {
+        self.external.send(request, within)
     }
 
     fn hosts(&self) -> Vec<String> {

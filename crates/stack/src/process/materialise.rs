@@ -98,7 +98,7 @@ pub struct StackSetup {
 /// The source of the probe, which shows what the SAPI is. See `verify`.
 const PROBE: &str = include_str!("probe.php");
 /// The common templates that a line of `runtime.yaml` asks for.
-const INI: &str = "php.ini.j2";
+const OF_PHP: [&str; 2] = ["php.ini.j2", "sendmail.sh"];
 const WORKER: &str = "worker.php.j2";
 /// Tells PHP that a request came by HTTPS, before each script: not every SAPI reads the environment.
 const HTTPS: &str = "https.php";
@@ -421,7 +421,9 @@ impl Inputs<'_> {
         let manifest = &self.runtime.manifest;
         let mut sources: Vec<(String, String)> = Vec::new();
         if manifest.php.is_some() {
-            sources.push((INI.into(), self.runtime.common_text(INI)?));
+            for name in OF_PHP {
+                sources.push((name.into(), self.runtime.common_text(name)?));
+            }
         }
         if self.app.manifest.settings.https == Some(true) && manifest.php.is_some() {
             sources.push((HTTPS.into(), self.runtime.common_text(HTTPS)?));

@@ -202,7 +202,7 @@ impl ProcessStack {
             within: self.stack.ready_within,
             answers_within,
             check: &|| self.check_interrupt().and_then(|()| self.check_exits()),
-            ask: &|| self.request_page(answers_within),
+            ask: &|| self.page_within(answers_within),
             may_come_from_gateway: &|page_result| self.may_come_from_gateway(page_result),
             not_ready: &|last| self.not_ready(last),
         };
@@ -210,7 +210,7 @@ impl ProcessStack {
     }
 
     /// Asks for the page and follows its redirects.
-    fn request_page(&self, within: Duration) -> Result<PageResult, ClientError> {
+    pub(super) fn page_within(&self, within: Duration) -> Result<PageResult, ClientError> {
         let ready = &self.stack.runtime.manifest.ready.path;
         request_page(self, &self.stack.app, &self.stack.page, ready, within)
     }

@@ -29,7 +29,7 @@ use crate::database::{CountError, ErrorContext, QueryCounter};
 use crate::error::RuntimeError;
 use crate::evidence::FpmStatusPage;
 use crate::logs::{self, LogMarks};
-use crate::page::{PageRequest, PageResult, Site};
+use crate::page::{PageRequest, PageResult, Site, SiteRequest};
 use crate::provider::{Endpoint, Logs, Stack, StackLoss};
 
 /// Guards a working directory, which is removed when this value is dropped. The keeper implements
@@ -344,6 +344,19 @@ impl Stack for ProcessStack {
         self.page_result.as_ref()
     }
 
+    fn mails(&self) -> u64 {
+        let file = self.dir().join("tmp/mails");
+        let length = logs::open(self.dir(), &file).and_then(|file| file.metadata());
+        length.map_or(0, |found| found.len())
+    }
+
+    fn use_page(&mut self, page: PageRequest) -> Result<(), RuntimeError> {
+        self.stack.page = page;
+        let found = self.page_within(self.stack.page.within);
+        self.page_result = Some(found.map_err(|error| self.not_ready(&error.to_string()))?);
+        Ok(())
+    }
+
     fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
         verify::verify(self, requests).map_err(|error| self.explain_with_oom(error))
     }
@@ -445,13 +458,8 @@ impl Logs for ProcessStack {
 }
 
 impl Site for ProcessStack {
-    fn request_path(
-        &self,
-        path: &str,
-        headers: &[(String, String)],
-        within: Duration,
-    ) -> Result<Answer, ClientError> {
-        SingleClient::new(Address::Tcp(self.addr()), within).get(path, headers)
+    fn send(&self, request: &SiteRequest<'_>, within: Duration) -> Result<Answer, ClientError> {
+        SingleClient::new(Address::Tcp(self.addr()), within).exchange(request)
     }
 
     fn hosts(&self) -> Vec<String> {

@@ -34,6 +34,15 @@ pub struct AppArgs {
     /// Log in with basic authentication: NAME:PASSWORD
     #[arg(long, value_name = "LOGIN")]
     pub basic_auth: Option<String>,
+    /// Log in at this page before the load, with --login-field: /login
+    #[arg(long, value_name = "PATH")]
+    pub login: Option<String>,
+    /// Fill in a field of the login form: NAME=VALUE (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub login_field: Vec<String>,
+    /// Log in this many times; the sessions take turns with the requests [default: 1]
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<String>,
     /// Set a variable of the app's environment: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
@@ -58,6 +67,9 @@ impl AppArgs {
             header: self.header.clone(),
             cookie: self.cookie.clone(),
             basic_auth: self.basic_auth.clone(),
+            login: self.login.clone(),
+            login_field: self.login_field.clone(),
+            sessions: self.sessions.clone(),
             env: self.env.clone(),
             exclude: self.exclude.clone(),
             extension: self.extension.clone(),

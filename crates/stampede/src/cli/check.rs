@@ -155,7 +155,7 @@ impl CheckSetup {
         budget::fit(&mut stack, &facts)?;
         let catalogue = Catalogue::load(SearchPaths::from_env());
         let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
-        if let Some(notice) = app.notice() {
+        for notice in app.notices() {
             print_message(&format!("note: {}", fact::sentence(&notice)));
         }
         check_memory_modes(&catalogue, &stack.runtimes)?;

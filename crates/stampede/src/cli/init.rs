@@ -145,7 +145,7 @@ fn scalar(text: &str) -> String {
 fn summary_text(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
     let names: Vec<&str> = suggestion.defaults.iter().map(|one| one.name.as_str()).collect();
     let mut text = format!("{} is written\n", out.display());
-    if let Some(notice) = app.notice() {
+    for notice in app.notices() {
         text += &format!("{}\n", fact::sentence(&notice));
     }
     text += &format!("runtimes: {}\n", names.join(", "));

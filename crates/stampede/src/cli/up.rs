@@ -33,7 +33,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
     let provider = Providers::new(catalogue);
     let traits = provider.traits(choice, &app)?;
-    for notice in app.notice().into_iter().chain(notices).chain(budget::memory_notices(
+    for notice in app.notices().into_iter().chain(notices).chain(budget::memory_notices(
         &stack,
         &facts,
         &[traits],

@@ -1,7 +1,7 @@
 //! Writes the plan of `stampede init`: the suggestion, with alternatives as comments.
 
 use stampede_model::app_kind::AppKind;
-use stampede_model::fact;
+use stampede_model::fact::{self, Notice};
 use stampede_stack::App;
 
 use super::{SuggestedRuntime, Suggestion};
@@ -41,9 +41,9 @@ fn head(command: &str) -> String {
 
 fn app_part(app: &App, choice: &str) -> String {
     let mut text = String::new();
-    if let Some(notice) = app.notice() {
+    for notice in app.notices() {
         text += &commented(&fact::sentence(&notice));
-        if !choice.starts_with('{') {
+        if matches!(notice, Notice::AppDetected { .. }) && !choice.starts_with('{') {
             let other = match app.manifest.kind {
                 AppKind::Script => AppKind::Symfony,
                 _ => AppKind::Script,

@@ -91,7 +91,7 @@ impl Comparison {
         let traits = traits(&plan.stack, seams.provider.as_ref(), catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
         refuse_unavailable(&plan.stack, catalogue, &apps, &mut cases);
-        let mut notices: Vec<Notice> = apps.iter().filter_map(App::notice).collect();
+        let mut notices: Vec<Notice> = apps.iter().flat_map(App::notices).collect();
         notices.append(&mut plan.notices);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
         notices.extend(find_external_runtimes(&plan.stack)?.iter().flat_map(External::notices));

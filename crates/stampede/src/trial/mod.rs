@@ -13,6 +13,7 @@ mod queries;
 pub mod refusal;
 pub mod search_context;
 mod sent;
+mod sessions;
 mod time_left;
 pub mod traffic;
 pub mod verdict;
@@ -39,8 +40,8 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
-    App, Caches, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider, Readiness,
-    Stack, StackLoss, StackRequest,
+    App, Caches, CookieJar, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider,
+    Readiness, Stack, StackLoss, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
 
@@ -110,6 +111,9 @@ fn measure(
 ) -> Result<LoadResult, NotMeasured> {
     let is_ours = ctx.provider.starts(subject.runtime);
     let is_cold = is_cold_start(ctx, subject);
+    if is_cold && subject.app.manifest.settings.login.is_some() {
+        return Err(NotMeasured::LoginWhenCold);
+    }
     let preflight_result = match is_cold {
         true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
         false => None,
@@ -122,7 +126,10 @@ fn measure(
             let page = preflight_result.page.clone();
             start(ctx, subject, page, (Caches::Emptied, Readiness::Idle))?
         }
-        None => start(ctx, subject, page(subject), (Caches::Kept, Readiness::RightAnswer))?,
+        None => {
+            let page = sessions::page_before_login(subject, page(subject));
+            start(ctx, subject, page, (Caches::Kept, Readiness::RightAnswer))?
+        }
     };
     record.runtime = measured.record();
     record.isolation = measured.isolation();
@@ -192,8 +199,10 @@ struct PreflightResult {
 /// What was observed before the load.
 struct StateBeforeLoad {
     observed: ObservedState,
-    /// The requests that the load sends.
+    /// The requests that the load sends, as the first session does.
     requests: Vec<RequestSpec>,
+    /// The sessions that take turns with the requests; none: nobody has logged in.
+    sessions: Vec<CookieJar>,
     /// Notes for the reader of the trial.
     notes: Vec<Traffic>,
 }
@@ -209,6 +218,8 @@ struct NotedBeforeLoad {
     shown: Option<Vec<u64>>,
     /// Queries to the database so far.
     asked: queries::Count,
+    /// Mails so far.
+    mails: u64,
 }
 
 /// Starts the runtime, verifies it and stops it, before the start that is measured cold. The
@@ -238,8 +249,11 @@ fn verify_before_load(
     record: &mut Option<ObservedState>,
 ) -> Result<StateBeforeLoad, NotMeasured> {
     let logs = measured.logs().marks();
-    measured.request_page()?;
-    let requests = paths::requests(subject, measured);
+    let sessions = sessions::begin(subject, measured, page(subject))?;
+    if sessions.is_empty() {
+        measured.request_page()?;
+    }
+    let requests = sessions::of_first(&sessions, paths::requests(subject, measured));
     let asked = paths::requests_to_verify(&requests);
     let mut observed = measured.verify(&asked)?;
     observed.requests = requests.len() as u64;
@@ -262,8 +276,13 @@ fn verify_before_load(
         to,
         is_followed,
     });
-    let notes = redirected.into_iter().chain(unverified_note).collect();
-    Ok(StateBeforeLoad { observed, requests, notes })
+    let logged_in =
+        subject.app.manifest.settings.login.as_ref().map(|login| Traffic::LoggedIn {
+            path: login.path.clone(),
+            times: sessions.len() as u64,
+        });
+    let notes = logged_in.into_iter().chain(redirected).chain(unverified_note).collect();
+    Ok(StateBeforeLoad { observed, requests, sessions, notes })
 }
 
 fn load_and_record(
@@ -274,11 +293,12 @@ fn load_and_record(
     measured: &dyn Stack,
     (before, phases): (StateBeforeLoad, &mut Phases<'_>),
 ) -> Result<LoadResult, NotMeasured> {
-    let StateBeforeLoad { observed: before, requests, notes } = before;
+    let StateBeforeLoad { observed: before, requests, sessions, notes } = before;
     directory.save_answer(&before.answer);
     let other_workers = observed::other_workers(&measured.shown(before.clone()));
 
-    let load = traffic::load(subject, &requests, &before.pages, &measured.endpoint(), ctx)?;
+    let load =
+        traffic::load(subject, (&requests, &sessions), &before.pages, &measured.endpoint(), ctx)?;
     if interrupt::is_requested() {
         return Err(NotMeasured::Interrupted);
     }
@@ -293,6 +313,7 @@ fn load_and_record(
             .then(|| queries::per_request(subject, &requests, measured))
             .flatten(),
         asked: measured.queries(),
+        mails: measured.mails(),
     };
     let (generator, sinks) = (ctx.generator, (directory, &mut *phases));
     let watched = watch::run(generator, &load, measured, sinks, note)?;
@@ -300,6 +321,7 @@ fn load_and_record(
     let logs = noted.logs;
     phases.split_drain(result.scheduled, result.lasted);
     let asked_after = measured.queries();
+    let mails = measured.mails().saturating_sub(noted.mails);
     record.runtime.thread_restarts = measured.logs().threads_begun().saturating_sub(noted.threads);
     let died = ended_processes(&measured.exited(), noted.ended);
     record.runtime.said = measured.logs().evidence(&logs);
@@ -316,10 +338,7 @@ fn load_and_record(
     changed.extend(answers::php_log(php_log, &result.counts));
     changed.extend(answers::failures(&result));
     changed.extend(answers::lengths(&result));
-    let denied = measured.logs().denied_files(&logs);
-    let denied =
-        denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
-    changed.extend(denied.map(|note| (Validity::Valid, note.into())));
+    changed.extend(app_notes(measured, &logs, &resources, mails));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(
         subject,
@@ -340,6 +359,21 @@ fn load_and_record(
     record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(result)
+}
+
+/// What the app did under load and the reader should know.
+fn app_notes(
+    measured: &dyn Stack,
+    logs: &LogMarks,
+    resources: &[ResourceSample],
+    mails: u64,
+) -> impl Iterator<Item = Judgement> + use<> {
+    let denied = measured.logs().denied_files(logs);
+    let denied =
+        denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
+    let mail = (mails > 0).then_some(Server::MailCaught { mails });
+    let all = denied.into_iter().chain(sessions::lock_waits(resources)).chain(mail);
+    all.map(|note| (Validity::Valid, note.into()))
 }
 
 /// Verifies the runtime again, and returns what differs from before the load. What was measured is

@@ -1,6 +1,7 @@
 //! Says why a trial measured nothing, and whether another try could succeed.
 
 use stampede_load::LoadError;
+use stampede_login::LoginError;
 use stampede_model::fact::{Cause, Fact, Generator, Machine, Reason, Server, Traffic, pages};
 use stampede_model::record::PageRecord;
 use stampede_monitor::MonitorError;
@@ -34,6 +35,14 @@ pub enum NotMeasured {
         /// The first line of the error in the log.
         first: String,
     },
+    /// Nobody could log in.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// A cold start may get no request before the load, so nobody can log in.
+    #[error(
+        "a cold start (`cold: true`) gets no request before the load, so nobody can log in; measure it warm"
+    )]
+    LoginWhenCold,
     /// A request of the load cannot be built.
     #[error(transparent)]
     Request(#[from] TrafficError),
@@ -96,6 +105,9 @@ impl NotMeasured {
                 Server::PageRedirects { count: 1, pages: Vec::new(), followed: None, endless }
                     .into()
             }
+            NotMeasured::Login(LoginError::Interrupted {}) => Traffic::Interrupted {}.into(),
+            NotMeasured::Login(error) => Server::Failed { cause: cause(error) }.into(),
+            NotMeasured::LoginWhenCold => Server::Failed { cause: cause(self) }.into(),
             NotMeasured::PhpError { first } => {
                 Server::PhpErrorBefore { first: first.clone() }.into()
             }
@@ -116,7 +128,10 @@ impl NotMeasured {
             NotMeasured::Request(error) => cause(error),
             NotMeasured::Monitor(error) => cause(error),
             NotMeasured::Load(error) => cause(error),
-            NotMeasured::PhpError { .. } | NotMeasured::Interrupted => cause(self),
+            NotMeasured::Login(error) => cause(error),
+            NotMeasured::PhpError { .. }
+            | NotMeasured::LoginWhenCold
+            | NotMeasured::Interrupted => cause(self),
         }
     }
 
@@ -124,7 +139,10 @@ impl NotMeasured {
     pub fn retry(&self) -> Retry {
         match self {
             NotMeasured::Runtime(error) if error.is_lasting() => Retry::Futile,
-            NotMeasured::Pages(_) | NotMeasured::PhpError { .. } => Retry::Futile,
+            NotMeasured::Login(error) if !error.may_pass() => Retry::Futile,
+            NotMeasured::Pages(_) | NotMeasured::PhpError { .. } | NotMeasured::LoginWhenCold => {
+                Retry::Futile
+            }
             _ => Retry::MayHelp,
         }
     }

@@ -80,7 +80,7 @@ impl SearchContext {
                 .flat_map(stampede_stack::external::External::notices),
         );
         let app = apps.into_iter().next().expect("a plan has an app");
-        notices.extend(app.notice());
+        notices.extend(app.notices());
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         notices.extend(ours.flat_map(|choice| env_notices(catalogue, &app, choice)));
         notices.extend(cases::recorded_sites_notice(&plan.load.requests));

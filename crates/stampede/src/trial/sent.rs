@@ -15,9 +15,18 @@ pub(super) fn sent(load: &LoadChoice, app: &App) -> SentRecord {
     let requests = if load.requests.is_empty() { &own[..] } else { &load.requests };
     SentRecord {
         app_kind: app.manifest.kind.name().to_owned(),
-        requests: describe_requests(requests),
+        requests: describe_requests(requests) + &logged_in(app),
         arrivals: Spread::of(&load.model),
     }
+}
+
+/// As whom the requests are sent: `, 20 sessions of /login`; empty: nobody logs in.
+fn logged_in(app: &App) -> String {
+    let settings = &app.manifest.settings;
+    settings.login.as_ref().map_or(String::new(), |login| {
+        let sessions = words::quantity(u64::from(settings.sessions.unwrap_or(1)), "session");
+        mask_secrets(&format!(", {sessions} of {}", login.path))
+    })
 }
 
 /// A list of requests in words: `GET /?ms=10`. What does not fit into such a short text is given by

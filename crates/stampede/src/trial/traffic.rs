@@ -3,24 +3,25 @@
 use std::collections::HashMap;
 
 use stampede_load::spec::{Check, CpuSharing, Load, Rule};
+use stampede_login::deal;
 use stampede_model::load::{Arrivals, ConnectionHabit, Habits, Model, Until};
 use stampede_model::record::PageRecord;
 use stampede_model::schedule::{MicroRate, Segments};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Client, KeepAlive, RequestSpec};
-use stampede_stack::{App, Endpoint};
+use stampede_stack::{App, CookieJar, Endpoint};
 use stampede_traffic::answer::BodyLengths;
 use stampede_traffic::{AnswerShape, Request, TrafficError};
 
-use super::{Subject, TrialContext, paths};
+use super::{Subject, TrialContext, paths, sessions};
 
-/// The load of `subject`, sent through `endpoint` from the CPUs of `ctx`.
+/// The load of `subject`: `requests`, with which `sessions` take turns, sent through `endpoint` from the CPUs of `ctx`.
 ///
 /// # Errors
 /// A request that cannot be built.
 pub(super) fn load(
     subject: &Subject<'_>,
-    requests: &[RequestSpec],
+    (requests, sessions): (&[RequestSpec], &[CookieJar]),
     pages: &[PageRecord],
     endpoint: &Endpoint,
     ctx: &TrialContext<'_>,
@@ -31,8 +32,13 @@ pub(super) fn load(
     let verified = verified.map(|request| (&request.path, &request.headers));
     let pages: HashMap<_, &PageRecord> = verified.zip(pages).collect();
     let knows_body = subject.app.contains().is_some_and(|text| !text.is_empty());
-    let built = |spec: &RequestSpec| {
-        let mut request = request(spec, endpoint, habits)?;
+    let built = |(number, session): (usize, usize)| {
+        let spec = &requests[number];
+        let mut request = match sessions.get(session).filter(|_| session > 0) {
+            // The requests are those of the first session.
+            None => request(spec, endpoint, habits)?,
+            Some(session) => request(&sessions::of(session, spec.clone()), endpoint, habits)?,
+        };
         let page = pages.get(&(&spec.path, &spec.headers)).filter(|_| paths::reads(spec));
         if request.answer == AnswerShape::ByHeaders {
             request.lengths = page.map_or_else(BodyLengths::default, |page| lengths(subject, page));
@@ -44,7 +50,8 @@ pub(super) fn load(
         }
         Ok(request)
     };
-    let traffic: Result<Vec<Request>, TrafficError> = requests.iter().map(built).collect();
+    let traffic: Result<Vec<Request>, TrafficError> =
+        deal(requests.len(), sessions.len()).map(built).collect();
     let warm_up = ctx.begin.warm_up();
     Ok(Load {
         warm_up: (warm_up > Nanos(0)).then(|| self::warm_up(&choice.model, warm_up)),

@@ -9,7 +9,7 @@ use stampede_plan::model::AppChoice;
 use stampede_stack::ProcessStack;
 
 use crate::bench_support::Bench;
-use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::common::{Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, trials};
 use crate::words::code_or;
 
 /// One that needs no web server, and one for each kind of web server.
@@ -127,5 +127,48 @@ fn what_is_wrong_with_the_page_names_the_flag() {
         let output = finish(sandbox.stampede(&args), LIMIT);
         let said = stderr(&output) + &stdout(&output);
         assert!(said.contains(code_or(code, flag)), "{index}: {said}");
+    }
+}
+
+#[test]
+fn mail_does_not_leave_the_machine_and_is_counted() {
+    for (runtime, needs) in
+        [("php-builtin", "php"), ("nginx-fpm", "nginx"), ("apache-modphp", "apache2")]
+    {
+        if skipped(&["php", needs]) {
+            continue;
+        }
+        let sandbox = Sandbox::new();
+        let index = "<?php echo mail('ann@shop.test', 'Order', 'text', '', '-fshop@shop.test') ? 'sent' : 'failed';";
+        sandbox.write("shop/index.php", index);
+        let args = ["compare", "--app", "./shop", "--runtimes", runtime, "-c", "1"];
+        let args = [&args[..], &["--for", "1s", "--rounds", "1", "--warm-up", "100ms"]].concat();
+        let output = finish(sandbox.stampede(&args), LIMIT);
+        assert_measured(&sandbox, &output);
+        let load = &trials(&sandbox)[0]["load"]["counts"]["ok"];
+        let ok = load.as_u64().unwrap_or_else(|| panic!("{load}"));
+        let facts = summary_facts(&sandbox);
+        let mails = fact(&facts, "mail_caught")["mails"].as_u64().expect("a number");
+        // The one that was under way when the load ended may count too.
+        assert!((ok..=ok + 1).contains(&mails), "{runtime}: {mails} of {ok}");
+    }
+}
+
+/// The notes of the first trial.
+fn summary_facts(sandbox: &Sandbox) -> serde_json::Value {
+    trials(sandbox)[0]["verdict"]["notes"].clone()
+}
+
+#[test]
+fn what_no_runtime_applies_of_an_apps_directory_is_said() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/public/index.php", "<?php echo $_GET['page'] ?? 'home';");
+    sandbox.write("shop/public/.htaccess", "RewriteRule ^(.+)$ index.php?page=$1 [QSA,L]\n");
+    sandbox.write("shop/public/.user.ini", "auto_prepend_file = waf.php\n");
+    let args = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--dry-run"];
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    let said = stdout(&output) + &stderr(&output);
+    for part in ["index.php?page=$1", "public/.htaccess, line 1", "auto_prepend_file = waf.php"] {
+        assert!(said.contains(code_or("directory_files", part)), "{part}: {said}");
     }
 }

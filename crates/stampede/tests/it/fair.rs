@@ -88,13 +88,14 @@ fn php_has_the_same_settings(name: &str, up: &StartedRuntime) {
     assert_eq!(shown["loaded"], format!("{directory}/php.ini"), "{name}");
 }
 
-/// Debian's `conf.d` would load Xdebug. The app names no extension, so only PHP's own, the SAPI's
-/// and OPcache are loaded.
+/// Debian's `conf.d` would load Xdebug. The app names no extension, so only PHP's own, the SAPI's,
+/// OPcache and those that servers usually have are loaded.
 fn no_extension_beyond_the_list(name: &str, up: &StartedRuntime) {
     const OF_SAPIS: [&str; 7] =
         ["zend opcache", "cgi-fcgi", "apache2handler", "cli_server", "uwsgi", "frankenphp", "unit"];
     let shown = up.json("/?ini");
-    let known = support::builtin_extensions();
+    let mut known = support::builtin_extensions();
+    known.extend(support::usual_extensions(&up.directory.join("app")));
     for extension in shown["extensions"].as_array().expect("a list") {
         let extension = extension.as_str().expect("a name").to_lowercase();
         let is_known = known.contains(&extension) || OF_SAPIS.contains(&extension.as_str());

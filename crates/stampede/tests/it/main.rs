@@ -42,6 +42,7 @@ mod install;
 mod keeper;
 mod keeper_kill;
 mod keeper_support;
+mod login;
 mod monitor;
 mod outside;
 mod overlay;

@@ -30,8 +30,8 @@ use stampede_results::summary::model::{self, Standing};
 use stampede_results::summary::{RunData, summarize};
 use stampede_stack::{
     Answer, App, Catalogue, ClientError, Endpoint, PageRequest, PageResult, ProcessProvider,
-    Provider, Providers, RuntimeError, RuntimeTraits, SearchPaths, Site, Stack, StackLoss,
-    StackRequest, StackSpec,
+    Provider, Providers, RuntimeError, RuntimeTraits, SearchPaths, Site, SiteRequest, Stack,
+    StackLoss, StackRequest, StackSpec,
 };
 use stampede_stats::histogram::Times;
 use stampede_traffic::TrafficNotes;
@@ -99,6 +99,11 @@ impl Stack for StubStack {
         None
     }
 
+    fn use_page(&mut self, page: PageRequest) -> Result<(), RuntimeError> {
+        self.page = page;
+        Ok(())
+    }
+
     fn verify(&self, _requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
         Ok(ObservedState { answer: "fine".to_owned(), ..ObservedState::default() })
     }
@@ -121,12 +126,7 @@ impl Stack for StubStack {
 }
 
 impl Site for StubStack {
-    fn request_path(
-        &self,
-        _path: &str,
-        _headers: &[(String, String)],
-        _within: Duration,
-    ) -> Result<Answer, ClientError> {
+    fn send(&self, _: &SiteRequest<'_>, _: Duration) -> Result<Answer, ClientError> {
         Ok(Answer::of_text(200, Vec::new(), "fine"))
     }
 

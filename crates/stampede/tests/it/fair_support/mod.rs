@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use stampede_model::app_kind::AppKind;
+use stampede_plan::model::AppChoice;
 use stampede_stack::{Catalogue, SearchPaths};
 
 use super::common::{Sandbox, finish, stdout};
@@ -320,6 +321,13 @@ pub fn builtin_extensions() -> BTreeSet<String> {
     let output = Command::new("php").args(["-n", "-m"]).output().expect("php");
     let names = stdout(&output);
     names.lines().filter(|line| !line.starts_with('[')).map(str::to_lowercase).collect()
+}
+
+/// The extensions that the app of `directory` gets although it does not name them.
+pub fn usual_extensions(directory: &Path) -> Vec<String> {
+    let catalogue = Catalogue::load(SearchPaths::default());
+    let app = catalogue.app(&AppChoice::directory(directory.to_path_buf())).expect("an app");
+    app.manifest.extensions_if_there
 }
 
 /// The kernel's upper limit for every backlog.
