@@ -12,10 +12,10 @@ use super::{NotMeasured, Subject};
 /// may be refused to who has not logged in.
 pub(super) fn page_before_login(subject: &Subject<'_>, page: PageRequest) -> PageRequest {
     match &subject.app.manifest.settings.login {
-        None => page,
-        Some(login) => {
+        Some(login) if login.path.starts_with('/') => {
             PageRequest { path: Some(login.path.clone()), accepts: Accepts::Any, ..page }
         }
+        _ => page,
     }
 }
 
