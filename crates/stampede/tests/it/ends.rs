@@ -96,7 +96,8 @@ fn a_runtime_that_does_not_get_ready_is_given_up_at_once() {
         return;
     }
     let sandbox = Sandbox::new();
-    sandbox.write("app/index.php", "<?php echo 'not so';");
+    // Slow, so that the runtime is seen before it is given up.
+    sandbox.write("app/index.php", "<?php usleep(500000); echo 'not so';");
     sandbox.write("app/app.yaml", NEVER_RIGHT);
     for (command, code) in [
         ("up php-builtin --app ./app", 0),
