@@ -14,6 +14,8 @@ pub enum Listen {
     /// A free port on 127.0.0.1.
     #[default]
     Tcp,
+    /// A free port on this address, for clients in a network namespace of a test.
+    TcpOn(Ipv4Addr),
     /// A Unix socket at this path, which must not exist yet; it is removed at the end.
     Unix(PathBuf),
 }
@@ -21,7 +23,7 @@ pub enum Listen {
 /// Address that a server listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// On 127.0.0.1.
+    /// Address and port.
     Tcp(SocketAddr),
     /// Path of a Unix socket.
     Unix(PathBuf),
@@ -85,12 +87,14 @@ impl Listener {
     /// Opens a listener. `backlog`: connections that the kernel may hold unaccepted (it adds one).
     pub(crate) fn open(listen: &Listen, backlog: u16) -> Result<Listener, ServerError> {
         let opened = match listen {
-            Listen::Tcp => tcp(backlog),
+            Listen::Tcp => tcp(Ipv4Addr::LOCALHOST, backlog),
+            Listen::TcpOn(address) => tcp(*address, backlog),
             Listen::Unix(path) => unix(path, backlog),
         };
         opened.map_err(|source| {
             let at = match listen {
                 Listen::Tcp => "127.0.0.1:0".to_owned(),
+                Listen::TcpOn(address) => format!("{address}:0"),
                 Listen::Unix(path) => Address::Unix(path.clone()).to_string(),
             };
             ServerError::Listen { at, source }
@@ -149,9 +153,9 @@ fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(net::socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-fn tcp(backlog: u16) -> io::Result<Listener> {
+fn tcp(address: Ipv4Addr, backlog: u16) -> io::Result<Listener> {
     let fd = socket(AddressFamily::INET)?;
-    net::bind(&fd, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    net::bind(&fd, &SocketAddrV4::new(address, 0))?;
     net::listen(&fd, backlog.into())?;
     let address = SocketAddr::try_from(net::getsockname(&fd)?)?;
     Ok(Listener { fd, address: Address::Tcp(address) })

@@ -11,4 +11,5 @@ pub mod interrupt;
 pub mod mounts;
 pub mod proc;
 pub mod process;
+pub mod reach;
 pub mod run;

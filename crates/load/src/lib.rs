@@ -16,6 +16,7 @@ pub mod engine;
 pub mod example;
 mod generator;
 mod index_list;
+mod merge;
 pub mod open_files;
 pub mod outcome;
 pub mod protocol;
@@ -27,5 +28,5 @@ pub mod spec;
 
 pub use generator::{Generator, InProcess};
 pub use report::{Listener, LoadResult};
-pub use run::LoadError;
+pub use run::{ElsewhereError, LoadError};
 pub use spec::Load;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use stampede_model::agents::AgentRecord;
 use stampede_model::counts::{Connections, Counts, End, Second, TimeSet};
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
@@ -21,8 +22,11 @@ pub trait Listener {
     fn warm_up_second(&mut self, _second: &Second) {}
 
     /// Called once, before the load begins and after the warm-up. Nothing is in flight, and nothing
-    /// is sent until this returns.
-    fn before_load(&mut self) {}
+    /// is sent until this returns. Returns when the load is to begin; `None`: at once. A moment that
+    /// is over or nearly over means at once, too.
+    fn before_load(&mut self) -> Option<Instant> {
+        None
+    }
 
     /// Called once, before `second` and `requests`, when the load begins. All its times count from
     /// `at`.
@@ -133,4 +137,7 @@ pub struct LoadResult {
     pub unusual: UnusualLengths,
     /// What the server sent besides answers.
     pub aside: Aside,
+    /// What each agent did; empty where this process sent the load alone.
+    #[serde(default)]
+    pub agents: Vec<AgentRecord>,
 }

@@ -5,13 +5,16 @@ mod thread;
 mod threads;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
+use std::error::Error;
 use std::sync::mpsc;
+use std::{fmt, io};
 
 use serde::Serialize;
 use stampede_model::counts::{End, Second};
-use stampede_model::load::Model;
+use stampede_model::load::{Model, Until};
+use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
@@ -25,7 +28,7 @@ use crate::spec::Load;
 use awake::Awake;
 use stampede_traffic::answer::Aside;
 use stampede_traffic::{Passes, Source, TrafficError, TrafficNotes, supply};
-use thread::{Share, ThreadLoad};
+use thread::ThreadLoad;
 use threads::LoadThreads;
 
 /// Why there is no result. Except for a panic, nothing was sent then: once requests are sent,
@@ -76,10 +79,39 @@ pub enum LoadError {
         /// Message of the panic; empty where it has none.
         message: String,
     },
+    /// The load was to be sent from elsewhere, and could not.
+    #[error(transparent)]
+    Elsewhere(#[serde(skip)] ElsewhereError),
     /// The traffic could not be read.
     #[error(transparent)]
     #[serde(untagged)]
     LoadTraffic(#[from] TrafficError),
+}
+
+/// Why a load could not be sent from elsewhere: from another machine, for example.
+#[derive(Debug)]
+pub struct ElsewhereError {
+    error: Box<dyn Error + Send + Sync>,
+    hint: Option<String>,
+}
+
+impl ElsewhereError {
+    /// An error of another generator, and what to do about it.
+    pub fn new(error: impl Error + Send + Sync + 'static, hint: Option<String>) -> ElsewhereError {
+        ElsewhereError { error: Box::new(error), hint }
+    }
+}
+
+impl fmt::Display for ElsewhereError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(formatter)
+    }
+}
+
+impl Error for ElsewhereError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
 }
 
 /// See [`InProcess`](crate::InProcess).
@@ -101,12 +133,11 @@ pub(crate) fn run_load(
     });
     let mut supplies = Vec::with_capacity(2);
     for load in warm_up.iter().chain([load]) {
-        supplies.push((load, supply(&load.traffic, load.habits, threads, stop)?));
+        supplies.push((load, supply(&load.traffic, load.habits, load.part, threads, stop)?));
     }
     let (to_us, messages) = mpsc::channel();
     let mut load_threads = LoadThreads::new(stop);
-    for thread in 0..threads {
-        let share = Share { thread, threads };
+    for share in Part::all(threads as u32) {
         let parts = supplies.iter_mut().map(|(load, supply)| ThreadLoad {
             load: (*load).clone(),
             feed: supply.feeds.remove(0),
@@ -118,10 +149,10 @@ pub(crate) fn run_load(
     drop(to_us);
     let awake = Awake::for_load(load);
     if warm_up.is_some() {
-        load_threads.run(&messages, &load.check, &mut WarmUpListener(listener));
+        load_threads.run(None, &messages, &load.check, &mut WarmUpListener(listener));
     }
-    listener.before_load();
-    let mut collected = load_threads.run(&messages, &load.check, listener);
+    let begin = listener.before_load();
+    let mut collected = load_threads.run(begin, &messages, &load.check, listener);
     let reports = load_threads.join()?;
     drop(awake);
     let tags = std::mem::take(&mut collected.tags);
@@ -145,10 +176,13 @@ impl Listener for WarmUpListener<'_> {
 
 impl LoadError {
     /// What to do about the error, where that is known.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
-            LoadError::LoadTraffic(error) => Some(error.hint()),
-            LoadError::ThreadPanicked { .. } => Some("this is a bug of stampede: please report it"),
+            LoadError::LoadTraffic(error) => Some(error.hint().into()),
+            LoadError::ThreadPanicked { .. } => {
+                Some("this is a bug of stampede: please report it".into())
+            }
+            LoadError::Elsewhere(error) => error.hint.clone().map(Cow::Owned),
             _ => None,
         }
     }
@@ -171,14 +205,42 @@ fn check(load: &Load) -> Result<u32, LoadError> {
     if load.check.rules.len() > RULES_MAX {
         return Err(LoadError::TooManyRules(load.check.rules.len()));
     }
-    let connections = |model: &Model| match *model {
-        Model::Open { max_in_flight: 0, .. } => Err(LoadError::Zero("max_in_flight")),
-        Model::Closed { concurrency: 0, .. } => Err(LoadError::Zero("concurrency")),
-        Model::Open { max_in_flight, .. } => Ok(max_in_flight),
-        Model::Closed { concurrency, .. } => Ok(concurrency),
+    let connections = |model: &Model| match own_connections(model, load.part) {
+        0 => Err(LoadError::Zero(match model {
+            Model::Open { .. } => "max_in_flight",
+            Model::Closed { .. } => "concurrency",
+        })),
+        connections => Ok(connections),
     };
     let warm_up = load.warm_up.as_ref().map(connections).transpose()?;
     Ok(connections(&load.model)?.min(warm_up.unwrap_or(u32::MAX)))
+}
+
+/// The connections that a part of a load may have at once.
+pub(crate) fn own_connections(model: &Model, part: Part) -> u32 {
+    part.share_u32(match *model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { concurrency, .. } => concurrency,
+    })
+}
+
+/// The model of one part of a load, with its own limits. Its schedule is still that of the whole.
+fn own_model(model: &Model, part: Part) -> Model {
+    match model {
+        Model::Open { schedule, arrivals, max_in_flight, when_full } => Model::Open {
+            schedule: schedule.clone(),
+            arrivals: *arrivals,
+            max_in_flight: part.share_u32(*max_in_flight),
+            when_full: *when_full,
+        },
+        Model::Closed { concurrency, until } => Model::Closed {
+            concurrency: part.share_u32(*concurrency),
+            until: match *until {
+                Until::For(length) => Until::For(length),
+                Until::Requests(requests) => Until::Requests(part.share(requests)),
+            },
+        },
+    }
 }
 
 /// Combines the threads' reports with what was collected.
@@ -213,6 +275,7 @@ pub(crate) fn sum(collected: Collected, reports: &[ThreadReport]) -> LoadResult 
         records_lost: collected.records_lost,
         traffic: TrafficNotes::default(),
         odd: collected.odd,
+        agents: Vec::new(),
     }
 }
 

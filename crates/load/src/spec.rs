@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use stampede_model::load::{Address, Addresses, ConnectionHabit, Habits, HttpVersion, Model};
+use stampede_model::part::Part;
 use stampede_model::time::Nanos;
 
 pub use crate::check::{Check, Rule};
@@ -23,6 +24,8 @@ pub struct Load {
     pub warm_up: Option<Model>,
     /// Open or closed model.
     pub model: Model,
+    /// Which part of the load is sent: of its schedule, its users and its requests.
+    pub part: Part,
     /// How connections are used.
     pub habits: Habits,
     /// Longest service time, from *started* to done, connecting included. Beyond it a request fails
@@ -62,6 +65,7 @@ impl Load {
             wire: Wire::Http1,
             warm_up: None,
             model,
+            part: Part::WHOLE,
             habits: Habits { version, connection },
             timeout: TIMEOUT,
             traffic: traffic.into(),

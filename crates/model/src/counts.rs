@@ -26,6 +26,17 @@ pub struct Second {
     pub busy: Nanos,
 }
 
+impl Second {
+    /// Adds the same second of another part of the load.
+    pub fn add(&mut self, more: &Second) {
+        self.counts.add(&more.counts);
+        self.times.merge(&more.times);
+        // The maxima need not be simultaneous, so the sum is an upper bound.
+        self.in_flight_max += more.in_flight_max;
+        self.busy = self.busy.plus(more.busy);
+    }
+}
+
 /// How a load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,6 +78,21 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds the counts of another part of the load.
+    pub fn add(&mut self, more: &Counts) {
+        self.planned += more.planned;
+        self.started += more.started;
+        self.ok += more.ok;
+        self.dropped += more.dropped;
+        self.bytes_sent += more.bytes_sent;
+        self.bytes_received += more.bytes_received;
+        self.answer_bytes += more.answer_bytes;
+        self.body_bytes += more.body_bytes;
+        for (kind, count) in &more.failed {
+            *self.failed.entry(kind.clone()).or_default() += count;
+        }
+    }
+
     /// Number of all failed requests.
     pub fn failed_total(&self) -> u64 {
         self.failed.values().sum()

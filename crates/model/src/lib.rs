@@ -2,6 +2,7 @@
 //! a file, opens a socket or starts a process.
 
 pub mod address;
+pub mod agents;
 pub mod app_kind;
 pub mod causes;
 pub mod counts;
@@ -18,6 +19,7 @@ pub mod load;
 pub mod machine;
 pub mod numbers;
 pub mod observed;
+pub mod part;
 pub mod primary;
 pub mod process_group;
 pub mod quantity;

@@ -29,7 +29,6 @@ pub mod lookup;
 pub mod model;
 pub mod parts;
 mod preset;
-pub mod reach;
 mod read;
 mod renamed;
 mod requests;

@@ -98,6 +98,9 @@ impl<C: Counter> Times<C> {
     /// Adds all times of `other`. All histograms have the same bounds. With equal digits, nothing
     /// is rounded twice.
     pub fn merge(&mut self, other: &Times<C>) {
+        if other.is_empty() {
+            return;
+        }
         self.histogram.add(&other.histogram).expect("all `Times` share their bounds");
         self.clipped += other.clipped;
     }

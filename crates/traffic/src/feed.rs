@@ -8,6 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use stampede_model::part::Part;
+
 use super::shuffle::Shuffle;
 use super::stream::Stream;
 use crate::request::Request;
@@ -69,7 +71,7 @@ impl Feed {
         let counter = &self.counter.0;
         let number = *self.number.get_or_insert_with(|| counter.fetch_add(1, Ordering::Relaxed));
         match &mut self.origin {
-            Origin::List(list) if number < list.count => FeedStatus::Ready,
+            Origin::List(list) if list.part.nth(number) < list.count => FeedStatus::Ready,
             Origin::List(_) => FeedStatus::Ended,
             Origin::Stream(stream) => stream.poll(number),
         }
@@ -99,17 +101,24 @@ pub struct List {
     traffic: Arc<[Request]>,
     shuffle: Option<Shuffle>,
     count: u64,
+    part: Part,
 }
 
 impl List {
-    /// `count`: requests in all, over all threads; `None`: without limit. `seed`: the list is
+    /// `count`: requests in all, over all threads and parts; `None`: without limit. `seed`: the list is
     /// shuffled, differently in each pass. The list must not be empty.
     pub fn new(traffic: Arc<[Request]>, seed: Option<u64>, count: Option<u64>) -> List {
         let shuffle = seed.map(|seed| Shuffle::new(seed, traffic.len()));
-        List { traffic, shuffle, count: count.unwrap_or(u64::MAX) }
+        List { traffic, shuffle, count: count.unwrap_or(u64::MAX), part: Part::WHOLE }
+    }
+
+    /// Only this part's requests, dealt in turn.
+    pub fn of_part(self, part: Part) -> List {
+        List { part, ..self }
     }
 
     fn at(&mut self, number: u64) -> &Request {
+        let number = self.part.nth(number);
         let index = match &mut self.shuffle {
             None => (number % self.traffic.len() as u64) as usize,
             Some(shuffle) => shuffle.position(number),
@@ -159,5 +168,28 @@ mod tests {
         }
         assert_eq!(sent, 5);
         assert!(feeds.iter_mut().all(|feed| feed.poll() == FeedStatus::Ended));
+    }
+
+    #[test]
+    fn parts_together_send_each_request_of_the_list_in_its_place() {
+        for (seed, count) in [(None, 10), (Some(4), 10), (None, 11), (Some(4), 1)] {
+            let traffic: Arc<[Request]> =
+                (0..5).map(|tag| Request { tag: crate::Tag(tag), ..Request::default() }).collect();
+            let sent = |part| {
+                let list = List::new(Arc::clone(&traffic), seed, Some(count)).of_part(part);
+                let mut feed = Feed::new(&Arc::default(), Origin::List(list));
+                let mut sent = Vec::new();
+                while feed.poll() == FeedStatus::Ready {
+                    sent.push(feed.take().tag.index());
+                }
+                sent
+            };
+            let whole = sent(Part::WHOLE);
+            assert_eq!(whole.len() as u64, count);
+            for part in Part::all(3) {
+                let dealt = whole.iter().copied().skip(part.index() as usize).step_by(3);
+                assert_eq!(sent(part), dealt.collect::<Vec<_>>(), "{seed:?} {part:?}");
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use stampede_model::counts::TimeSet;
 use stampede_model::entry::ReadFailure;
 use stampede_model::load::Habits;
+use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 
 use super::deal::BatchWriter;
@@ -77,7 +78,7 @@ impl Supply {
     }
 }
 
-/// Prepares `traffic` for `threads` load threads. A file that does not fit into memory is read by
+/// Prepares this part of `traffic` for `threads` load threads. A file that does not fit into memory is read by
 /// an extra thread during the load.
 ///
 /// # Errors
@@ -85,6 +86,7 @@ impl Supply {
 pub fn supply(
     traffic: &LoadTraffic,
     habits: Habits,
+    part: Part,
     threads: usize,
     stop: &Stop,
 ) -> Result<Supply, TrafficError> {
@@ -102,7 +104,7 @@ pub fn supply(
             prepared
         }
     };
-    supply_of(prepared, traffic, threads, Arc::new(Mutex::new(notes)), stop)
+    supply_of(prepared, traffic, part, threads, Arc::new(Mutex::new(notes)), stop)
 }
 
 /// Reads the beginning of a file.
@@ -149,6 +151,7 @@ fn read_in_thread<T: Send + 'static>(
 pub fn supply_of(
     prepared: PreparedTraffic,
     traffic: &LoadTraffic,
+    part: Part,
     threads: usize,
     notes: Arc<Mutex<TrafficNotes>>,
     stop: &Stop,
@@ -160,7 +163,7 @@ pub fn supply_of(
     let feed = |origin| Feed::new(&counter, origin);
     let (feeds, reader) = match prepared {
         PreparedTraffic::List(list) => {
-            let origin = || Origin::List(shared_list(&list, traffic));
+            let origin = || Origin::List(shared_list(&list, traffic).of_part(part));
             ((0..threads).map(|_| feed(origin())).collect(), None)
         }
         PreparedTraffic::File { held, reading } => {
@@ -168,8 +171,8 @@ pub fn supply_of(
             let (batch_writer, streams) = BatchWriter::new(threads);
             let first = batch_writer.first();
             let left = traffic.limit.unwrap_or(u64::MAX);
-            let reader =
-                Reader { batch_writer, passes: traffic.passes, left, notes: Arc::clone(&notes) };
+            let (passes, notes) = (traffic.passes, Arc::clone(&notes));
+            let reader = Reader { batch_writer, passes, part, dealt: 0, left, notes };
             let order = traffic.order;
             let reader = thread::Builder::new().name("traffic".to_owned()).spawn(move || {
                 // If no load thread is left, this is an end like any other.
@@ -312,7 +315,11 @@ pub(super) fn empty(file: &TrafficFile, notes: &TrafficNotes) -> TrafficError {
 struct Reader {
     batch_writer: BatchWriter,
     passes: Passes,
-    /// Requests that may still be dealt.
+    /// Which requests are dealt to our threads; the others belong to other parts.
+    part: Part,
+    /// Requests dealt, of all parts.
+    dealt: u64,
+    /// Requests that may still be dealt, of all parts.
     left: u64,
     notes: Arc<Mutex<TrafficNotes>>,
 }
@@ -362,7 +369,9 @@ impl Reader {
             return Err(DealEnd::Limit);
         }
         self.left -= 1;
-        Ok(self.batch_writer.deal(request)?)
+        let number = self.dealt;
+        self.dealt += 1;
+        if self.part.has(number) { Ok(self.batch_writer.deal(request)?) } else { Ok(()) }
     }
 
     fn note(&self, how: impl FnOnce(&mut TrafficNotes)) {

@@ -17,6 +17,7 @@ mod tank;
 
 use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 
 use super::feed::{FeedStatus, Origin};
@@ -292,7 +293,7 @@ fn over_list(order: Order, passes: Passes, limit: Option<u64>, threads: usize) -
     let build = |n| Request::build("GET", &format!("/{n}"), &[], b"", HABITS, None).unwrap();
     let list: Vec<Request> = (0..5).map(build).collect();
     let traffic = LoadTraffic { order, passes, limit, ..LoadTraffic::from(list) };
-    let mut supply = supply(&traffic, HABITS, threads, &Stop::default()).unwrap();
+    let mut supply = supply(&traffic, HABITS, Part::WHOLE, threads, &Stop::default()).unwrap();
     load_result(&mut supply, 1_000)
 }
 
@@ -345,6 +346,15 @@ impl Read for Numbers {
 
 /// A supply of this many numbers, and how many bytes of them were read.
 fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<AtomicU64>) {
+    part_of_numbers(Part::WHOLE, end, &traffic, threads)
+}
+
+fn part_of_numbers(
+    part: Part,
+    end: u64,
+    traffic: &LoadTraffic,
+    threads: usize,
+) -> (Supply, Arc<AtomicU64>) {
     let read = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&read);
     let open: Open = Box::new(move || {
@@ -357,11 +367,25 @@ fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<Atomi
     let notes = Arc::new(Mutex::new(TrafficNotes::default()));
     let prepared = read_beginning(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
     assert!(matches!(prepared, PreparedTraffic::File { .. }));
-    (supply_of(prepared, &traffic, threads, notes, &Stop::default()).unwrap(), read)
+    (supply_of(prepared, traffic, part, threads, notes, &Stop::default()).unwrap(), read)
 }
 
 fn file_traffic() -> LoadTraffic {
     LoadTraffic::file(file(None))
+}
+
+/// The limit counts the requests of all parts, and each part goes on where the last pass ended.
+#[test]
+fn parts_of_a_large_file_are_dealt_in_turn_over_its_passes() {
+    const LENGTH: u64 = 100_000;
+    let traffic = LoadTraffic { passes: Passes::Times(2), limit: Some(150_001), ..file_traffic() };
+    for part in Part::all(3) {
+        let (mut supply, _) = part_of_numbers(part, LENGTH, &traffic, 1);
+        let sent = load_result(&mut supply, usize::MAX).remove(0);
+        let dealt = (0..150_001).filter(|number| part.has(*number));
+        let expected: Vec<String> = dealt.map(|number| format!("/{}", number % LENGTH)).collect();
+        assert!(sent == expected, "{part:?}: {} of {}", sent.len(), expected.len());
+    }
 }
 
 #[test]
@@ -436,7 +460,8 @@ fn a_file_that_fails_in_the_middle_ends_the_load_and_says_so() {
         TrafficReader::new(&file(None), open, Some(1 << 40), HABITS, &traffic.tags).unwrap();
     let notes = Arc::new(Mutex::new(TrafficNotes::default()));
     let prepared = read_beginning(reading, traffic.passes, &mut notes.lock().unwrap()).unwrap();
-    let mut supply = supply_of(prepared, &traffic, 1, notes, &Stop::default()).unwrap();
+    let mut supply =
+        supply_of(prepared, &traffic, Part::WHOLE, 1, notes, &Stop::default()).unwrap();
     let all = load_result(&mut supply, usize::MAX).concat();
     supply.feeds.clear();
     let notes = supply.notes().unwrap();
@@ -490,7 +515,7 @@ fn figures_are_reported_by_tag_name() {
         .map(|tag| Request::build("GET", "/", &[], b"", HABITS, Some(tag)).unwrap());
     let ok_by_name = |list: &[Request], counted: &[Option<Box<TagFigures>>]| {
         let traffic = LoadTraffic::list(list, tags.clone());
-        let supply = supply(&traffic, HABITS, 1, &Stop::default()).unwrap();
+        let supply = supply(&traffic, HABITS, Part::WHOLE, 1, &Stop::default()).unwrap();
         let figures = supply.figures(counted, (9, 1, &TimeSet::empty()));
         let ok_by_name = figures.iter().map(|(name, figures)| (name.clone(), figures.ok));
         ok_by_name.collect::<BTreeMap<String, u64>>()

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use stampede_model::load::{Until, WhenFull};
+use stampede_model::part::Part;
 use stampede_model::schedule::Schedule;
 use stampede_model::time::Nanos;
 
@@ -22,8 +23,9 @@ pub(crate) struct ScheduleShare {
 }
 
 impl ScheduleShare {
-    pub(crate) fn new(schedule: Box<dyn Schedule>, index: usize, of: usize) -> ScheduleShare {
-        ScheduleShare { schedule, skip: index, of, last: Nanos(0), handed_out: 0 }
+    pub(crate) fn new(schedule: Box<dyn Schedule>, share: Part) -> ScheduleShare {
+        let (skip, of) = (share.index() as usize, share.of() as usize);
+        ScheduleShare { schedule, skip, of, last: Nanos(0), handed_out: 0 }
     }
 
     fn next_due(&mut self) -> Option<Nanos> {
@@ -461,7 +463,8 @@ mod tests {
     #[test]
     fn counting_the_rest_of_a_share_equals_iterating_over_it() {
         for (index, of, taken, until) in cases(4, 9) {
-            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), index, of);
+            let share = Part::new(index, of).unwrap();
+            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), share);
             for _ in 0..taken {
                 schedule_share.next_due();
             }
@@ -473,7 +476,7 @@ mod tests {
     }
 
     /// Each share of up to `threads` threads, after each number of requests, up to each moment.
-    fn cases(threads: usize, until: u64) -> impl Iterator<Item = (usize, usize, usize, u64)> {
+    fn cases(threads: u32, until: u64) -> impl Iterator<Item = (u32, u32, usize, u64)> {
         let parts = (1..=threads).flat_map(|of| (0..of).map(move |index| (index, of)));
         let taken = parts.flat_map(|(index, of)| (0..10).map(move |taken| (index, of, taken)));
         taken.flat_map(move |(index, of, taken)| {
@@ -484,7 +487,8 @@ mod tests {
     #[test]
     fn schedule_shares_take_requests_in_turn() {
         let shares = [0, 1, 2].map(|index| {
-            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), index, 3);
+            let share = Part::new(index, 3).unwrap();
+            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), share);
             let taken: Vec<u64> =
                 std::iter::from_fn(|| schedule_share.next_due().map(|due| due.0)).collect();
             (taken, schedule_share.last)

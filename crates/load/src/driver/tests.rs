@@ -4,6 +4,7 @@ use std::sync::{Arc, mpsc};
 
 use stampede_model::counts::{Counts, Second};
 use stampede_model::load::{Habits, HttpVersion, Until, WhenFull};
+use stampede_model::part::Part;
 use stampede_model::schedule::Schedule;
 use stampede_stats::histogram::Times;
 
@@ -179,7 +180,7 @@ fn run_case<P: Protocol>(
         Some(_) => MeasuredTimes::ServiceTime,
     };
     let schedule_share =
-        || ScheduleShare::new(Box::new(Listed(case.due.clone().into_iter())), 0, 1);
+        || ScheduleShare::new(Box::new(Listed(case.due.clone().into_iter())), Part::WHOLE);
     let pace = match case.closed {
         Some(until) => Pace::Closed(Closed::new(case.limit, until)),
         None => Pace::Open(Open::new(OpenParts {

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stampede_model::load::{Model, Until};
+use stampede_model::part::Part;
 use stampede_model::schedule::Segments;
 use stampede_model::stop::Stop;
 
-use super::LoadError;
+use super::{LoadError, own_connections, own_model};
 use crate::driver::{
     Closed, Driver, DriverParts, LoadParts, Open, OpenParts, Pace, ScheduleShare, ThreadReport,
 };
@@ -37,33 +38,14 @@ pub(super) struct ThreadLoad {
 impl ThreadLoad {
     pub(super) fn set_up(
         self,
-        share: Share,
+        share: Part,
         to_us: Sender<Message>,
         empty: Receiver<ReturnedBuffer>,
     ) -> LoadParts {
         let load = &self.load;
-        let recorder = Recorder::new(share.thread, measured_times(load), to_us, empty);
+        let recorder = Recorder::new(share.index() as usize, measured_times(load), to_us, empty);
         let recorder = with_details(recorder, load, self.tagging);
         LoadParts { pace: pace(load, share, self.traffic), recorder, feed: self.feed }
-    }
-}
-
-/// Which share of the load a thread sends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    pub(super) thread: usize,
-    pub(super) threads: usize,
-}
-
-impl Share {
-    /// This thread's share of `whole`; shares differ by at most one.
-    pub(super) fn of(self, whole: u64) -> u64 {
-        let (thread, threads) = (self.thread as u64, self.threads as u64);
-        whole / threads + u64::from(thread < whole % threads)
-    }
-
-    fn of_u32(self, whole: u32) -> u32 {
-        u32::try_from(self.of(u64::from(whole))).expect("a part is no larger than the whole")
     }
 }
 
@@ -87,10 +69,7 @@ pub(super) fn wait_mode(load: &Load) -> WaitMode {
 pub(super) fn engine(load: &Load) -> Result<ChosenEngine, LoadError> {
     let (target, now) = (&load.target, Instant::now());
     let (wait_mode, timestamps) = (wait_mode(load), load.timestamps);
-    let connections = match load.model {
-        Model::Open { max_in_flight, .. } => max_in_flight,
-        Model::Closed { concurrency, .. } => concurrency,
-    };
+    let connections = own_connections(&load.model, load.part);
     let engine = match load.engine {
         EngineChoice::Epoll => {
             Epoll::new(target, wait_mode, timestamps, now).map(ChosenEngine::Epoll)
@@ -121,21 +100,18 @@ fn with_details(recorder: Recorder, load: &Load, tagging: Tagging) -> Recorder {
     if load.records { recorder.with_records() } else { recorder }
 }
 
-fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
-    match &load.model {
+/// `share`: which part of this process's load is the thread's.
+fn pace(load: &Load, share: Part, traffic: TrafficEnd) -> Pace {
+    match &own_model(&load.model, load.part) {
         Model::Open { schedule, arrivals, max_in_flight, when_full } => {
             let schedule_share = |schedule: &Segments| {
-                ScheduleShare::new(
-                    Box::new(schedule.due_times(*arrivals)),
-                    share.thread,
-                    share.threads,
-                )
+                ScheduleShare::new(Box::new(schedule.due_times_of(*arrivals, load.part)), share)
             };
             Pace::Open(Open::new(OpenParts {
                 plan: schedule_share(schedule),
                 starts: schedule_share(schedule),
                 length: schedule.length(),
-                limit: share.of_u32(*max_in_flight),
+                limit: share.share_u32(*max_in_flight),
                 when_full: *when_full,
                 traffic,
                 timeout: load.timeout,
@@ -144,9 +120,9 @@ fn pace(load: &Load, share: Share, traffic: TrafficEnd) -> Pace {
         Model::Closed { concurrency, until } => {
             let until = match *until {
                 Until::For(length) => Until::For(length),
-                Until::Requests(requests) => Until::Requests(share.of(requests)),
+                Until::Requests(requests) => Until::Requests(share.share(requests)),
             };
-            Pace::Closed(Closed::new(share.of_u32(*concurrency), until))
+            Pace::Closed(Closed::new(share.share_u32(*concurrency), until))
         }
     }
 }

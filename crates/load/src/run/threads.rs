@@ -4,10 +4,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 
 use super::LoadError;
-use super::thread::{Share, ThreadLoad, engine, pin, run_loads};
+use super::thread::{ThreadLoad, engine, pin, run_loads};
 use crate::check::Check;
 use crate::collector::{Collected, collect};
 use crate::driver::{LoadParts, ThreadReport};
@@ -39,17 +40,18 @@ impl LoadThreads {
     pub(super) fn spawn_thread(
         &mut self,
         load: &Load,
-        share: Share,
+        share: Part,
         loads: Vec<ThreadLoad>,
         to_us: Sender<Message>,
     ) -> Result<(), LoadError> {
         let stop = self.stop.clone();
-        let load = Load { target: load.target.clone().for_thread(share.thread), ..load.clone() };
+        let thread = share.index() as usize;
+        let load = Load { target: load.target.clone().for_thread(thread), ..load.clone() };
         let count = loads.len();
         self.spawn(count, to_us, move |ends| {
             sched::unshare_descriptors();
             sched::reduce_wakeup_delay();
-            let pinned = load.cpus.get(share.thread).map_or(Ok(()), |cpu| pin(*cpu));
+            let pinned = load.cpus.get(thread).map_or(Ok(()), |cpu| pin(*cpu));
             match pinned.and_then(|()| engine(&load)) {
                 Ok(engine) => {
                     let loads = loads.into_iter().zip(ends.empty);
@@ -96,14 +98,17 @@ impl LoadThreads {
         is_ready.recv().unwrap_or(Ok(()))
     }
 
-    /// Starts the next load of all threads. Returns what was measured when all have finished it.
+    /// Starts the next load of all threads, at `begin` or at once. Returns what was measured when all
+    /// have finished it.
     pub(super) fn run(
         &mut self,
+        begin: Option<Instant>,
         messages: &Receiver<Message>,
         check: &Check,
         listener: &mut dyn Listener,
     ) -> Collected {
-        let epoch = Instant::now() + HEAD_ROOM;
+        let soonest = Instant::now() + HEAD_ROOM;
+        let epoch = begin.map_or(soonest, |begin| begin.max(soonest));
         // A thread that has ended by now has panicked; joining it reports the panic.
         self.begin.iter().for_each(|begin| {
             let _ = begin.send(epoch);

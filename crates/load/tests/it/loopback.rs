@@ -136,8 +136,9 @@ impl Listener for Course {
         self.1 += second.counts.ok;
     }
 
-    fn before_load(&mut self) {
+    fn before_load(&mut self) -> Option<Instant> {
         self.0.push("before");
+        None
     }
 
     fn began(&mut self, _: Instant) {

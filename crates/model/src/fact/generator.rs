@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Cause;
+use crate::agents::Loss;
 use crate::lag::LagMark;
 use crate::words;
 
@@ -71,6 +72,46 @@ pub enum Generator {
         /// Number of missing rows.
         requests: u64,
     },
+    /// An agent was lost during the load, so only a part of the load was sent.
+    #[serde(rename = "agent_lost")]
+    AgentLost {
+        /// Name of the agent.
+        agent: String,
+        /// What happened to it.
+        loss: Loss,
+    },
+    /// The requests of an agent do not add up. A bug of stampede, or something else that answers
+    /// for an agent.
+    #[serde(rename = "agent_miscounted")]
+    AgentMiscounted {
+        /// Name of the agent.
+        agent: String,
+        /// Requests that it says were due.
+        planned: u64,
+        /// Requests of its part of the schedule. Null: the load has no such number.
+        expected: Option<u64>,
+    },
+    /// Agents that send the same requests to the same server see different service times: a bad
+    /// machine, or a bad way to the server.
+    #[serde(rename = "agents_differ")]
+    AgentsDiffer {
+        /// The agent with the longest median.
+        slowest: String,
+        /// Its median service time in nanoseconds.
+        slowest_median_ns: u64,
+        /// The agent with the shortest median.
+        fastest: String,
+        /// Its median service time in nanoseconds.
+        fastest_median_ns: u64,
+    },
+    /// It is not known well enough when an agent started.
+    #[serde(rename = "agent_start")]
+    AgentStart {
+        /// Name of the agent.
+        agent: String,
+        /// How far its start may have been from the common one, in nanoseconds.
+        error_ns: u64,
+    },
     /// The load generator could not run.
     #[serde(rename = "load_failed")]
     Failed {
@@ -132,6 +173,31 @@ impl fmt::Display for Generator {
             Generator::RecordsLost { requests } => {
                 let lost = words::quantity(*requests, "request");
                 write!(f, "{lost} missing in the rows of requests: the disk was too slow")
+            }
+            Generator::AgentLost { agent, loss } => {
+                write!(f, "agent {agent} was lost: {loss}; the other agents were stopped")
+            }
+            Generator::AgentMiscounted { agent, planned, expected } => {
+                write!(f, "the requests of agent {agent} do not add up")?;
+                match expected {
+                    Some(expected) if expected != planned => {
+                        write!(f, ": {planned} instead of {expected}")
+                    }
+                    Some(_) | None => Ok(()),
+                }
+            }
+            Generator::AgentsDiffer { slowest, slowest_median_ns, fastest, fastest_median_ns } => {
+                let [slow, fast] =
+                    [*slowest_median_ns, *fastest_median_ns].map(|ns| words::time(ns as f64));
+                write!(
+                    f,
+                    "the agents do not see the same server: the median service time is {slow} from {slowest} and \
+                     {fast} from {fastest}"
+                )
+            }
+            Generator::AgentStart { agent, error_ns } => {
+                let error = words::time(*error_ns as f64);
+                write!(f, "agent {agent} may have started {error} before or after the others")
             }
             Generator::Failed { cause } => cause.fmt(f),
         }

@@ -6,6 +6,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::agents::Loss;
 use crate::entry::{EntryError, Skip};
 use crate::kept::KeptLimit;
 use crate::lag::LagMark;
@@ -156,12 +157,35 @@ fn the_schema_in_the_docs_is_the_schema() {
     assert_eq!(written, schema(), "write it again: stampede schema facts > docs/facts.schema.json");
 }
 
+fn agent_lost(loss: Loss) -> Fact<Reason> {
+    Generator::AgentLost { agent: "load2".into(), loss }.into()
+}
+
+fn miscounted(expected: Option<u64>) -> Fact<Reason> {
+    Generator::AgentMiscounted { agent: "load2".into(), planned: 499, expected }.into()
+}
+
 /// Facts of the generator, the machine and the server.
 fn of_machine_and_server() -> Vec<String> {
     let of = |reason: Fact<Reason>| reason.sentence();
     vec![
         of(Generator::Short { sent_share: 0.981 }.into()),
         of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
+        of(agent_lost(Loss::Silent { for_ms: 3_012 })),
+        of(agent_lost(Loss::Closed { said: String::new() })),
+        of(agent_lost(Loss::Closed { said: "client_loop: send disconnect".into() })),
+        of(agent_lost(Loss::Failed { message: "thread `load 0` panicked".into() })),
+        of(agent_lost(Loss::Disorder {})),
+        of(miscounted(Some(500))),
+        of(miscounted(None)),
+        of(Generator::AgentsDiffer {
+            slowest: "load2".into(),
+            slowest_median_ns: 2_400_000,
+            fastest: "load1".into(),
+            fastest_median_ns: 1_200_000,
+        }
+        .into()),
+        of(Generator::AgentStart { agent: "load2".into(), error_ns: 4_100_000 }.into()),
         of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),

@@ -7,6 +7,7 @@
 
 use super::{MicroRate, Schedule, Segment};
 use crate::load::Arrivals;
+use crate::part::Part;
 use crate::time::Nanos;
 
 /// 2 (twice the area) · 1e6 (millionths) · 1e9 (ns).
@@ -40,21 +41,25 @@ struct Piece {
 #[derive(Clone, Debug)]
 enum Progress {
     /// Request n is due where N(t) = n.
-    Uniform { next: u64, planned: u64 },
+    Uniform { next: u64, step: u64, planned: u64 },
     /// Requests are due where N(t) is a sum of exponential gaps of mean 1. This time change turns a
     /// Poisson process of rate 1 into one of rate N'(t) (Çinlar, *Introduction to Stochastic
-    /// Processes*, chapter 4).
-    Poisson { random: fastrand::Rng, sum: u128 },
+    /// Processes*, chapter 4). For one of several parts the mean gap is that number of parts.
+    Poisson { random: fastrand::Rng, mean_gap: u64, sum: u128 },
 }
 
 impl DueTimes {
-    pub(super) fn new(segments: &[Segment], arrivals: Arrivals) -> DueTimes {
+    pub(super) fn new(segments: &[Segment], arrivals: Arrivals, part: Part) -> DueTimes {
         let pieces = pieces(segments);
         let total = total(&pieces);
         let arrivals = match arrivals {
-            Arrivals::Uniform => Progress::Uniform { next: 0, planned: whole_requests(total) },
+            Arrivals::Uniform => {
+                let (next, step) = (u64::from(part.index()), u64::from(part.of()));
+                Progress::Uniform { next, step, planned: whole_requests(total) }
+            }
             Arrivals::Poisson { seed } => {
-                Progress::Poisson { random: fastrand::Rng::with_seed(seed), sum: 0 }
+                let random = fastrand::Rng::with_seed(seed_of(seed, part));
+                Progress::Poisson { random, mean_gap: u64::from(part.of()), sum: 0 }
             }
         };
         let length = pieces.last().map_or(Nanos(0), Piece::end);
@@ -81,17 +86,17 @@ impl DueTimes {
     /// N of the next request, in units; `None` after the last one.
     fn next_units(&mut self) -> Option<u128> {
         match &mut self.arrivals {
-            Progress::Uniform { next, planned } => {
+            Progress::Uniform { next, step, planned } => {
                 let request = *next;
-                if request == *planned {
+                if request >= *planned {
                     return None;
                 }
-                *next += 1;
+                *next = next.saturating_add(*step);
                 Some(u128::from(request) * UNITS_PER_REQUEST)
             }
-            Progress::Poisson { random, sum } => {
+            Progress::Poisson { random, mean_gap, sum } => {
                 // 1 − u is in (0, 1]: the logarithm is finite, at most 37.
-                let gap = -(1.0 - random.f64()).ln();
+                let gap = -(1.0 - random.f64()).ln() * *mean_gap as f64;
                 *sum = sum.saturating_add((gap * UNITS_PER_REQUEST as f64) as u128);
                 (*sum < self.total).then_some(*sum)
             }
@@ -117,10 +122,10 @@ impl Schedule for DueTimes {
     /// counted by their average.
     fn due_by(&self, until: Nanos) -> u64 {
         match &self.arrivals {
-            Progress::Uniform { next, planned } => {
+            Progress::Uniform { next, step, planned } => {
                 let is_due =
                     |request: u64| self.due_at(u128::from(request) * UNITS_PER_REQUEST) <= until;
-                first_not(*next, *planned, is_due) - next
+                (first_not(*next, *planned, is_due) - next).div_ceil(*step)
             }
             Progress::Poisson { .. } => {
                 let (mut drawn, mut count) = (self.clone(), 0);
@@ -130,11 +135,24 @@ impl Schedule for DueTimes {
                         _ => return count,
                     }
                 }
-                let Progress::Poisson { sum, .. } = drawn.arrivals else { return count };
-                count + whole_requests(self.units_at(until).saturating_sub(sum))
+                let Progress::Poisson { sum, mean_gap, .. } = drawn.arrivals else { return count };
+                count + whole_requests(self.units_at(until).saturating_sub(sum)) / mean_gap
             }
         }
     }
+}
+
+/// The seed of a part's own arrivals; that of the whole is the seed itself. Seed and part are mixed
+/// as SplitMix64 does (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*,
+/// 2014), so that neighbouring seeds and parts have nothing in common.
+fn seed_of(seed: u64, part: Part) -> u64 {
+    if part.is_whole() {
+        return seed;
+    }
+    let mut mixed = seed.wrapping_add(part.nth(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// The first of `from..to` for which `holds` is false; it must be true for all before.
@@ -160,8 +178,8 @@ impl Iterator for DueTimes {
     /// In constant time for uniform arrivals.
     fn nth(&mut self, skip: usize) -> Option<Nanos> {
         match &mut self.arrivals {
-            Progress::Uniform { next, planned } => {
-                *next = next.saturating_add(skip as u64).min(*planned);
+            Progress::Uniform { next, step, .. } => {
+                *next = next.saturating_add(step.saturating_mul(skip as u64));
             }
             Progress::Poisson { .. } => {
                 for _ in 0..skip {

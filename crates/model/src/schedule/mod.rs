@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::Arrivals;
+use crate::part::Part;
 use crate::quantity::{LONGEST, LengthText};
 use crate::time::Nanos;
 
@@ -173,7 +174,14 @@ impl Segments {
 
     /// The due times of this schedule, one by one.
     pub fn due_times(&self, arrivals: Arrivals) -> DueTimes {
-        DueTimes::new(&self.segments, arrivals)
+        self.due_times_of(arrivals, Part::WHOLE)
+    }
+
+    /// The due times of one part of this schedule. Uniform arrivals are dealt in turn. Of Poisson
+    /// arrivals each part draws its own, at its share of the rate: the sum of such processes is a
+    /// Poisson process with the whole rate, whatever the parts' clocks say.
+    pub fn due_times_of(&self, arrivals: Arrivals, part: Part) -> DueTimes {
+        DueTimes::new(&self.segments, arrivals, part)
     }
 }
 

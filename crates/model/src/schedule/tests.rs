@@ -243,6 +243,31 @@ fn segment() -> impl Strategy<Value = String> {
     ]
 }
 
+/// The arrivals of all parts together have the schedule's rate, and the gaps of a Poisson process:
+/// their standard deviation is their mean. Parts that had something in common would not.
+#[test]
+fn poisson_parts_add_up_to_a_poisson_process() {
+    let segments = parse("const(1000,100s)");
+    for of in [2_u32, 7] {
+        let parts = Part::all(of).map(|part| {
+            let own: Vec<Nanos> =
+                segments.due_times_of(Arrivals::Poisson { seed: 3 }, part).collect();
+            let expected = 100_000.0 / f64::from(of);
+            // Five standard deviations of a count.
+            assert!((own.len() as f64 - expected).abs() < 5.0 * expected.sqrt(), "{}", own.len());
+            own
+        });
+        let mut all: Vec<Nanos> = parts.flatten().collect();
+        all.sort_unstable();
+        let gaps: Vec<f64> =
+            all.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64() * 1e3).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "{variance}");
+    }
+}
+
 #[test]
 fn a_serialised_schedule_has_units_and_obeys_the_grammar() {
     let data = serde_json::to_value(parse("line(0.5,100,10s) step(1,3,1,2s)")).unwrap();
@@ -308,10 +333,13 @@ proptest! {
         parts in proptest::collection::vec(segment(), 1..5),
         seed in proptest::option::of(any::<u64>()),
         (taken, until) in (0_usize..20_000, 0.0..1.1_f64),
+        (index, of) in (0_u32..4, 4_u32..6),
+        is_whole in any::<bool>(),
     ) {
         let Ok(segments) = Segments::parse(&parts.join(" ")) else { return Ok(()) };
         let arrivals = seed.map_or(Arrivals::Uniform, |seed| Arrivals::Poisson { seed });
-        let mut due = segments.due_times(arrivals);
+        let part = if is_whole { Part::WHOLE } else { Part::new(index, of).unwrap() };
+        let mut due = segments.due_times_of(arrivals, part);
         let until = Nanos((segments.length().0 as f64 * until) as u64);
         due.by_ref().take(taken).for_each(drop);
         let counted = [due.due_by(until), due.remaining()];
@@ -320,6 +348,21 @@ proptest! {
         prop_assert_eq!(nth, rest.get(taken).copied());
         let walked = rest.iter().take_while(|due| **due <= until).count();
         prop_assert_eq!(counted, [walked as u64, rest.len() as u64]);
+    }
+
+    #[test]
+    fn uniform_parts_are_dealt_in_turn(
+        parts in proptest::collection::vec(segment(), 1..5),
+        of in 1_u32..6,
+    ) {
+        let Ok(segments) = Segments::parse(&parts.join(" ")) else { return Ok(()) };
+        let whole: Vec<Nanos> = segments.due_times(Arrivals::Uniform).collect();
+        for part in Part::all(of) {
+            let own: Vec<Nanos> = segments.due_times_of(Arrivals::Uniform, part).collect();
+            prop_assert_eq!(own.len() as u64, part.share(whole.len() as u64));
+            let dealt = whole.iter().copied().skip(part.index() as usize).step_by(of as usize);
+            prop_assert_eq!(own, dealt.collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -46,8 +46,8 @@ impl Listener for Guard<'_> {
         self.inner.warm_up_second(second);
     }
 
-    fn before_load(&mut self) {
-        self.inner.before_load();
+    fn before_load(&mut self) -> Option<Instant> {
+        self.inner.before_load()
     }
 
     fn began(&mut self, at: Instant) {

@@ -12,10 +12,10 @@ use stampede_results::store::StoreError;
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
 use stampede_results::summary::why::Cause;
+use stampede_verdict::{self as verdict, Fault};
 
 use super::capacity_search::{LoadLevel, TrialSpec};
 use crate::trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
-use crate::trial::verdict::{self, Fault};
 
 /// Measures one trial. Returns `None` if the user wanted to end before the trial was over.
 ///

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use super::agent::AgentArgs;
 use super::args_app::AppArgs;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
@@ -40,6 +41,8 @@ pub enum Command {
     /// Send load to a URL and print a summary
     #[command(after_help = FIRE_HELP, allow_negative_numbers = true)]
     Fire(Box<FireArgs>),
+    /// Send load for a stampede on another machine, which starts this (fire --agents)
+    Agent(AgentArgs),
     /// Show what a request file would send, or write it as JSON lines
     #[command(after_help = TRAFFIC_HELP)]
     Traffic(TrafficArgs),

@@ -83,10 +83,7 @@ pub struct FireArgs {
     /// Pin one load thread to each of these CPUs, comma-separated
     #[arg(long, value_delimiter = ',', value_name = "0,1")]
     pub load_cpus: Vec<usize>,
-    /// Choose the I/O engine [default: io_uring where it costs less, else epoll]
-    ///
-    /// The default is io_uring in the closed model with kept connections, no TLS and at least 8
-    /// requests at a time per thread, if the kernel allows it. Otherwise it is epoll.
+    /// Choose the I/O engine [default: epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
     /// Allow an address that is neither this machine's nor private: load only what you are allowed
@@ -99,6 +96,9 @@ pub struct FireArgs {
     /// Requests from a file. Below the other options, because its heading also covers what follows
     #[command(flatten)]
     pub traffic: TrafficFlags,
+    /// Machines that send the load
+    #[command(flatten)]
+    pub agents: AgentFlags,
     /// Files written besides the summary
     #[command(flatten)]
     pub files: FileFlags,
@@ -194,6 +194,19 @@ pub enum TrafficOrder {
     InOrder,
     /// Shuffled for each pass of the file
     Random,
+}
+
+/// Which machines send the load of `fire`.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "More than one machine (docs/agents.md)")]
+pub struct AgentFlags {
+    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them, or local:2 to
+    /// try it here (repeatable); arrivals are then Poisson unless --arrivals says otherwise
+    #[arg(long, value_name = "AGENTS", conflicts_with_all = ["load_cpus", "phout"])]
+    pub agents: Vec<String>,
+    /// Run this stampede on the agents instead of copying the own one there
+    #[arg(long, value_name = "PATH", requires = "agents")]
+    pub agent_program: Option<String>,
 }
 
 /// What `fire` writes besides its summary.

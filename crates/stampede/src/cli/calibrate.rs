@@ -13,10 +13,10 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_model::words;
 use stampede_traffic::Request;
+use stampede_verdict::SENT_SHARE;
 
 use super::Failure;
 use super::fail::CommandError;
-use crate::trial::verdict::SENT_SHARE;
 
 /// The limit of the generator with one load thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,5 +1,6 @@
 //! The command line: reads the arguments and runs the commands.
 
+mod agent;
 mod args;
 mod args_app;
 mod args_check;
@@ -79,6 +80,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Fire(args) => fire::run(*args),
+        Command::Agent(args) => agent::run(args),
         Command::Traffic(args) => traffic::run(&args),
         Command::Capacity(args) => capacity::run(&args),
         Command::Tune(args) => tune::run(&args),

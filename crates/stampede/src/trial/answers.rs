@@ -7,8 +7,7 @@ use stampede_model::counts::Counts;
 use stampede_model::fact::{Server, Traffic};
 use stampede_model::record::Validity;
 use stampede_stack::{PhpLog, PhpMessages};
-
-use super::verdict::Judgement;
+use stampede_verdict::Judgement;
 
 /// The first failed request of each kind. The kinds with the most failures come first.
 pub(super) fn failures(result: &LoadResult) -> impl Iterator<Item = Judgement> {

@@ -5,8 +5,7 @@ use stampede_model::fact::{ColdOpcache, Server};
 use stampede_model::record::{TrialRecord, Validity};
 use stampede_plan::model::StartState;
 use stampede_stack::Stack;
-
-use super::verdict::Judgement;
+use stampede_verdict::Judgement;
 
 /// The notes and reasons about the trial's begin.
 pub(super) fn begin_facts(

@@ -16,7 +16,6 @@ mod sent;
 mod sessions;
 mod time_left;
 pub mod traffic;
-pub mod verdict;
 mod watch;
 
 use std::time::{Duration, Instant};
@@ -44,9 +43,9 @@ use stampede_stack::{
     Readiness, Stack, StackLoss, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
+use stampede_verdict::{self as verdict, Evidence, Judgement, ModelKind};
 
 use crate::causes::cause;
-use verdict::{Evidence, Judgement, ModelKind};
 use watch::WatchedLoad;
 
 pub use not_measured::{NotMeasured, Retry};

@@ -9,9 +9,9 @@ use stampede_model::fact::{Queries, Traffic};
 use stampede_model::record::Validity;
 use stampede_plan::model::RequestSpec;
 use stampede_stack::{App, CountError, Stack};
+use stampede_verdict::Judgement;
 
 use super::Subject;
-use super::verdict::Judgement;
 use crate::causes::cause;
 
 /// The number of queries that the database has answered so far, or why it could not be read.

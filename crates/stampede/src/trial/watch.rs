@@ -2,6 +2,7 @@
 //! second.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 use stampede_linux::interrupt;
 use stampede_load::{Generator, Listener, Load, LoadResult};
@@ -114,14 +115,15 @@ impl<F: FnOnce()> Listener for TrialListener<'_, '_, F> {
         self.stop_if_gone();
     }
 
-    fn before_load(&mut self) {
+    fn before_load(&mut self) -> Option<Instant> {
         if interrupt::is_requested() {
-            return;
+            return None;
         }
         self.phases.enter(Phase::Measure, self.length);
         if let Some(begin) = self.begin.take() {
             begin();
         }
+        None
     }
 
     fn second(&mut self, second: &Second) {

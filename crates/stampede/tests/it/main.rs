@@ -5,6 +5,8 @@
 mod words;
 
 mod against;
+mod agents;
+mod agents_support;
 mod app_settings;
 mod apps;
 mod bench_support;

@@ -184,6 +184,7 @@ impl Generator for StubGenerator {
             odd: BTreeMap::new(),
             unusual: UnusualLengths::default(),
             aside: Aside::default(),
+            agents: Vec::new(),
         })
     }
 }

@@ -8,7 +8,7 @@ fn a_named_file_is_read() {
     let path: PathBuf = directory.path().join("uris");
     std::fs::write(&path, "/a\n/b tag\n").unwrap();
     let traffic = LoadTraffic::file(TrafficFile::new(&path));
-    let mut supply = supply(&traffic, HABITS, 1, &Stop::default()).unwrap();
+    let mut supply = supply(&traffic, HABITS, Part::WHOLE, 1, &Stop::default()).unwrap();
     assert_eq!(load_result(&mut supply, 3), [["/a", "/b", "/a"]]);
     assert_eq!(&*traffic.tags.name(Tag(1)), "tag");
     assert!(

@@ -55,7 +55,7 @@ fn a_panic_of_one_load_thread_stops_the_others_and_what_was_measured_is_reported
         drop(to_us);
         let planned = [0, 1].map(|_| {
             let mut planned = Planned(0);
-            load_threads.run(&messages, &Check::default(), &mut planned);
+            load_threads.run(None, &messages, &Check::default(), &mut planned);
             planned.0
         });
         assert_eq!(planned, expected);

@@ -16,6 +16,7 @@ use stampede_load::spec::{CpuSharing, EngineChoice, Load, Timestamps, Wire};
 use stampede_model::load::{
     Address, Addresses, Arrivals, ConnectionHabit, Habits, HttpVersion, Model, Until, WhenFull,
 };
+use stampede_model::part::Part;
 use stampede_model::schedule::{MicroRate, Segment, Segments};
 use stampede_model::time::Nanos;
 use stampede_traffic::{
@@ -32,15 +33,17 @@ pub(super) fn any_load() -> impl Strategy<Value = Load> {
     let timestamps = select(vec![Timestamps::Kernel, Timestamps::Userspace]);
     let sharing = select(vec![CpuSharing::Exclusive, CpuSharing::WithServer]);
     let engine = (engine, timestamps);
-    let how = (nanos(), engine, vec(0_usize..256, 0..4), sharing, 1_u32..64, any::<bool>());
+    let part = (0_u32..3, 3_u32..9);
+    let how = (nanos(), engine, vec(0_usize..256, 0..4), sharing, 1_u32..64, any::<bool>(), part);
     (what, how).prop_map(|(what, how)| {
         let (target, wire, (model, warm_up), habits, traffic, check) = what;
-        let (timeout, (engine, timestamps), cpus, cpu_sharing, threads, records) = how;
+        let (timeout, (engine, timestamps), cpus, cpu_sharing, threads, records, part) = how;
         Load {
             target,
             wire,
             warm_up,
             model,
+            part: Part::new(part.0, part.1).expect("it is below"),
             habits,
             timeout,
             traffic,

@@ -100,6 +100,7 @@ pub(super) fn load_result() -> impl Strategy<Value = LoadResult> {
                     }),
                 },
                 aside: Aside { surplus_answers: not_due, stderr_bytes: records_lost },
+                agents: Vec::new(),
             }
         },
     )

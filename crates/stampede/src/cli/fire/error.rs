@@ -1,5 +1,6 @@
 //! Errors in the flags of `fire`, and the hints to errors of the load library.
 
+use std::borrow::Cow;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -120,6 +121,12 @@ pub enum FireError {
         /// Path of the pipe.
         path: PathBuf,
     },
+    /// Agents on other machines would send to themselves.
+    #[error("each agent would send to its own {address}")]
+    AgentsToLoopback {
+        /// The address.
+        address: String,
+    },
     /// There is no such format of request files.
     #[error("unknown `--traffic-format {format}`")]
     UnknownTrafficFormat {
@@ -174,6 +181,10 @@ impl CommandError for FireError {
             FireError::WrongCheck { error, .. } => {
                 return Some(wanted(error.nearest(), "docs/checks.md", || error.expected()));
             }
+            FireError::AgentsToLoopback { .. } => {
+                "give the server's address in the network that the agents share with it, and let the \
+                 server listen there"
+            }
             FireError::TankToFastCgi => {
                 "name the load with --schedule and the requests with --traffic"
             }
@@ -218,11 +229,10 @@ impl CommandError for FireError {
 /// Only `fire` reports these errors as its own, and it has the flag that the hint names.
 impl CommandError for LoadError {
     fn hint(&self) -> Option<String> {
-        let hint = match self {
-            LoadError::Engine(_) => Some("`--engine epoll` works everywhere"),
-            error => error.hint(),
-        };
-        hint.map(str::to_owned)
+        match self {
+            LoadError::Engine(_) => Some("`--engine epoll` works everywhere".to_owned()),
+            error => error.hint().map(Cow::into_owned),
+        }
     }
 }
 

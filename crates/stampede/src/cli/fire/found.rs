@@ -12,8 +12,7 @@ use stampede_model::load::Model;
 use stampede_model::record::Validity;
 use stampede_model::sample::ResourceSample;
 use stampede_traffic::Tags;
-
-use crate::trial::verdict::Judgement;
+use stampede_verdict::Judgement;
 
 /// The first failed request of a kind, with secrets masked.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

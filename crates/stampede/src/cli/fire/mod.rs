@@ -1,5 +1,6 @@
 //! The command `stampede fire`: sends load to one URL and prints a summary.
 
+mod agents;
 mod error;
 mod files;
 mod found;
@@ -20,8 +21,7 @@ use std::path::Path;
 use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_load::report::{LoadResult, TagFigures};
-use stampede_load::spec::Load;
-use stampede_load::{Generator as _, InProcess, Listener, LoadError};
+use stampede_load::{Generator, LoadError};
 use stampede_mask::{mask_json, mask_secrets};
 use stampede_model::counts::End;
 use stampede_model::event::Phase;
@@ -37,6 +37,7 @@ use stampede_monitor::machine::{self};
 use stampede_plan::autostop::{Criterion, Guard};
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
+use stampede_verdict::{self as verdict, Evidence, ModelKind};
 
 pub use self::ready::left_out;
 
@@ -51,13 +52,13 @@ use super::fail::CommandError as _;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::trial::load_record;
-use crate::trial::verdict::{self, Evidence, ModelKind};
 
 /// Sends the load, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // Steal is measured over time, and no time is spent on it here.
     let machine = machine::facts_below(Path::new("/"), || {});
     let ready = PreparedLoad::of(&args, &machine)?;
+    let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load)?;
     let mut files = Files::create(&args.files)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     let mut display = LoadDisplay::begin(&args, &ready);
@@ -65,7 +66,8 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
         display.enter(Phase::WarmUp, warm_up);
     }
     files.begin(&ready.load);
-    let result = measure(&ready, &mut display, &mut files)?;
+    let result = measure(&ready, &*generator, &mut display, &mut files)?;
+    drop(generator);
     drop(display);
     let report = result.report(&ready, &machine);
     files.end(&report, &result.result);
@@ -88,10 +90,6 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     Ok(if lost.is_empty() { result.outcome(&report) } else { Outcome::Incomplete })
 }
 
-fn run_load(load: &Load, listener: &mut dyn Listener) -> Result<LoadResult, LoadError> {
-    InProcess.run(load, &Stop::from(interrupt::new_flag()), listener)
-}
-
 /// The results of a measured load.
 struct FireResult {
     result: LoadResult,
@@ -108,16 +106,17 @@ struct FireResult {
 
 fn measure(
     ready: &PreparedLoad,
+    generator: &dyn Generator,
     display: &mut LoadDisplay,
     files: &mut Files,
 ) -> Result<FireResult, LoadError> {
     let mut watch = LoadListener::new(display, files, &ready.load.model);
+    let stop = Stop::from(interrupt::new_flag());
     let (result, autostop, is_limit) = match ready.autostop.clone() {
-        None => (run_load(&ready.load, &mut watch)?, None, false),
+        None => (generator.run(&ready.load, &stop, &mut watch)?, None, false),
         Some(judge) => {
-            let stop = Stop::from(interrupt::new_flag());
             let mut guard = Guard::new(judge, stop.clone(), &mut watch);
-            let result = InProcess.run(&ready.load, &stop, &mut guard)?;
+            let result = generator.run(&ready.load, &stop, &mut guard)?;
             // A criterion that is met only in the last second stopped nothing.
             let reason = guard.reason().filter(|_| result.end == End::Stopped);
             let is_limit = matches!(guard.judge().met(), Some(Criterion::Limit { .. }));
@@ -127,6 +126,8 @@ fn measure(
     let result = without_not_due(result);
     let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
     let (seconds, aside) = watch.end();
+    // Of agents nobody knows yet what disturbed them. What happened here disturbed nobody.
+    let aside = if ready.agents.is_some() { ResourceSample::default() } else { aside };
     Ok(FireResult { result, seconds, aside, autostop, is_limit, nothing })
 }
 
@@ -153,7 +154,10 @@ impl FireResult {
         let answers = verdict::about_answers(&self.result);
         let before = ready.notes().map(|note| (Validity::Valid, note));
         let of_file = found::about_traffic(&self.result);
-        for (judged, reason) in before.chain(found).chain(answers).chain(of_file) {
+        let of_agents = verdict::about_agents(&self.result.agents);
+        for (judged, reason) in
+            of_agents.into_iter().chain(before).chain(found).chain(answers).chain(of_file)
+        {
             verdict::add(&mut verdict, judged, reason);
         }
         if let Some(nothing) = &self.nothing {

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use stampede_fleet::launch::Agents;
+use stampede_linux::reach::Reach;
 use stampede_load::spec::{CpuSharing, EngineChoice, Load};
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::fact::{Before, Fact, Reason, Traffic};
@@ -13,11 +15,11 @@ use stampede_plan::autostop::{Autostop, Judge};
 use stampede_plan::imported::ImportedLoad;
 use stampede_plan::lookup::Lookup;
 use stampede_plan::model::{KeepAlive, LoadChoice};
-use stampede_plan::reach::Reach;
 use stampede_plan::tank::{self, Criterion, TankConfig};
 use stampede_plan::target::{Target, TargetError};
 use stampede_plan::{self, Overrides};
 
+use super::agents;
 use super::error::FireError;
 use super::limits::{LimitSource, Limits};
 use super::traffic;
@@ -33,6 +35,8 @@ pub struct PreparedLoad {
     pub choice: LoadChoice,
     /// The complete load.
     pub load: Load,
+    /// The agents that send the load; `None`: this process does.
+    pub agents: Option<Agents>,
     /// The criteria that end the load early; `None`: there are none.
     pub autostop: Option<Judge>,
     /// Notes for the user before the load starts.
@@ -82,7 +86,14 @@ impl PreparedLoad {
             true => LimitSource::ByFlag,
             false => LimitSource::ByDefault,
         };
-        let mut notes = Limits { machine, source, spare_files: SPARE_FILES }.check(&load)?;
+        let agents = agents::read(&args.agents)?;
+        let mut notes = match &agents {
+            None => Limits { machine, source, spare_files: SPARE_FILES }.check(&load)?,
+            Some(agents) => {
+                agents::fit(agents, &load)?;
+                Vec::new()
+            }
+        };
         notes.extend(taken.map(Before::Addresses));
         let passed_over = tank.iter().flat_map(|tank| &tank.unsupported);
         notes.extend(passed_over.map(|one| {
@@ -97,7 +108,7 @@ impl PreparedLoad {
         load.warm_up = (warm_up > Nanos(0)).then(|| trial::traffic::warm_up(&load.model, warm_up));
         let of_tank = tank.as_ref().map_or(&[][..], |tank| &tank.autostop);
         let autostop = autostop(of_tank, &args.autostop, &load)?;
-        Ok(PreparedLoad { url, choice, load, autostop, notes })
+        Ok(PreparedLoad { url, choice, load, agents, autostop, notes })
     }
 }
 
@@ -145,7 +156,9 @@ fn is_no_file(url: &str) -> Result<(), FireError> {
 /// without anything random.
 fn does_something(args: &FireArgs) -> Result<(), FireError> {
     let by_schedule = by_schedule(args);
+    let by_agents = !args.agents.agents.is_empty() && by_schedule;
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
+        || by_agents && args.load.arrivals.is_none()
         || args.traffic.traffic.is_some() && args.traffic.traffic_order == TrafficOrder::Random;
     let given = [
         ("--when-full", args.load.when_full.is_some() && !by_schedule),
@@ -212,10 +225,15 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     };
     let concurrency = if tank.is_some() { Some("1".to_owned()) } else { concurrency };
     let client = flags.client.clone().or(tank.map(|_| "tank".to_owned()));
+    // Uniform arrivals of several machines would depend on how well their clocks agree.
+    let by_agents = !args.agents.agents.is_empty() && by_schedule;
+    let poisson = by_agents && !args.traffic.at_recorded_times;
+    let arrivals = flags.arrivals.clone().or(poisson.then(|| "poisson".to_owned()));
     let flags = Overrides {
         concurrency,
         max_in_flight,
         client,
+        arrivals,
         keep_alive,
         // Without a schedule, the seed is only for the order of the traffic.
         seed: args.seed.clone().filter(|_| by_schedule),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use stampede_load::report::LoadResult;
 use stampede_load::spec::{Load, Wire};
 use stampede_mask::mask_secrets;
+use stampede_model::agents::AgentRecord;
 use stampede_model::counts::{AddressConnections, Counts, End, TimeSet};
 use stampede_model::fact::{Fact, Found, Reason};
 use stampede_model::failure::FailureKind;
@@ -165,6 +166,8 @@ pub struct Report {
     pub tags: BTreeMap<String, TagReport>,
     /// The first failed request of each kind.
     pub examples: Vec<Example>,
+    /// What each agent did; empty if the load was sent from here.
+    pub agents: Vec<AgentRecord>,
 }
 
 /// How a load ended.
@@ -388,6 +391,7 @@ impl Report {
             traffic_seed: traffic_seed(parts.load.traffic.order),
             tags: super::tags(result, model),
             examples: found::examples(result, &parts.load.traffic.tags),
+            agents: result.agents.clone(),
         }
     }
 

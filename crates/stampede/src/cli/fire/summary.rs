@@ -11,6 +11,7 @@ use stampede_results::report::Style;
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::LoadModel;
 
+use super::agents;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
 
 /// Returns the summary. It begins with the verdict, followed by the load, its results and its
@@ -131,6 +132,10 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }
     rows.push(("generator", generator(report)));
+    let mut name = "agents";
+    for agent in &report.agents {
+        rows.push((std::mem::take(&mut name), agents::line(agent)));
+    }
     rows
 }
 

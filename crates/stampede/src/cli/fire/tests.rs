@@ -3,6 +3,8 @@
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
+use stampede_load::InProcess;
+use stampede_model::agents::{AgentRecord, AgentStart, Loss, Median};
 use stampede_model::counts::AddressConnections;
 use stampede_model::fact::{Before, Behind, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_model::lag::LagMark;
@@ -40,7 +42,8 @@ fn measured_at(url: &str, flags: &[&str]) -> (Report, FireResult) {
     let ready = PreparedLoad::of(&args, &machine).expect("a load");
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured = measure(&ready, &mut LoadDisplay::Lines, &mut files).expect("a load");
+    let measured =
+        measure(&ready, &InProcess, &mut LoadDisplay::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
     files.end(&report, &measured.result);
     assert!(files.written().is_empty());
@@ -280,6 +283,39 @@ fn lag_marks() -> Vec<LagMark> {
     ]
 }
 
+/// Two agents, one of which was lost.
+fn agents() -> Vec<AgentRecord> {
+    let start = AgentStart {
+        offset: 7_200_000_000_000,
+        error: 41_000,
+        round_trip: 80_000,
+        drift_ppm: Some(3.2),
+    };
+    let whole = AgentRecord {
+        name: "load1".to_owned(),
+        host: "load1.example.net".to_owned(),
+        expected: Some(1_500),
+        planned: 1_500,
+        ok: 1_490,
+        failed: 10,
+        dropped: 0,
+        service_time_p50: Some(Median { median: 1_050_000, low: 1_040_000, high: 1_060_000 }),
+        busy_share: 0.123,
+        start: Some(start),
+        loss: None,
+        miscounted: false,
+    };
+    let lost = AgentRecord {
+        name: "me@10.0.0.5".to_owned(),
+        service_time_p50: None,
+        dropped: 3,
+        failed: 0,
+        loss: Some(Loss::Silent { for_ms: 3_012 }),
+        ..whole.clone()
+    };
+    vec![whole, lost]
+}
+
 /// Returns a report made by hand, with every part that the summary can have.
 fn made() -> Report {
     let failed = TimeNs::Failed(FailedWord::Failed);
@@ -348,6 +384,7 @@ fn made() -> Report {
         traffic_seed: Some(7),
         tags: BTreeMap::new(),
         examples: Vec::new(),
+        agents: agents(),
     }
 }
 
@@ -468,7 +505,8 @@ fn a_load_yaml_is_sent() {
     assert!(ready.notes.iter().any(is_writelog), "{:?}", ready.notes);
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured = measure(&ready, &mut LoadDisplay::Lines, &mut files).expect("a load");
+    let measured =
+        measure(&ready, &InProcess, &mut LoadDisplay::Lines, &mut files).expect("a load");
     let report = measured.report(&ready, &machine);
     assert_eq!((report.requests_planned, report.requests_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));

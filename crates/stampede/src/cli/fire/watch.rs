@@ -1,5 +1,7 @@
 //! Passes a load's events to the screen and the files, and collects figures for the summary.
 
+use std::time::Instant;
+
 use stampede_load::Listener;
 use stampede_load::report::RequestRecord;
 use stampede_model::counts::Second;
@@ -54,9 +56,10 @@ impl Listener for LoadListener<'_> {
         self.display.second(second);
     }
 
-    fn before_load(&mut self) {
+    fn before_load(&mut self) -> Option<Instant> {
         self.display.enter(Phase::Measure, self.model);
         self.aside = InterferenceMeter::begin();
+        None
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {

@@ -3,6 +3,8 @@
 //!
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
+mod agents;
+
 use std::collections::BTreeMap;
 
 use stampede_load::LoadResult;
@@ -17,6 +19,8 @@ use stampede_model::sample::ResourceSample;
 use stampede_monitor::machine;
 
 use stampede_results::summary::in_flight::OFF_SHARE;
+
+pub use agents::about_agents;
 
 /// A fact about a trial, and how the trial is judged because of it.
 pub type Judgement = (Validity, Fact<Reason>);

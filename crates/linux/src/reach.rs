@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use stampede_linux::proc::Proc;
+use crate::proc::Proc;
 
 /// How far away an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,173 @@
+//! Tests of an agent's decisions, in simulated time.
+
+use stampede_model::load::Arrivals;
+use stampede_model::part::Part;
+use stampede_model::schedule::Segments;
+use stampede_traffic::{LoadTraffic, TrafficFile};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn at(ms: u64) -> Nanos {
+    Nanos(ms * MS)
+}
+
+fn load(target: &str) -> Box<Load> {
+    let model = Model::Open {
+        schedule: Segments::parse("const(1000,10s)").unwrap(),
+        arrivals: Arrivals::Uniform,
+        max_in_flight: 100,
+        when_full: WhenFull::Queue,
+    };
+    let address = Address::Tcp(target.parse().unwrap());
+    Box::new(Load::new(address, model, LoadTraffic::file(TrafficFile::new("abc"))))
+}
+
+fn greeted(rules: Rules) -> Agent {
+    let hello = ToAgent::Hello { version: VERSION, token: rules.token.clone() };
+    let mut agent = Agent::new(rules, "load1".to_owned(), "0".to_owned(), at(0));
+    let effects = agent.handle(at(0), Input::Message(hello, at(0)));
+    assert!(matches!(effects[..], [Effect::Send(FromAgent::Hello { .. })]), "{effects:?}");
+    agent
+}
+
+fn told(agent: &mut Agent, ms: u64, message: ToAgent) -> Vec<Effect> {
+    agent.handle(at(ms), Input::Message(message, at(ms)))
+}
+
+fn running() -> Agent {
+    let mut agent = greeted(Rules::default());
+    let prepare = ToAgent::Prepare { load: load("10.0.0.1:80"), files: Vec::new() };
+    let effects = told(&mut agent, 1, prepare);
+    assert!(matches!(effects[..], [Effect::Run(_)]), "{effects:?}");
+    agent
+}
+
+fn refusal(effects: &[Effect]) -> &str {
+    match effects {
+        [Effect::Send(FromAgent::Refused { message, .. }), ..] => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn orders_need_the_token_and_the_version() {
+    let rules = Rules { token: "right".to_owned(), ..Rules::default() };
+    for (version, token, message) in [
+        (VERSION, "wrong", "the token is not this agent's"),
+        (VERSION, "", "the token is not this agent's"),
+        (VERSION, "right-", "the token is not this agent's"),
+        (9, "right", "this agent speaks version 1 of the agents' protocol, the coordinator 9"),
+    ] {
+        let mut agent = Agent::new(rules.clone(), String::new(), String::new(), at(0));
+        let hello = ToAgent::Hello { version, token: token.to_owned() };
+        let effects = told(&mut agent, 0, hello);
+        assert_eq!((refusal(&effects), effects.last()), (message, Some(&Effect::End)));
+        assert!(agent.has_ended());
+    }
+    let mut agent = Agent::new(rules.clone(), String::new(), String::new(), at(0));
+    let effects = told(&mut agent, 0, ToAgent::Stop);
+    assert_eq!((refusal(&effects), agent.has_ended()), ("unexpected order", true));
+    greeted(rules);
+}
+
+#[test]
+fn loads_beyond_the_rules_are_refused_before_anything_is_sent() {
+    let rules = Rules {
+        rate_max: 400.0,
+        connections_max: 60,
+        length_max: Nanos::from_secs(9),
+        ..Rules::default()
+    };
+    let half = |index| Load { part: Part::new(index, 2).unwrap(), ..*load("10.0.0.1:80") };
+    let loose = Rules { rate_max: 500.0, ..rules.clone() };
+    let slow = Rules { length_max: Nanos::from_secs(10), ..loose.clone() };
+    for (rules, load, expected) in [
+        (&rules, *load("192.0.2.7:80"), "192.0.2.7 is neither this machine's nor private"),
+        (&rules, *load("10.0.0.1:80"), "100 connections, 60 is the most that this agent opens"),
+        (&rules, half(1), "500 requests/s, 400 is the most that this agent sends"),
+        (&loose, half(0), "a load of 10 s, 9 s is the longest that this agent sends"),
+    ] {
+        let mut agent = greeted(rules.clone());
+        let prepare = ToAgent::Prepare { load: Box::new(load), files: Vec::new() };
+        assert_eq!(refusal(&told(&mut agent, 1, prepare)), expected);
+    }
+    assert_eq!(slow.check(&half(1)), Ok(()));
+    let allowed = Rules { allowed: vec!["192.0.2.7".parse().unwrap()], ..Rules::default() };
+    assert_eq!(allowed.check(&load("192.0.2.7:80")), Ok(()));
+}
+
+#[test]
+fn files_are_asked_for_once_and_the_load_waits_for_them() {
+    let mut agent = greeted(Rules::default());
+    let prepare = || ToAgent::Prepare { load: load("10.0.0.1:80"), files: vec!["abc".to_owned()] };
+    let wants = Effect::Send(FromAgent::Wants { hashes: vec!["abc".to_owned()] });
+    assert_eq!(told(&mut agent, 1, prepare()), [wants]);
+    let file = |hash: &str| ToAgent::File { hash: hash.to_owned(), bytes: 3 };
+    let receive = Effect::Receive { hash: "abc".to_owned(), bytes: 3 };
+    assert_eq!(told(&mut agent, 2, file("abc")), [receive]);
+    let path = PathBuf::from("/proc/self/fd/9");
+    let effects = agent.handle(at(3), Input::Stored("abc".to_owned(), path.clone()));
+    let [Effect::Run(load)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(load.traffic, LoadTraffic::file(TrafficFile::new(path)));
+    let failed = LoadEvent::Failed { message: String::new(), hint: None };
+    agent.handle(at(4), Input::Load(failed));
+    assert!(matches!(told(&mut agent, 5, prepare())[..], [Effect::Run(_)]), "it has the file");
+    let mut agent = greeted(Rules { file_bytes_max: 2, ..Rules::default() });
+    told(&mut agent, 1, prepare());
+    let message = "a file of 3 bytes, 2 is the most that this agent takes";
+    assert_eq!(refusal(&told(&mut agent, 2, file("abc"))), message);
+}
+
+#[test]
+fn a_silent_coordinator_ends_the_load_and_the_agent() {
+    let mut agent = running();
+    assert!(matches!(
+        told(&mut agent, 2_000, ToAgent::Ping { number: 1 })[..],
+        [Effect::Send(FromAgent::Pong { number: 1, .. })]
+    ));
+    assert_eq!(agent.handle(at(4_999), Input::Tick), []);
+    assert_eq!(agent.handle(at(5_000), Input::Tick), [Effect::Stop]);
+    assert_eq!(agent.handle(at(5_999), Input::Tick), []);
+    assert_eq!(agent.handle(at(6_000), Input::Tick), [Effect::End]);
+    assert!(agent.has_ended());
+}
+
+#[test]
+fn the_end_of_the_connection_stops_the_load_at_once() {
+    let mut agent = running();
+    assert_eq!(agent.handle(at(50), Input::Closed), [Effect::Stop]);
+    let failed = LoadEvent::Failed { message: String::new(), hint: None };
+    let effects = agent.handle(at(90), Input::Load(failed));
+    assert_eq!(effects.last(), Some(&Effect::End));
+    let mut idle = greeted(Rules::default());
+    assert_eq!(idle.handle(at(599_999), Input::Tick), [], "between loads nobody has to speak");
+    assert_eq!(idle.handle(at(599_999), Input::Closed), [Effect::End]);
+    let mut forgotten = greeted(Rules::default());
+    assert_eq!(forgotten.handle(at(600_000), Input::Tick), [Effect::End]);
+}
+
+/// The schedule has 10 s, and each timeout 11 s; a minute is for the wait for the start.
+#[test]
+fn no_load_outlives_its_own_deadline() {
+    let mut agent = running();
+    let deadline = 1 + 10_000 + 4 * 11_000 + 60_000;
+    for ms in (0..deadline).step_by(1_000).skip(1) {
+        let effects = told(&mut agent, ms, ToAgent::Ping { number: 0 });
+        assert!(matches!(effects[..], [Effect::Send(_)]), "{ms}: {effects:?}");
+    }
+    let effects = told(&mut agent, deadline, ToAgent::Ping { number: 0 });
+    assert_eq!(effects.last(), Some(&Effect::Stop));
+}
+
+#[test]
+fn a_load_is_started_and_stopped_as_told() {
+    let mut agent = running();
+    let effects = told(&mut agent, 5, ToAgent::StartAt { at: at(200) });
+    assert_eq!(effects, [Effect::StartAt(at(200))]);
+    assert_eq!(told(&mut agent, 6, ToAgent::Stop), [Effect::Stop]);
+    let effects =
+        told(&mut agent, 7, ToAgent::Prepare { load: load("10.0.0.1:80"), files: vec![] });
+    assert_eq!(refusal(&effects), "unexpected order");
+}

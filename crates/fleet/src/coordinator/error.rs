@@ -1,0 +1,85 @@
+//! Why agents could not send a load.
+
+use crate::message::VERSION;
+
+/// Why a load could not be sent by its agents. Nothing of it was sent then, except for warm-ups.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// The agent does not answer.
+    #[error("agent {agent} does not answer")]
+    Absent {
+        /// Name of the agent.
+        agent: String,
+    },
+    /// The connection to the agent has ended.
+    #[error("agent {agent} has ended{}", after_colon(said))]
+    Closed {
+        /// Name of the agent.
+        agent: String,
+        /// What the program that carried the connection said last; empty: nothing.
+        said: String,
+    },
+    /// The agent does not do what it is told.
+    #[error("agent {agent}: {message}")]
+    Refused {
+        /// Name of the agent.
+        agent: String,
+        /// What it said.
+        message: String,
+        /// What to do, as it said.
+        hint: Option<String>,
+    },
+    /// The agent is another version of stampede.
+    #[error(
+        "agent {agent} speaks version {version} of the agents' protocol, this stampede {VERSION}"
+    )]
+    Version {
+        /// Name of the agent.
+        agent: String,
+        /// Version of its words.
+        version: u32,
+    },
+    /// The agent says something that no agent says at that point.
+    #[error("agent {agent} does not follow the agents' protocol")]
+    Disorder {
+        /// Name of the agent.
+        agent: String,
+    },
+    /// There are more agents than users or connections.
+    #[error("{agents} agents cannot share {connections} connections")]
+    TooManyAgents {
+        /// How many agents there are.
+        agents: u32,
+        /// How many connections the load has.
+        connections: u32,
+    },
+    /// It was asked to stop before the load began.
+    #[error("interrupted before the load began")]
+    Stopped,
+}
+
+fn after_colon(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
+impl AgentError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            AgentError::Absent { .. } => {
+                Some("see whether the machine is up and `stampede agent` runs there".to_owned())
+            }
+            AgentError::Closed { agent, .. } => Some(format!(
+                "if it is reached by ssh: `ssh {agent} true` must work without a question"
+            )),
+            AgentError::Refused { hint, .. } => hint.clone(),
+            AgentError::Version { .. } => {
+                Some("use the same version of stampede on all machines".to_owned())
+            }
+            AgentError::TooManyAgents { .. } => {
+                Some("use fewer agents, or more --concurrency or --max-in-flight".to_owned())
+            }
+            AgentError::Disorder { .. } | AgentError::Stopped => None,
+        }
+    }
+}

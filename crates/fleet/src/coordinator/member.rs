@@ -1,0 +1,255 @@
+//! What the coordinator knows of one agent.
+
+use stampede_load::{Load, LoadResult};
+use stampede_model::agents::{AgentRecord, AgentStart, Loss, Median};
+use stampede_model::counts::{Counts, End};
+use stampede_model::load::{Arrivals, Model, WhenFull};
+use stampede_model::part::Part;
+use stampede_model::time::Nanos;
+use stampede_stats::histogram::Times;
+
+use super::AgentError;
+use crate::clock::{Offset, Pings};
+
+/// What an agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Nothing.
+    Idle,
+    /// It prepares a load.
+    Preparing,
+    /// It waits for the start.
+    Ready,
+    /// It sends.
+    Sending,
+    /// It has sent its result.
+    Ended,
+    /// It was told to stop before the load began, and has not ended yet.
+    Draining,
+}
+
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// Its own name; `None`: it was not heard yet.
+    pub(super) host: Option<String>,
+    pub(super) pings: Pings,
+    pub(super) doing: Doing,
+    pub(super) loss: Option<Loss>,
+    pub(super) part: Part,
+    /// When it was last heard of in this load: a second, or its start.
+    pub(super) last_word: Nanos,
+    /// What its seconds add up to.
+    pub(super) counts: Counts,
+    last_ping: Option<Nanos>,
+    expected: Option<u64>,
+    start: Option<Start>,
+    result: Option<Figures>,
+}
+
+/// The start of a load.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    /// By our clock.
+    planned: Nanos,
+    offset: Offset,
+    /// When it really began, by its own clock.
+    began: Option<Nanos>,
+}
+
+/// What is kept of an agent's result.
+#[derive(Clone, Debug)]
+struct Figures {
+    median: Option<Median>,
+    busy_share: f64,
+    is_right: bool,
+}
+
+impl Member {
+    pub(super) fn new(name: &str) -> Member {
+        Member {
+            name: name.to_owned(),
+            host: None,
+            pings: Pings::default(),
+            doing: Doing::Idle,
+            loss: None,
+            part: Part::WHOLE,
+            last_word: Nanos(0),
+            counts: Counts::default(),
+            last_ping: None,
+            expected: None,
+            start: None,
+            result: None,
+        }
+    }
+
+    /// A load begins. `part` is this agent's.
+    pub(super) fn begin(&mut self, load: &Load, part: Part) {
+        self.part = part;
+        self.counts = Counts::default();
+        self.expected = expected(load, part);
+        (self.start, self.result) = (None, None);
+    }
+
+    /// Whether it does something that must be stopped.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.doing, Doing::Preparing | Doing::Ready | Doing::Sending)
+    }
+
+    /// Whether its clock is known and it can take a load.
+    pub(super) fn is_there(&self) -> bool {
+        self.doing != Doing::Draining && self.pings.count() >= MEETING_PINGS
+    }
+
+    /// Whether nothing more comes from it in this load.
+    pub(super) fn is_over(&self) -> bool {
+        self.doing == Doing::Ended || self.loss.is_some()
+    }
+
+    /// The number of a ping, if it is time for one.
+    pub(super) fn ping(&mut self, now: Nanos, between: Nanos) -> Option<u32> {
+        if self.host.is_none() || self.loss.is_some() {
+            return None;
+        }
+        let is_time = self.last_ping.is_none_or(|last| now.since(last) >= between);
+        // In the meeting one follows the other. A ping that was lost is not waited for.
+        let waits = self.pings.waiting_since().is_some_and(|sent| now.since(sent) < PING_WAIT);
+        if !is_time || waits {
+            return None;
+        }
+        self.last_ping = Some(now);
+        Some(self.pings.send(now))
+    }
+
+    /// When to start, on the agent's clock.
+    pub(super) fn start(&mut self, planned: Nanos, now: Nanos) -> Nanos {
+        let unknown = Offset { offset: 0, error: Nanos(u64::MAX), round_trip: Nanos(0) };
+        // Clocks drift, so the best ping of the last minute counts, not the best ever.
+        let since = Nanos(now.0.saturating_sub(RECENT.0));
+        let offset = self.pings.offset(since).or_else(|| self.pings.offset(Nanos(0)));
+        let offset = offset.unwrap_or(unknown);
+        self.start = Some(Start { planned, offset, began: None });
+        self.doing = Doing::Sending;
+        // It has not begun, so its silence counts from then.
+        self.last_word = planned;
+        offset.there(planned)
+    }
+
+    /// The agent began, at this time of its clock.
+    pub(super) fn began(&mut self, at: Nanos) {
+        if let Some(start) = &mut self.start {
+            start.began = Some(at);
+        }
+    }
+
+    /// The agent has sent its result.
+    pub(super) fn ended(&mut self, result: &LoadResult) {
+        self.doing = Doing::Ended;
+        let as_expected = match self.expected {
+            Some(expected) if result.end == End::Complete => result.counts.planned == expected,
+            _ => true,
+        };
+        let counts = &result.counts;
+        let adds_up = counts.planned == counts.ok + counts.failed_total() + counts.dropped;
+        self.result = Some(Figures {
+            median: median(&result.times.service_time),
+            busy_share: result.busy_share_max,
+            is_right: as_expected && adds_up && *counts == self.counts,
+        });
+        if result.end == End::Stopped {
+            self.expected = None;
+        }
+    }
+
+    pub(super) fn record(&self) -> AgentRecord {
+        let result = self.result.as_ref();
+        let mut record = AgentRecord {
+            name: self.name.clone(),
+            host: self.host.clone().unwrap_or_default(),
+            expected: self.expected,
+            planned: 0,
+            ok: 0,
+            failed: 0,
+            dropped: 0,
+            service_time_p50: result.and_then(|result| result.median),
+            busy_share: result.map_or(0.0, |result| result.busy_share),
+            start: self.start.map(|start| self.started(start)),
+            // An agent that was lost after its result lacks nothing in this load.
+            loss: self.loss.clone().filter(|_| result.is_none()),
+            miscounted: result.is_some_and(|result| !result.is_right),
+        };
+        record.count(&self.counts);
+        record
+    }
+
+    /// How exactly the start is known, by all pings, also those after it.
+    fn started(&self, start: Start) -> AgentStart {
+        let drift = self.pings.drift(start.planned);
+        let late = start.began.map_or(Nanos(0), |began| {
+            let planned = start.offset.there(start.planned);
+            Nanos(began.0.abs_diff(planned.0))
+        });
+        AgentStart {
+            offset: i64::try_from(start.offset.offset).unwrap_or(i64::MAX),
+            error: start.offset.error.plus(late).0,
+            round_trip: start.offset.round_trip.0,
+            drift_ppm: drift.map(|drift| drift.ppm),
+        }
+    }
+
+    /// Its loss as an error, where no load has begun.
+    pub(super) fn error(&self) -> AgentError {
+        let agent = self.name.clone();
+        match self.loss.clone() {
+            Some(Loss::Closed { said }) => AgentError::Closed { agent, said },
+            Some(Loss::Failed { message }) => AgentError::Refused { agent, message, hint: None },
+            Some(Loss::Disorder {}) => AgentError::Disorder { agent },
+            Some(Loss::Silent { .. }) | None => AgentError::Absent { agent },
+        }
+    }
+}
+
+/// How many requests a part of a load has, counted one by one. `None`: the load has no such number.
+fn expected(load: &Load, part: Part) -> Option<u64> {
+    match &load.model {
+        Model::Open { schedule, arrivals, when_full, .. }
+            if *when_full != WhenFull::Stretch && !load.traffic.ends() =>
+        {
+            let due = schedule.due_times_of(*arrivals, part);
+            match arrivals {
+                Arrivals::Uniform => Some(due.remaining()),
+                Arrivals::Poisson { .. } if schedule.planned() / u64::from(part.of()) > DRAWN => {
+                    None
+                }
+                Arrivals::Poisson { .. } => Some(due.count() as u64),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The median and its interval of 99 %, by the binomial distribution of the rank.
+fn median(times: &Times) -> Option<Median> {
+    let count = times.len();
+    if count == 0 {
+        return None;
+    }
+    let reach = (Z_99 * (count as f64).sqrt() / 2.0).ceil() as u64;
+    let middle = count.div_ceil(2);
+    Some(Median {
+        median: times.at_rank(middle),
+        low: times.at_rank(middle.saturating_sub(reach).max(1)),
+        high: times.at_rank((middle + reach).min(count)),
+    })
+}
+
+/// Pings of an agent before its first load.
+const MEETING_PINGS: usize = 16;
+/// A ping that is out for so long is not waited for.
+const PING_WAIT: Nanos = Nanos::from_millis(500);
+/// A clock's offset is taken from the pings of this time.
+const RECENT: Nanos = Nanos::from_secs(60);
+/// Most Poisson arrivals that are drawn to be counted: less than a second.
+const DRAWN: u64 = 20_000_000;
+/// Two-sided quantile of the normal distribution for 99 %.
+const Z_99: f64 = 2.576;

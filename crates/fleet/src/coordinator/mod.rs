@@ -1,0 +1,467 @@
+//! Leads the agents through a load: a state machine without I/O and without a clock.
+//!
+//! Agents are greeted and their clocks compared, then the load is prepared, which includes the
+//! warm-up, and started at one moment. From then on the seconds are the heartbeat: an agent without
+//! one for [`SILENCE_MAX`] is lost. Then the other agents stop, and what came is kept. Nothing is
+//! sent in a lost agent's place.
+
+mod error;
+mod member;
+mod seconds;
+
+use std::time::Duration;
+
+use stampede_load::report::RequestRecord;
+use stampede_load::{Load, LoadResult};
+use stampede_model::agents::Loss;
+use stampede_model::counts::Second;
+use stampede_model::load::{Model, Until};
+use stampede_model::part::Part;
+use stampede_model::time::Nanos;
+
+use crate::agent::SILENCE_MAX;
+use crate::message::{FromAgent, LoadEvent, ToAgent, VERSION};
+pub use error::AgentError;
+use member::{Doing, Member};
+use seconds::MergedSeconds;
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A load is to be sent. Its files are named by these hashes.
+    Begin(Box<Load>, Vec<String>),
+    /// An agent said this.
+    Message(usize, FromAgent),
+    /// The connection to an agent has ended, and this is what its carrier said last.
+    Closed(usize, String),
+    /// An agent sent what is no message.
+    Foreign(usize),
+    /// What was to be done before the load ([`Effect::BeforeLoad`]) is done.
+    Go,
+    /// The load is to end early.
+    Stop,
+    /// Nothing; time has passed.
+    Tick,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Send this to the agent.
+    Send(usize, ToAgent),
+    /// Send these files to the agent.
+    SendFiles(usize, Vec<String>),
+    /// A second of one agent's warm-up is over.
+    WarmUpSecond(Second),
+    /// All agents are ready. Do what must be done before the load, then give [`Input::Go`].
+    BeforeLoad,
+    /// The load begins at this time, by our clock.
+    Began(Nanos),
+    /// A second is over for all agents.
+    Second(Box<Second>),
+    /// Requests have ended.
+    Requests(Vec<RequestRecord>),
+    /// The load could not be sent.
+    Failed(AgentError),
+    /// The load is over.
+    Done(Box<LoadResult>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// There is no load.
+    Idle,
+    /// Agents are greeted, and their clocks compared.
+    Meeting { until: Nanos },
+    /// Agents prepare and warm up.
+    Preparing { until: Nanos },
+    /// All agents wait for the start.
+    Ready,
+    /// The load is being sent.
+    Sending,
+    /// Agents end early.
+    Stopping { until: Nanos },
+}
+
+/// Leads agents. It keeps what it knows of their clocks from load to load.
+#[derive(Debug)]
+pub struct Coordinator {
+    members: Vec<Member>,
+    phase: Phase,
+    load: Option<(Box<Load>, Vec<String>)>,
+    seconds: MergedSeconds,
+    result: LoadResult,
+}
+
+impl Coordinator {
+    /// A coordinator of the agents with these names, and what to say to them first.
+    pub fn new(names: &[String], token: &str) -> (Coordinator, Vec<Effect>) {
+        let members: Vec<Member> = names.iter().map(|name| Member::new(name)).collect();
+        let seconds = MergedSeconds::new(members.len());
+        let (phase, load, result) = (Phase::Idle, None, LoadResult::nothing());
+        let hello = |agent| {
+            Effect::Send(agent, ToAgent::Hello { version: VERSION, token: token.to_owned() })
+        };
+        let hellos = (0..members.len()).map(hello).collect();
+        (Coordinator { members, phase, load, seconds, result }, hellos)
+    }
+
+    /// After how long a [`Input::Tick`] is needed if nothing happens.
+    pub fn patience(&self) -> Duration {
+        match self.phase {
+            Phase::Meeting { .. } => Duration::from_millis(2),
+            _ => Duration::from_millis(20),
+        }
+    }
+
+    /// Takes what happened; returns what to do, in order.
+    pub fn handle(&mut self, now: Nanos, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let failed = match input {
+            Input::Begin(load, files) => self.begin(now, load, files),
+            Input::Message(agent, message) => self.message(now, agent, message, &mut effects),
+            Input::Closed(agent, said) => {
+                self.lose(now, agent, Loss::Closed { said }, &mut effects)
+            }
+            Input::Foreign(agent) => self.lose(now, agent, Loss::Disorder {}, &mut effects),
+            Input::Go => {
+                self.start(now, &mut effects);
+                Ok(())
+            }
+            Input::Stop => self.stop(now, &mut effects),
+            Input::Tick => Ok(()),
+        };
+        match failed.and_then(|()| self.watch(now, &mut effects)) {
+            Ok(()) => self.finish(&mut effects),
+            Err(error) => {
+                self.tell_all_to_stop(&mut effects);
+                self.phase = Phase::Idle;
+                effects.push(Effect::Failed(error));
+            }
+        }
+        effects
+    }
+
+    fn begin(&mut self, now: Nanos, load: Box<Load>, files: Vec<String>) -> Result<(), AgentError> {
+        let agents = self.members.len() as u32;
+        for model in load.warm_up.iter().chain([&load.model]) {
+            let connections = connections(model);
+            if connections < agents {
+                return Err(AgentError::TooManyAgents { agents, connections });
+            }
+        }
+        if let Some(lost) = self.members.iter().find(|member| member.loss.is_some()) {
+            return Err(lost.error());
+        }
+        for (member, part) in self.members.iter_mut().zip(Part::all(agents)) {
+            member.begin(&load, part);
+        }
+        self.seconds = MergedSeconds::new(self.members.len());
+        self.result = LoadResult::nothing();
+        self.load = Some((load, files));
+        self.phase = Phase::Meeting { until: now.plus(MEETING_MAX) };
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        now: Nanos,
+        agent: usize,
+        message: FromAgent,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), AgentError> {
+        let member = &mut self.members[agent];
+        if member.loss.is_some() {
+            return Ok(());
+        }
+        match message {
+            FromAgent::Hello { version, host, .. } if version == VERSION => {
+                member.host = Some(host);
+                Ok(())
+            }
+            FromAgent::Hello { version, .. } => {
+                Err(AgentError::Version { agent: member.name.clone(), version })
+            }
+            FromAgent::Pong { number, received, sent } => {
+                // An answer that cannot be true is as good as none.
+                member.pings.returned(number, received, sent, now);
+                Ok(())
+            }
+            FromAgent::Wants { hashes } => {
+                let known = self
+                    .load
+                    .as_ref()
+                    .is_some_and(|(_, files)| hashes.iter().all(|hash| files.contains(hash)));
+                if !known {
+                    return self.lose(now, agent, Loss::Disorder {}, effects);
+                }
+                effects.push(Effect::SendFiles(agent, hashes));
+                Ok(())
+            }
+            FromAgent::Refused { message, hint } => {
+                let name = member.name.clone();
+                match self.phase {
+                    Phase::Sending | Phase::Stopping { .. } => {
+                        self.lose(now, agent, Loss::Failed { message }, effects)
+                    }
+                    _ => {
+                        member.doing = Doing::Idle;
+                        Err(AgentError::Refused { agent: name, message, hint })
+                    }
+                }
+            }
+            FromAgent::Load(event) => self.load_event(now, agent, event, effects),
+        }
+    }
+
+    fn load_event(
+        &mut self,
+        now: Nanos,
+        agent: usize,
+        event: LoadEvent,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), AgentError> {
+        let member = &mut self.members[agent];
+        match (member.doing, event) {
+            (Doing::Preparing, LoadEvent::WarmUpSecond(second)) => {
+                effects.push(Effect::WarmUpSecond(second));
+            }
+            (Doing::Preparing, LoadEvent::Ready) => {
+                member.doing = Doing::Ready;
+                if self.members.iter().all(|member| member.doing == Doing::Ready) {
+                    self.phase = Phase::Ready;
+                    effects.push(Effect::BeforeLoad);
+                }
+            }
+            (Doing::Sending, LoadEvent::Began { at }) => member.began(at),
+            (Doing::Sending, LoadEvent::Second(second)) => {
+                member.last_word = now;
+                if !self.seconds.add(agent, &second) {
+                    return self.lose(now, agent, Loss::Disorder {}, effects);
+                }
+                member.counts.add(&second.counts);
+            }
+            (Doing::Sending, LoadEvent::Requests(requests)) => {
+                effects.push(Effect::Requests(requests));
+            }
+            (Doing::Sending, LoadEvent::Ended(result)) => {
+                member.ended(&result);
+                self.seconds.ended(agent);
+                self.result.add(&result);
+            }
+            (Doing::Draining, LoadEvent::Ended(_) | LoadEvent::Failed { .. }) => {
+                member.doing = Doing::Idle;
+            }
+            // What was on its way when it was told to stop.
+            (Doing::Draining, _) => {}
+            (Doing::Preparing | Doing::Ready, LoadEvent::Failed { message, hint }) => {
+                member.doing = Doing::Idle;
+                let agent = member.name.clone();
+                return Err(AgentError::Refused { agent, message, hint });
+            }
+            (_, LoadEvent::Failed { message, .. }) => {
+                return self.lose(now, agent, Loss::Failed { message }, effects);
+            }
+            (_, _) => return self.lose(now, agent, Loss::Disorder {}, effects),
+        }
+        Ok(())
+    }
+
+    /// Starts all agents at one moment, far enough ahead for the order to reach them.
+    fn start(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        if self.phase != Phase::Ready {
+            return;
+        }
+        let farthest = self.members.iter().filter_map(|member| member.pings.offset(Nanos(0)));
+        let farthest = farthest.map(|offset| offset.round_trip).max().unwrap_or_default();
+        let start = now.plus(LEAD.max(Nanos(farthest.0.saturating_mul(4))));
+        for (agent, member) in self.members.iter_mut().enumerate() {
+            let at = member.start(start, now);
+            effects.push(Effect::Send(agent, ToAgent::StartAt { at }));
+        }
+        self.phase = Phase::Sending;
+        effects.push(Effect::Began(start));
+    }
+
+    fn stop(&mut self, now: Nanos, effects: &mut Vec<Effect>) -> Result<(), AgentError> {
+        match self.phase {
+            Phase::Idle | Phase::Stopping { .. } => Ok(()),
+            Phase::Sending => {
+                self.stop_sending(now, effects);
+                Ok(())
+            }
+            Phase::Meeting { .. } | Phase::Preparing { .. } | Phase::Ready => {
+                Err(AgentError::Stopped)
+            }
+        }
+    }
+
+    fn stop_sending(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        self.tell_all_to_stop(effects);
+        let timeout = self.load.as_ref().map_or(Nanos(0), |(load, _)| load.timeout);
+        self.phase = Phase::Stopping { until: now.plus(timeout).plus(SILENCE_MAX) };
+    }
+
+    fn tell_all_to_stop(&mut self, effects: &mut Vec<Effect>) {
+        for (agent, member) in self.members.iter_mut().enumerate() {
+            if member.loss.is_none() && member.is_busy() {
+                effects.push(Effect::Send(agent, ToAgent::Stop));
+                if self.phase != Phase::Sending {
+                    member.doing = Doing::Draining;
+                }
+            }
+        }
+    }
+
+    /// An agent is lost. Before the load that is an error; during it the others stop.
+    fn lose(
+        &mut self,
+        now: Nanos,
+        agent: usize,
+        loss: Loss,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), AgentError> {
+        let member = &mut self.members[agent];
+        if member.loss.is_some() {
+            return Ok(());
+        }
+        let was_sending = member.doing == Doing::Sending;
+        member.loss = Some(loss);
+        match self.phase {
+            Phase::Idle => Ok(()),
+            Phase::Meeting { .. } | Phase::Preparing { .. } | Phase::Ready => Err(member.error()),
+            // It had sent everything, so this load misses nothing.
+            Phase::Sending | Phase::Stopping { .. } if !was_sending => Ok(()),
+            Phase::Stopping { .. } => {
+                self.seconds.ended(agent);
+                Ok(())
+            }
+            Phase::Sending => {
+                self.seconds.ended(agent);
+                self.stop_sending(now, effects);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends pings, goes on where all agents are there, and loses those that are silent.
+    fn watch(&mut self, now: Nanos, effects: &mut Vec<Effect>) -> Result<(), AgentError> {
+        let between = match self.phase {
+            Phase::Idle => return Ok(()),
+            Phase::Meeting { .. } => MEETING_PINGS_APART,
+            _ => Nanos::SECOND,
+        };
+        for (agent, member) in self.members.iter_mut().enumerate() {
+            if let Some(number) = member.ping(now, between) {
+                effects.push(Effect::Send(agent, ToAgent::Ping { number }));
+            }
+        }
+        match self.phase {
+            Phase::Meeting { until } => {
+                let absent = self.members.iter().find(|member| !member.is_there());
+                match absent.map(|member| member.name.clone()) {
+                    None => self.prepare(now, effects),
+                    Some(agent) if now >= until => return Err(AgentError::Absent { agent }),
+                    Some(_) => {}
+                }
+                Ok(())
+            }
+            Phase::Preparing { until } if now >= until => {
+                let late = self.members.iter().find(|member| member.doing != Doing::Ready);
+                let agent = late.map_or_else(String::new, |member| member.name.clone());
+                Err(AgentError::Absent { agent })
+            }
+            Phase::Sending => self.lose_the_silent(now, SILENCE_MAX, effects),
+            Phase::Stopping { until } if now >= until => {
+                self.lose_the_silent(now, Nanos(0), effects)
+            }
+            Phase::Idle | Phase::Preparing { .. } | Phase::Ready | Phase::Stopping { .. } => Ok(()),
+        }
+    }
+
+    fn prepare(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
+        let Some((load, files)) = &self.load else { return };
+        for (agent, member) in self.members.iter_mut().enumerate() {
+            member.doing = Doing::Preparing;
+            let load = Box::new(Load { part: member.part, cpus: Vec::new(), ..(**load).clone() });
+            effects.push(Effect::Send(agent, ToAgent::Prepare { load, files: files.clone() }));
+        }
+        let until = now.plus(warm_up_at_most(load)).plus(PREPARING_MAX);
+        self.phase = Phase::Preparing { until };
+    }
+
+    fn lose_the_silent(
+        &mut self,
+        now: Nanos,
+        most: Nanos,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), AgentError> {
+        for agent in 0..self.members.len() {
+            let member = &self.members[agent];
+            let silent = now.since(member.last_word);
+            if member.doing == Doing::Sending && member.loss.is_none() && silent >= most {
+                let for_ms = silent.0 / 1_000_000;
+                self.lose(now, agent, Loss::Silent { for_ms }, effects)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports complete seconds, and the end.
+    fn finish(&mut self, effects: &mut Vec<Effect>) {
+        if !matches!(self.phase, Phase::Sending | Phase::Stopping { .. }) {
+            return;
+        }
+        while let Some(second) = self.seconds.next_complete() {
+            effects.push(Effect::Second(Box::new(second)));
+        }
+        if !self.members.iter().all(Member::is_over) {
+            return;
+        }
+        let mut result = std::mem::replace(&mut self.result, LoadResult::nothing());
+        if self.members.iter().any(|member| member.doing == Doing::Sending) {
+            // The result of a lost agent is unknown. Its seconds are known.
+            let (counts, times) = self.seconds.totals();
+            result.counts = counts.clone();
+            result.times = times.clone();
+            let ends = result.counts.ok + result.counts.failed_total();
+            result.counts.dropped = result.counts.planned.saturating_sub(ends);
+            result.lasted = result.lasted.max(Nanos::from_secs(self.seconds.reported()));
+        }
+        result.agents = self.members.iter().map(Member::record).collect();
+        for member in &mut self.members {
+            member.doing = Doing::Idle;
+        }
+        self.phase = Phase::Idle;
+        effects.push(Effect::Done(Box::new(result)));
+    }
+}
+
+fn connections(model: &Model) -> u32 {
+    match model {
+        Model::Open { max_in_flight, .. } => *max_in_flight,
+        Model::Closed { concurrency, .. } => *concurrency,
+    }
+}
+
+/// Longest time that a warm-up takes; one that has no length is bounded by its silence alone.
+fn warm_up_at_most(load: &Load) -> Nanos {
+    let length = load.warm_up.as_ref().map_or(Nanos(0), |model| match model {
+        Model::Open { schedule, .. } => schedule.length(),
+        Model::Closed { until: Until::For(length), .. } => *length,
+        Model::Closed { until: Until::Requests(_), .. } => Nanos::from_secs(3_600),
+    });
+    length.plus(Nanos(load.timeout.0.saturating_mul(2)))
+}
+
+/// Time between the pings of an agent before the first load.
+const MEETING_PINGS_APART: Nanos = Nanos::from_millis(5);
+/// How long an agent may take to answer at all. A binary may have to be copied before.
+const MEETING_MAX: Nanos = Nanos::from_secs(60);
+/// How long an agent may take to prepare, besides its warm-up. Files of requests travel then.
+const PREPARING_MAX: Nanos = Nanos::from_secs(120);
+/// From the order to start until the start.
+const LEAD: Nanos = Nanos::from_millis(100);
+
+#[cfg(test)]
+mod tests;

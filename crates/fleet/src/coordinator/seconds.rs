@@ -1,0 +1,79 @@
+//! Adds up the seconds of all agents, and reports each once all agents are past it.
+
+use std::collections::VecDeque;
+
+use stampede_model::counts::{Counts, Second, TimeSet};
+use stampede_model::time::Nanos;
+
+/// The seconds of a load.
+#[derive(Debug)]
+pub(super) struct MergedSeconds {
+    /// Seconds that were not reported yet, from `first` on.
+    pending: VecDeque<Second>,
+    first: u32,
+    /// For each agent, the second that it sends next; `None`: it sends no more.
+    next_of: Vec<Option<u32>>,
+    counts: Counts,
+    times: TimeSet,
+}
+
+impl MergedSeconds {
+    pub(super) fn new(agents: usize) -> MergedSeconds {
+        MergedSeconds {
+            pending: VecDeque::new(),
+            first: 0,
+            next_of: vec![Some(0); agents],
+            counts: Counts::default(),
+            times: TimeSet::empty(),
+        }
+    }
+
+    /// Adds a second of an agent. `false`: it is not the one that comes next.
+    pub(super) fn add(&mut self, agent: usize, second: &Second) -> bool {
+        if self.next_of[agent] != Some(second.index) {
+            return false;
+        }
+        self.next_of[agent] = second.index.checked_add(1);
+        while self.pending.len() <= (second.index - self.first) as usize {
+            let index = self.first + self.pending.len() as u32;
+            let (counts, times) = (Counts::default(), TimeSet::empty());
+            self.pending.push_back(Second {
+                index,
+                counts,
+                times,
+                in_flight_max: 0,
+                busy: Nanos(0),
+            });
+        }
+        self.pending[(second.index - self.first) as usize].add(second);
+        true
+    }
+
+    /// This agent sends no more seconds.
+    pub(super) fn ended(&mut self, agent: usize) {
+        self.next_of[agent] = None;
+    }
+
+    /// The next second that all agents are past; also of agents that have ended.
+    pub(super) fn next_complete(&mut self) -> Option<Second> {
+        let slowest = self.next_of.iter().flatten().min();
+        if slowest.is_some_and(|next| *next <= self.first) {
+            return None;
+        }
+        let second = self.pending.pop_front()?;
+        self.first += 1;
+        self.counts.add(&second.counts);
+        self.times.merge(&second.times);
+        Some(second)
+    }
+
+    /// What the reported seconds add up to.
+    pub(super) fn totals(&self) -> (&Counts, &TimeSet) {
+        (&self.counts, &self.times)
+    }
+
+    /// How many seconds were reported.
+    pub(super) fn reported(&self) -> u64 {
+        u64::from(self.first)
+    }
+}

@@ -1,0 +1,146 @@
+//! Tests of the coordinator's decisions about agents that do not behave.
+
+use stampede_model::load::{Address, Model, Until};
+use stampede_traffic::Request;
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn load() -> Box<Load> {
+    let model = Model::Closed { concurrency: 4, until: Until::For(Nanos::from_secs(2)) };
+    let target = Address::Tcp("10.0.0.1:80".parse().unwrap());
+    Box::new(Load::new(target, model, [Request::default()]))
+}
+
+/// A coordinator with two agents whose clocks are known, after 1 s.
+fn met() -> (Coordinator, Nanos) {
+    let names = ["load1".to_owned(), "load2".to_owned()];
+    let (mut coordinator, hellos) = Coordinator::new(&names, "");
+    assert_eq!(hellos.len(), 2);
+    coordinator.handle(Nanos(0), Input::Begin(load(), Vec::new()));
+    let mut now = Nanos(MS);
+    for agent in 0..2 {
+        let hello =
+            FromAgent::Hello { version: VERSION, stampede: String::new(), host: String::new() };
+        coordinator.handle(now, Input::Message(agent, hello));
+    }
+    for _ in 0..2_000 {
+        now = now.plus(Nanos(MS / 2));
+        for effect in coordinator.handle(now, Input::Tick) {
+            match effect {
+                Effect::Send(agent, ToAgent::Ping { number }) => {
+                    let pong = FromAgent::Pong { number, received: now, sent: now };
+                    coordinator.handle(now.plus(Nanos(MS / 4)), Input::Message(agent, pong));
+                }
+                Effect::Send(..) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    (coordinator, now)
+}
+
+fn sent(effects: &[Effect]) -> Vec<String> {
+    let name = |effect: &Effect| match effect {
+        Effect::Send(agent, message) => {
+            let text = format!("{message:?}");
+            format!("{agent} {}", text.split([' ', '{', '(']).next().unwrap_or_default())
+        }
+        Effect::Failed(error) => error.to_string(),
+        other => format!("{other:?}").split([' ', '{', '(']).next().unwrap_or_default().to_owned(),
+    };
+    effects.iter().map(name).filter(|name| !name.ends_with("Ping")).collect()
+}
+
+fn said(event: LoadEvent) -> FromAgent {
+    FromAgent::Load(event)
+}
+
+fn sending() -> (Coordinator, Nanos) {
+    let (mut coordinator, now) = met();
+    coordinator.handle(now, Input::Message(0, said(LoadEvent::Ready)));
+    let effects = coordinator.handle(now, Input::Message(1, said(LoadEvent::Ready)));
+    assert_eq!(sent(&effects), ["BeforeLoad"]);
+    assert_eq!(sent(&coordinator.handle(now, Input::Go)), ["0 StartAt", "1 StartAt", "Began"]);
+    (coordinator, now)
+}
+
+#[test]
+fn a_refusal_stops_the_others_and_the_next_load_waits_for_them() {
+    let (mut coordinator, now) = met();
+    let refused = FromAgent::Refused { message: "no".to_owned(), hint: Some("do".to_owned()) };
+    let effects = coordinator.handle(now, Input::Message(0, refused));
+    assert_eq!(sent(&effects), ["1 Stop", "agent load1: no"]);
+    let [.., Effect::Failed(error)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(error.hint().as_deref(), Some("do"));
+    // What the other agent still says is of the load that failed.
+    assert_eq!(sent(&coordinator.handle(now, Input::Message(1, said(LoadEvent::Ready)))), [""; 0]);
+    assert_eq!(sent(&coordinator.handle(now, Input::Begin(load(), Vec::new()))), [""; 0]);
+    let ended = LoadEvent::Ended(Box::new(LoadResult::nothing()));
+    let effects = coordinator.handle(now, Input::Message(1, said(ended)));
+    assert_eq!(sent(&effects), ["0 Prepare", "1 Prepare"]);
+}
+
+#[test]
+fn seconds_that_are_missing_or_come_twice_lose_the_agent() {
+    for index in [1, 5] {
+        let (mut coordinator, now) = sending();
+        let second = |index| {
+            let (counts, times) = (Default::default(), stampede_model::counts::TimeSet::empty());
+            let second = Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) };
+            said(LoadEvent::Second(Box::new(second)))
+        };
+        assert_eq!(sent(&coordinator.handle(now, Input::Message(1, second(0)))), [""; 0]);
+        let effects = coordinator.handle(now, Input::Message(0, second(index)));
+        // Agent 0 is not told: nobody listens there who can be trusted.
+        assert_eq!(sent(&effects), ["1 Stop", "Second"], "{index}");
+    }
+}
+
+#[test]
+fn what_no_agent_says_is_not_believed() {
+    let (mut coordinator, now) = met();
+    let wants = FromAgent::Wants { hashes: vec!["/etc/passwd".to_owned()] };
+    let effects = coordinator.handle(now, Input::Message(1, wants));
+    assert_eq!(sent(&effects), ["0 Stop", "agent load2 does not follow the agents' protocol"]);
+    let (mut coordinator, now) = sending();
+    let effects = coordinator.handle(now, Input::Message(0, said(LoadEvent::Ready)));
+    assert_eq!(sent(&effects), ["1 Stop"]);
+}
+
+#[test]
+fn a_wrong_number_of_requests_is_marked() {
+    let (mut coordinator, now) = sending();
+    let mut result = LoadResult::nothing();
+    result.counts.planned = 7;
+    for agent in 0..2 {
+        let ended = said(LoadEvent::Ended(Box::new(result.clone())));
+        let effects = coordinator.handle(now, Input::Message(agent, ended));
+        if let Some(Effect::Done(result)) = effects.last() {
+            // Its seconds had no request, and 7 are not accounted for.
+            assert!(result.agents.iter().all(|agent| agent.miscounted && !agent.is_complete()));
+            assert_eq!(agent, 1);
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let agent = || "load1".to_owned();
+    let errors = [
+        AgentError::Absent { agent: agent() },
+        AgentError::Closed { agent: agent(), said: "Permission denied (publickey).".to_owned() },
+        AgentError::Closed { agent: agent(), said: String::new() },
+        AgentError::Refused { agent: agent(), message: "no".to_owned(), hint: None },
+        AgentError::Version { agent: agent(), version: 2 },
+        AgentError::Disorder { agent: agent() },
+        AgentError::TooManyAgents { agents: 3, connections: 2 },
+        AgentError::Stopped,
+    ];
+    let texts = errors.map(|error| match error.hint() {
+        Some(hint) => format!("{error}\n  hint: {hint}\n"),
+        None => format!("{error}\n"),
+    });
+    insta::assert_snapshot!(texts.concat());
+}

@@ -1,0 +1,4 @@
+//! Coordinator and agents together: in simulated time, and over real connections.
+
+mod simulated;
+mod simulation;

@@ -1,0 +1,240 @@
+//! Several hosts on one machine: network namespaces with an `sshd` each, and a relay that delays.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tempfile::TempDir;
+
+/// A network of a hub, where server and coordinator run, and hosts with an `sshd` each.
+pub struct Hosts {
+    directory: TempDir,
+    names: Vec<String>,
+    sshds: Vec<Child>,
+}
+
+/// Address of the hub.
+pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+/// Address of host `number`, from 1.
+pub fn address(number: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 77, 0, 10 + number as u8)
+}
+
+/// Whether what these tests need is missing here. Says what.
+pub fn cannot_make_hosts() -> bool {
+    let programs = ["/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen", "/usr/sbin/ip"];
+    if let Some(missing) = programs.iter().find(|path| !Path::new(path).exists()) {
+        eprintln!("skipped: there is no {missing}");
+        return true;
+    }
+    if !rustix::process::geteuid().is_root() || !run("ip", &["netns", "list"]) {
+        eprintln!("skipped: network namespaces need root");
+        return true;
+    }
+    false
+}
+
+fn run(program: &str, args: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    let status = command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn ip(args: &str) {
+    let args: Vec<&str> = args.split_whitespace().collect();
+    assert!(run("ip", &args), "ip {args:?}");
+}
+
+impl Hosts {
+    /// Makes a hub and so many hosts. Their names are `load1`, `load2` …
+    pub fn new(count: usize) -> Hosts {
+        let directory = tempfile::tempdir().expect("a directory");
+        let id = format!("sd{}", std::process::id() % 100_000);
+        let hub = format!("{id}h");
+        let mut hosts = Hosts { directory, names: vec![hub.clone()], sshds: Vec::new() };
+        ip(&format!("netns add {hub}"));
+        ip(&format!("-n {hub} link set lo up"));
+        ip(&format!("-n {hub} link add br type bridge"));
+        ip(&format!("-n {hub} addr add {HUB}/24 dev br"));
+        ip(&format!("-n {hub} link set br up"));
+        let keys = hosts.directory.path().to_owned();
+        for key in ["host", "client"] {
+            let path = keys.join(key);
+            let path = path.to_str().expect("UTF-8");
+            assert!(run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", path]));
+        }
+        for number in 1..=count {
+            hosts.add(&id, number);
+        }
+        hosts.write_config(&[]);
+        hosts
+    }
+
+    fn add(&mut self, id: &str, number: usize) {
+        let (hub, name) = (self.names[0].clone(), format!("{id}n{number}"));
+        ip(&format!("netns add {name}"));
+        self.names.push(name.clone());
+        ip(&format!("-n {hub} link add v{number} type veth peer name eth0 netns {name}"));
+        ip(&format!("-n {hub} link set v{number} master br up"));
+        ip(&format!("-n {name} link set lo up"));
+        ip(&format!("-n {name} addr add {}/24 dev eth0", address(number)));
+        ip(&format!("-n {name} link set eth0 up"));
+        let directory = self.directory.path();
+        let config = directory.join(format!("sshd{number}"));
+        let text = format!(
+            "ListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
+             StrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\n\
+             SetEnv XDG_CACHE_HOME={}\n",
+            address(number),
+            directory.join("host").display(),
+            directory.join("client.pub").display(),
+            self.cache(number).display(),
+        );
+        std::fs::write(&config, text).expect("a file");
+        std::fs::create_dir_all("/run/sshd").expect("sshd's directory");
+        let args = ["netns", "exec", &name, "/usr/sbin/sshd", "-D", "-e", "-f"];
+        let mut sshd = Command::new("ip");
+        sshd.args(args).arg(&config).stdin(Stdio::null());
+        let log = std::fs::File::create(directory.join(format!("log{number}"))).expect("a file");
+        self.sshds.push(sshd.stderr(log).spawn().expect("sshd"));
+    }
+
+    /// Where host `number` keeps copied programs.
+    pub fn cache(&self, number: usize) -> PathBuf {
+        self.directory.path().join(format!("cache{number}"))
+    }
+
+    /// Writes ssh's configuration. A host with a port is reached through a relay on this port of the
+    /// hub's loopback.
+    pub fn write_config(&self, relays: &[(usize, u16)]) {
+        let directory = self.directory.path();
+        let mut text = format!(
+            "IdentityFile {}\nUserKnownHostsFile /dev/null\nStrictHostKeyChecking no\nLogLevel ERROR\nUser root\n",
+            directory.join("client").display()
+        );
+        for number in 1..self.names.len() {
+            let relay = relays.iter().find(|(host, _)| *host == number);
+            let (host, port) = match relay {
+                Some((_, port)) => (Ipv4Addr::LOCALHOST, *port),
+                None => (address(number), 22),
+            };
+            text += &format!("Host load{number}\n  HostName {host}\n  Port {port}\n");
+        }
+        std::fs::write(directory.join("config"), text).expect("a file");
+        let ssh =
+            format!("#!/bin/sh\nexec /usr/bin/ssh -F {}/config \"$@\"\n", directory.display());
+        write_program(&directory.join("bin/ssh"), &ssh);
+    }
+
+    /// The value of `PATH` with which `ssh` knows the hosts.
+    pub fn path(&self) -> String {
+        path_with(&self.directory.path().join("bin"))
+    }
+
+    /// Runs `work` in the network of the hub, or of another host. Waits for the servers there first.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let namespace = PathBuf::from("/run/netns").join(&self.names[0]);
+        let enter = || {
+            let file = std::fs::File::open(namespace).expect("the namespace");
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+                .expect("the namespace");
+            for number in 1..self.names.len() {
+                wait_for(SocketAddr::from((address(number), 22)));
+            }
+            work()
+        };
+        // The thread leaves our network and ends there.
+        std::thread::scope(|scope| scope.spawn(enter).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Cuts host `number` off, without closing a connection.
+    pub fn cut(&self, number: usize) {
+        ip(&format!("-n {} link set v{number} down", self.names[0]));
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for sshd in &mut self.sshds {
+            let _ = sshd.kill();
+            let _ = sshd.wait();
+        }
+        for name in &self.names {
+            run("ip", &["netns", "del", name]);
+        }
+    }
+}
+
+fn wait_for(address: SocketAddr) {
+    let begun = Instant::now();
+    while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{address} does not answer");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// `PATH` with this directory first.
+pub fn path_with(directory: &Path) -> String {
+    format!("{}:{}", directory.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Writes a program of `sh`.
+pub fn write_program(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    std::fs::write(path, text).expect("a file");
+    let permissions = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, permissions).expect("permissions");
+}
+
+/// A relay on loopback that holds each piece of data for `base` and up to `jitter` more, in order.
+/// The same seed gives the same delays. It ends with its process. Returns its port.
+pub fn relay(to: SocketAddr, base: Duration, jitter: Duration, seed: u64) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        let mut seed = seed;
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = TcpStream::connect(to) else { continue };
+            for (from, into) in [(&client, &server), (&server, &client)] {
+                seed += 1;
+                let clones = (from.try_clone().expect("a socket"), into.try_clone().expect("one"));
+                delay(clones, base, jitter, fastrand::Rng::with_seed(seed));
+            }
+        }
+    });
+    port
+}
+
+fn delay(
+    (mut from, mut into): (TcpStream, TcpStream),
+    base: Duration,
+    jitter: Duration,
+    mut random: fastrand::Rng,
+) {
+    let (sender, pieces) = mpsc::channel::<(Instant, Vec<u8>)>();
+    let _ = into.set_nodelay(true);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let more = Duration::from_nanos(random.u64(0..=jitter.as_nanos() as u64));
+            let _ = sender.send((Instant::now() + base + more, buffer[..read].to_vec()));
+        }
+    });
+    std::thread::spawn(move || {
+        for (due, piece) in pieces {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            if into.write_all(&piece).is_err() {
+                break;
+            }
+        }
+        let _ = into.shutdown(Shutdown::Write);
+    });
+}

@@ -1,0 +1,117 @@
+//! Judges a load that several agents sent together.
+
+use stampede_model::agents::{AgentRecord, Median};
+use stampede_model::fact::{Fact, Generator, Reason};
+use stampede_model::record::Validity;
+
+use crate::Judgement;
+
+/// What is wrong with the agents of a load, the worst first.
+///
+/// - An agent that was lost, or whose requests do not add up, makes the trial invalid: only a part of
+///   the load was sent.
+/// - Suspect is a start that is not known to within 1 ms and 5 % of the median service time, and
+///   medians that differ by more than 5 % although their intervals do not overlap.
+pub fn about_agents(agents: &[AgentRecord]) -> Vec<Judgement> {
+    let lost = agents.iter().filter_map(|one| {
+        let (agent, loss) = (one.name.clone(), one.loss.clone()?);
+        Some(Generator::AgentLost { agent, loss })
+    });
+    let miscounted = agents.iter().filter(|one| one.miscounted).map(|one| {
+        let (agent, planned) = (one.name.clone(), one.planned);
+        Generator::AgentMiscounted { agent, planned, expected: one.expected }
+    });
+    let invalid = lost.chain(miscounted).map(|reason| (Validity::Invalid, Fact::from(reason)));
+    let late = agents.iter().filter_map(late_start);
+    let suspect = late.chain(different(agents)).map(|reason| (Validity::Suspect, reason.into()));
+    invalid.chain(suspect).collect::<Vec<(Validity, Fact<Reason>)>>()
+}
+
+fn late_start(agent: &AgentRecord) -> Option<Generator> {
+    let error_ns = agent.start?.error;
+    let median = agent.service_time_p50.map_or(0, |median| median.median);
+    let most = START_ERROR_MAX_NS.max((median as f64 * START_SHARE) as u64);
+    (error_ns > most).then(|| Generator::AgentStart { agent: agent.name.clone(), error_ns })
+}
+
+/// The two agents whose medians lie farthest apart, if that is not by chance.
+fn different(agents: &[AgentRecord]) -> Option<Generator> {
+    let medians = || agents.iter().filter_map(|agent| Some((agent, agent.service_time_p50?)));
+    let (slowest, slow) = medians().max_by_key(|(_, median)| median.median)?;
+    let (fastest, fast) = medians().min_by_key(|(_, median)| median.median)?;
+    are_different(slow, fast).then(|| Generator::AgentsDiffer {
+        slowest: slowest.name.clone(),
+        slowest_median_ns: slow.median,
+        fastest: fastest.name.clone(),
+        fastest_median_ns: fast.median,
+    })
+}
+
+fn are_different(slow: Median, fast: Median) -> bool {
+    let differ = slow.median as f64 > fast.median as f64 * (1.0 + MEDIAN_SHARE);
+    differ && slow.low > fast.high
+}
+
+/// A start is known well enough within this time.
+const START_ERROR_MAX_NS: u64 = 1_000_000;
+/// Or within this share of the median service time, if that is more.
+const START_SHARE: f64 = 0.05;
+/// Medians of agents may differ by this share.
+const MEDIAN_SHARE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use stampede_model::agents::{AgentStart, Loss};
+
+    use super::*;
+
+    fn agent(name: &str, median: u64, reach: u64, error: u64) -> AgentRecord {
+        AgentRecord {
+            name: name.to_owned(),
+            host: String::new(),
+            expected: Some(10),
+            planned: 10,
+            ok: 10,
+            failed: 0,
+            dropped: 0,
+            service_time_p50: Some(Median { median, low: median - reach, high: median + reach }),
+            busy_share: 0.1,
+            start: Some(AgentStart { offset: 0, error, round_trip: 2 * error, drift_ppm: None }),
+            loss: None,
+            miscounted: false,
+        }
+    }
+
+    fn judged(agents: &[AgentRecord]) -> Vec<(Validity, String)> {
+        let sentences = about_agents(agents).into_iter();
+        sentences.map(|(validity, fact)| (validity, fact.sentence())).collect()
+    }
+
+    #[test]
+    fn agents_that_agree_are_fine() {
+        assert_eq!(judged(&[]), []);
+        let agents = [agent("a", 1_000_000, 0, 900_000), agent("b", 1_050_000, 0, 10)];
+        assert_eq!(judged(&agents), []);
+        // 6 % apart, by chance.
+        assert_eq!(judged(&[agent("a", 1_000, 40, 0), agent("b", 1_060, 40, 0)]), []);
+        // 5 % of 100 ms is more than 1 ms.
+        assert_eq!(judged(&[agent("a", 100_000_000, 0, 4_900_000)]), []);
+    }
+
+    #[test]
+    fn a_bad_machine_is_suspect_and_a_lost_one_invalid() {
+        let mut agents = vec![agent("a", 1_000_000, 10, 1_100_000), agent("b", 1_060_000, 10, 0)];
+        let text = "agent a may have started 1.10 ms before or after the others";
+        let differ = "the agents do not see the same server: the median service time is 1.06 ms from b and 1.00 ms \
+                      from a";
+        let suspect = |text: &str| (Validity::Suspect, text.to_owned());
+        assert_eq!(judged(&agents), [suspect(text), suspect(differ)]);
+        agents[0].miscounted = true;
+        agents[1].loss = Some(Loss::Silent { for_ms: 3_000 });
+        let invalid: Vec<_> = judged(&agents).into_iter().take(2).collect();
+        let lost = "agent b was lost: it was silent for 3.00 s; the other agents were stopped";
+        let miscounted = "the requests of agent a do not add up";
+        let expected = [lost, miscounted].map(|text| (Validity::Invalid, text.to_owned()));
+        assert_eq!(invalid, expected);
+    }
+}
