@@ -52,6 +52,7 @@ pub struct Pings {
     /// Pings that have not come back: number and when they were sent.
     waiting: Vec<(u32, Nanos)>,
     samples: Vec<Sample>,
+    returned: u64,
 }
 
 /// The agent's clock minus ours, and by how much that may be wrong.
@@ -59,9 +60,10 @@ pub struct Pings {
 pub struct Offset {
     /// The agent's clock minus ours, in ns.
     pub offset: i128,
-    /// At most so far from the true one: half of the round trip.
+    /// At most so far from the true one: half of the round trip, and what two clocks may drift apart
+    /// since that ping.
     pub error: Nanos,
-    /// The shortest round trip.
+    /// The round trip of that ping.
     pub round_trip: Nanos,
 }
 
@@ -120,21 +122,25 @@ impl Pings {
         if self.samples.len() == SAMPLES_MAX {
             self.thin();
         }
+        self.returned += 1;
         self.samples.push(Sample { at, offset, round_trip: round.since(held) });
         true
     }
 
     /// How many came back.
-    pub fn count(&self) -> usize {
-        self.samples.len()
+    pub fn count(&self) -> u64 {
+        self.returned
     }
 
-    /// The offset by the best ping since `since`; `None`: none came back since then.
-    pub fn offset(&self, since: Nanos) -> Option<Offset> {
-        let recent = self.samples.iter().filter(|sample| sample.at >= since);
-        let best = recent.min_by_key(|sample| sample.round_trip)?;
-        let (offset, round_trip) = (best.offset, best.round_trip);
-        Some(Offset { offset, error: Nanos(round_trip.0.div_ceil(2)), round_trip })
+    /// The offset at `now`, by the ping that knows it best: short round trips are better, and old
+    /// pings are worse, because clocks drift. `None`: none came back.
+    pub fn offset(&self, now: Nanos) -> Option<Offset> {
+        let error = |sample: &Sample| {
+            let drifted = now.since(sample.at).0 / 1_000_000 * DRIFT_MAX_PPM;
+            Nanos(sample.round_trip.0.div_ceil(2) + drifted)
+        };
+        let best = self.samples.iter().min_by_key(|sample| error(sample))?;
+        Some(Offset { offset: best.offset, error: error(best), round_trip: best.round_trip })
     }
 
     /// The offset as a line, by least squares over the pings with short round trips, and its value
@@ -177,6 +183,9 @@ impl Pings {
     }
 }
 
+/// How fast two clocks drift apart at most, in millionths: each is trimmed by up to 500 only while it
+/// is being corrected, and is usually off by less than 50.
+const DRIFT_MAX_PPM: u64 = 200;
 /// Pings that are remembered while they do not come back.
 const WAITING_MAX: usize = 64;
 /// Samples that are kept: one a second for more than an hour.
@@ -212,13 +221,16 @@ mod tests {
         ping(&mut pings, hours, 10 * MS, [9 * MS, 50, MS]);
         ping(&mut pings, hours, 30 * MS, [200_000, 5 * MS, 100_000]);
         ping(&mut pings, hours, 50 * MS, [4 * MS, 0, 4 * MS]);
-        let offset = pings.offset(Nanos(0)).unwrap();
-        assert_eq!((offset.round_trip, offset.error), (Nanos(300_000), Nanos(150_000)));
+        let offset = pings.offset(Nanos(60 * MS)).unwrap();
+        assert_eq!(offset.round_trip, Nanos(300_000));
+        // Half of the round trip, and 200 millionths of the 27 ms since then.
+        assert_eq!(offset.error, Nanos(150_000 + 27 * 200));
         assert!((offset.offset - 7_200_000_000_000).unsigned_abs() <= 150_000);
         let there = offset.there(Nanos(MS));
         assert_eq!(offset.here(there), Nanos(MS));
-        // Later than the best one.
-        assert_eq!(pings.offset(Nanos(40 * MS)).unwrap().round_trip, Nanos(8 * MS));
+        // After a minute the clocks may have drifted so far that a later ping knows more.
+        ping(&mut pings, hours, 60_000 * MS, [2 * MS, 0, 2 * MS]);
+        assert_eq!(pings.offset(Nanos(60_010 * MS)).unwrap().round_trip, Nanos(4 * MS));
     }
 
     #[test]
@@ -281,7 +293,7 @@ mod tests {
                 ping(&mut pings, clock, at, [to, held, back]);
                 at += 100 * MS;
             }
-            let offset = pings.offset(Nanos(0)).unwrap();
+            let offset = pings.offset(Nanos(at)).unwrap();
             let wrong = (offset.offset - i128::from(skew)).unsigned_abs();
             prop_assert!(wrong <= u128::from(offset.error.0), "{} > {}", wrong, offset.error.0);
         }

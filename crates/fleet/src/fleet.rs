@@ -3,28 +3,38 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use stampede_load::report::Listener;
 use stampede_load::{ElsewhereError, Generator, Load, LoadError, LoadResult};
+use stampede_model::agent_places::{Agents, Place};
+use stampede_model::load::Address;
 use stampede_model::stop::Stop;
+use stampede_model::time::Nanos;
 use stampede_traffic::Source;
 
 use crate::clock::{Clock as _, Monotonic, instant_of};
 use crate::coordinator::{AgentError, Coordinator, Effect, Input};
-use crate::launch::{Agents, Incoming, Launch, Link, Place, Program};
+use crate::launch::{Arrival, ENDING_MAX, Incoming, Launch, Link, Program};
+use crate::message::ToAgent;
 
-/// Agents that run and wait for loads. Dropping it ends them.
+/// Agents that send loads. They are started for the first load, or before by
+/// [`Generator::prepare`]. Dropping it ends them.
 pub struct Fleet {
-    state: Mutex<State>,
+    agents: Agents,
+    launch: Launch,
+    token: String,
+    state: Mutex<Option<State>>,
 }
 
 struct State {
     coordinator: Coordinator,
     links: Vec<Link>,
-    events: Receiver<(usize, Incoming)>,
+    events: Receiver<Arrival>,
 }
 
 /// Why agents cannot send a load.
@@ -44,6 +54,12 @@ pub enum FleetError {
     /// This program cannot be read, so it cannot be copied to other machines.
     #[error("this program cannot be read, to copy it to the agents")]
     Program(#[source] io::Error),
+    /// Agents on other machines would send to themselves.
+    #[error("each agent would send to its own {address}")]
+    Loopback {
+        /// The address.
+        address: String,
+    },
     /// A file of requests cannot be read.
     #[error("cannot read {}", path.display())]
     File {
@@ -66,6 +82,11 @@ impl FleetError {
         match self {
             FleetError::Agent(error) => error.hint(),
             FleetError::Start { .. } => Some("agents on other machines need `ssh` here".to_owned()),
+            FleetError::Loopback { .. } => Some(
+                "give the server's address in the network that the agents share with it, and let it \
+                 listen there (`listen: 10.0.0.5` in a plan, `--listen 10.0.0.5`)"
+                    .to_owned(),
+            ),
             FleetError::Pipe { .. } => Some("write it to a file first".to_owned()),
             FleetError::Program(_) | FleetError::File { .. } => None,
         }
@@ -73,18 +94,74 @@ impl FleetError {
 }
 
 impl Fleet {
-    /// Starts agents. `token` shows them who gives orders; empty for agents that this starts itself.
-    ///
-    /// # Errors
-    /// A program cannot be started. Whether the agents answer is seen by the first load.
-    pub fn start(agents: &Agents, launch: &Launch, token: &str) -> Result<Fleet, FleetError> {
+    /// Agents that are started as `launch` says. `token` shows them who gives orders; empty for agents
+    /// that this starts itself. Starts nothing yet.
+    pub fn new(agents: Agents, launch: Launch, token: &str) -> Fleet {
+        Fleet { agents, launch, token: token.to_owned(), state: Mutex::new(None) }
+    }
+
+    /// Does `work` with the agents, which are started if they are not there.
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut State) -> Result<T, FleetError>,
+    ) -> Result<T, LoadError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // After a loss all agents are started anew. In a comparison, one trial is lost then, not all.
+        if state.as_ref().is_some_and(|state| state.coordinator.has_lost_one()) {
+            *state = None;
+        }
+        let done = match &mut *state {
+            Some(state) => work(state),
+            none => State::start(&self.agents, &self.launch, &self.token)
+                .and_then(|started| work(none.insert(started))),
+        };
+        done.map_err(LoadError::from)
+    }
+}
+
+impl From<FleetError> for LoadError {
+    fn from(error: FleetError) -> LoadError {
+        let hint = error.hint();
+        LoadError::Elsewhere(ElsewhereError::new(error, hint))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // All at once, so that they end together and not one after the other.
+        self.links.iter_mut().for_each(Link::close);
+        let until = Instant::now() + ENDING_MAX;
+        self.links.iter_mut().for_each(|link| link.end(until));
+    }
+}
+
+impl Generator for Fleet {
+    fn prepare(&self, stop: &Stop) -> Result<(), LoadError> {
+        self.with(|state| state.meet(stop))
+    }
+
+    fn run(
+        &self,
+        load: &Load,
+        stop: &Stop,
+        listener: &mut dyn Listener,
+    ) -> Result<LoadResult, LoadError> {
+        self.with(|state| {
+            reached_by(&self.agents, load.target.iter())?;
+            state.send(load, stop, listener).map(|result| *result)
+        })
+    }
+}
+
+impl State {
+    fn start(agents: &Agents, launch: &Launch, token: &str) -> Result<State, FleetError> {
         let names: Vec<String> = agents.places().iter().map(Place::to_string).collect();
         let program = match agents.are_elsewhere() && launch.remote.is_none() {
             true => Some(Program::read(&launch.program).map_err(FleetError::Program)?),
             false => None,
         };
         let program = program.map(Arc::new);
-        let (to_us, events) = mpsc::channel();
+        let (to_us, events) = mpsc::sync_channel(EVENTS_MAX);
         let mut links = Vec::with_capacity(names.len());
         for (number, place) in agents.places().iter().enumerate() {
             let link = Link::start(place, launch, program.as_ref(), number, to_us.clone());
@@ -97,104 +174,154 @@ impl Fleet {
                 links[agent].send(message);
             }
         }
-        Ok(Fleet { state: Mutex::new(State { coordinator, links, events }) })
+        Ok(State { coordinator, links, events })
     }
-}
 
-impl Drop for Fleet {
-    fn drop(&mut self) {
-        // All at once, so that they end together and not one after the other.
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.links.iter_mut().for_each(Link::close);
+    /// Waits until all agents are there and their clocks are known.
+    fn meet(&mut self, stop: &Stop) -> Result<(), FleetError> {
+        let (mut input, mut at) = (Input::Meet, Monotonic.now());
+        loop {
+            for effect in self.coordinator.handle(at, input) {
+                match effect {
+                    Effect::Send(agent, message) => self.links[agent].send(message),
+                    Effect::Met => return Ok(()),
+                    Effect::Failed(error) => return Err(error.into()),
+                    _ => {}
+                }
+            }
+            (input, at) = self.next();
+            if stop.is_asked() {
+                input = Input::Stop;
+            }
+        }
     }
-}
 
-impl Generator for Fleet {
-    fn run(
-        &self,
-        load: &Load,
-        stop: &Stop,
-        listener: &mut dyn Listener,
-    ) -> Result<LoadResult, LoadError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = state.send(load, stop, listener);
-        sent.map(|result| *result).map_err(|error| {
-            let hint = error.hint();
-            LoadError::Elsewhere(ElsewhereError::new(error, hint))
-        })
-    }
-}
-
-impl State {
     fn send(
         &mut self,
         load: &Load,
         stop: &Stop,
         listener: &mut dyn Listener,
     ) -> Result<Box<LoadResult>, FleetError> {
-        let (load, files) = with_hashes(load.clone())?;
+        let (load, files, bytes) = with_hashes(load.clone())?;
         let hashes = files.keys().cloned().collect();
-        let mut input = Input::Begin(Box::new(load), hashes);
+        let mut at = Monotonic.now();
+        let mut input = Input::Begin(Box::new(load), hashes, bytes);
         let mut has_stopped = false;
         loop {
             let mut inputs = vec![input];
             while let Some(input) = inputs.pop() {
-                for effect in self.coordinator.handle(Monotonic.now(), input) {
+                for effect in self.coordinator.handle(at, input) {
                     match effect {
-                        Effect::Send(agent, message) => self.links[agent].send(message),
+                        Effect::Send(agent, message) => {
+                            // Whoever watches the load must see that it does not end by itself.
+                            if message == ToAgent::Stop {
+                                stop.ask();
+                            }
+                            self.links[agent].send(message);
+                        }
                         Effect::SendFiles(agent, hashes) => {
                             self.links[agent].send_files(hashes, &files);
                         }
                         Effect::WarmUpSecond(second) => listener.warm_up_second(&second),
                         Effect::BeforeLoad => {
                             listener.before_load();
+                            at = Monotonic.now();
                             inputs.push(Input::Go);
                         }
                         Effect::Began(at) => listener.began(instant_of(&Monotonic, at)),
                         Effect::Second(second) => listener.second(&second),
                         Effect::Requests(requests) => listener.requests(&requests),
+                        Effect::Met => {}
                         Effect::Failed(error) => return Err(error.into()),
                         Effect::Done(result) => return Ok(result),
                     }
                 }
             }
-            input = if stop.is_asked() && !has_stopped {
+            if stop.is_asked() && !has_stopped {
                 has_stopped = true;
-                Input::Stop
+                (input, at) = (Input::Stop, Monotonic.now());
             } else {
-                self.next()
-            };
+                (input, at) = self.next();
+            }
         }
     }
 
-    fn next(&self) -> Input {
+    /// What happens next, and when it happened: what waits here because we were slow came in time.
+    fn next(&self) -> (Input, Nanos) {
         match self.events.recv_timeout(self.coordinator.patience()) {
-            Ok((agent, Incoming::Message(message))) => Input::Message(agent, message),
-            Ok((agent, Incoming::Closed(said))) => Input::Closed(agent, said),
-            Ok((agent, Incoming::Foreign)) => Input::Foreign(agent),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Input::Tick,
+            Ok((agent, Incoming::Message(message), at)) => (Input::Message(agent, message), at),
+            Ok((agent, Incoming::Closed(said), at)) => (Input::Closed(agent, said), at),
+            Ok((agent, Incoming::Foreign, at)) => (Input::Foreign(agent), at),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                (Input::Tick, Monotonic.now())
+            }
         }
     }
 }
 
-/// Names the files of a load by their hashes. Returns the load, and where the files are.
-fn with_hashes(mut load: Load) -> Result<(Load, HashMap<String, PathBuf>), FleetError> {
+/// Checks that agents on other machines would not reach themselves by these addresses.
+///
+/// # Errors
+/// [`FleetError::Loopback`].
+pub fn reached_by<'a>(
+    agents: &Agents,
+    mut addresses: impl Iterator<Item = &'a Address>,
+) -> Result<(), FleetError> {
+    match addresses.find(|address| agents.are_elsewhere() && is_own(address)) {
+        Some(address) => Err(FleetError::Loopback { address: address.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Whether an agent would reach itself by this address.
+fn is_own(address: &Address) -> bool {
+    let Address::Tcp(address) = address else { return true };
+    let ip = match address.ip() {
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4),
+        v4 @ IpAddr::V4(_) => v4,
+    };
+    ip.is_loopback() || ip.is_unspecified()
+}
+
+/// Names the files of a load by their hashes. Returns the load, where the files are, and how many
+/// bytes they have together.
+fn with_hashes(mut load: Load) -> Result<(Load, HashMap<String, PathBuf>, u64), FleetError> {
     let mut files = HashMap::new();
+    let mut bytes = 0;
     if let Source::File(file) = &mut load.traffic.source {
         for path in std::iter::once(&mut file.path).chain(&mut file.environment) {
-            let hash = hash_of(path)?;
+            let (hash, length) = hash_of(path)?;
+            bytes += length;
             let own = std::mem::replace(path, PathBuf::from(&hash));
             files.insert(hash, own);
         }
     }
-    Ok((load, files))
+    Ok((load, files, bytes))
 }
 
-fn hash_of(path: &Path) -> Result<String, FleetError> {
+fn hash_of(path: &Path) -> Result<(String, u64), FleetError> {
     let failed = |source| FleetError::File { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
+    // A pipe that nobody writes to could not even be opened.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(FleetError::Pipe { path: path.to_owned() });
     }
-    crate::hash::of(file).map(|(hash, _)| hash).map_err(failed)
+    crate::hash::of(File::open(path).map_err(failed)?).map_err(failed)
+}
+
+/// Messages that wait here, before agents wait with theirs.
+const EVENTS_MAX: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_own_addresses_are_recognised() {
+        let is = |text: &str| is_own(&Address::Tcp(text.parse().unwrap()));
+        for own in ["127.0.0.1:80", "127.9.9.9:80", "0.0.0.0:80", "[::1]:80", "[::]:80"] {
+            assert!(is(own), "{own}");
+        }
+        assert!(is("[::ffff:127.0.0.1]:80") && is_own(&Address::Unix("/run/a.sock".into())));
+        assert!(!is("10.0.0.1:80") && !is("[fd00::1]:80") && !is("[::ffff:10.0.0.1]:80"));
+    }
 }

@@ -17,4 +17,4 @@ mod hash;
 pub mod launch;
 pub mod message;
 
-pub use fleet::{Fleet, FleetError};
+pub use fleet::{Fleet, FleetError, reached_by};

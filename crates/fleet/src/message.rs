@@ -25,6 +25,8 @@ pub enum ToAgent {
         /// Comes back with the answer.
         number: u32,
     },
+    /// Says nothing but that the coordinator is there.
+    Alive,
     /// Prepares a load: checks it, opens its connections in the warm-up, and waits for the start.
     Prepare {
         /// The load. Its files are named by their hashes.

@@ -8,6 +8,15 @@ use crate::spec::Load;
 
 /// Sends loads.
 pub trait Generator: Sync {
+    /// Makes ready what takes time and does not depend on a load: connections to other machines. Not
+    /// necessary before [`Generator::run`]; but what does not work is found early.
+    ///
+    /// # Errors
+    /// As [`Generator::run`].
+    fn prepare(&self, _stop: &Stop) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// Runs a load, after its warm-up on the same connections, and returns its results. Blocks until
     /// its last request has ended. That takes as long as the schedule, plus one timeout for waiting
     /// requests, plus one for requests in flight. `stop` ends it earlier. `listener` is called from

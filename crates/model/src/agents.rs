@@ -29,6 +29,9 @@ pub struct AgentRecord {
     pub dropped: u64,
     /// Median service time of its correct answers; `None`: it has none, or it was lost.
     pub service_time_p50: Option<Median>,
+    /// Whether all agents sent the same request, so that their medians can be compared. Of a file each
+    /// agent sends other entries.
+    pub comparable: bool,
     /// Share of its time that its busiest load thread spent on work, 0 to 1.
     pub busy_share: f64,
     /// How its clock differs from ours, and how it started; `None`: it was lost before.
@@ -121,5 +124,11 @@ impl AgentRecord {
     pub fn count(&mut self, counts: &Counts) {
         (self.planned, self.ok, self.failed) = (counts.planned, counts.ok, counts.failed_total());
         self.dropped = self.planned.saturating_sub(self.ok + self.failed);
+    }
+
+    /// Leaves out requests that were not due when the load was ended early.
+    pub fn leave_out(&mut self, not_due: u64) {
+        self.planned = self.planned.saturating_sub(not_due);
+        self.dropped = self.dropped.saturating_sub(not_due);
     }
 }

@@ -2,6 +2,7 @@
 //! a file, opens a socket or starts a process.
 
 pub mod address;
+pub mod agent_places;
 pub mod agents;
 pub mod app_kind;
 pub mod causes;

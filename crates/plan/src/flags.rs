@@ -8,6 +8,7 @@ use super::app_flags::{self, AppFlags};
 use super::compose_flags;
 use super::defaults;
 use super::error::{Help, Mistake, Place, PlanError, Source};
+use super::load_from;
 use super::tree::{Node, Style, Value};
 
 /// Flags as typed. `None` or empty: not given. They are kept as texts, so that messages can point
@@ -81,6 +82,12 @@ pub struct Overrides {
     pub max_in_flight: Option<String>,
     /// `--when-full queue|drop|stretch`: applies to every load with a schedule or a rate.
     pub when_full: Option<String>,
+    /// `--agents ssh:load1,load2`, one for each time it is given.
+    pub agents: Vec<String>,
+    /// `--agent-program /opt/stampede`.
+    pub agent_program: Option<String>,
+    /// `--listen 10.0.0.5`.
+    pub listen: Option<String>,
     /// `--arrivals uniform|poisson`: applies to every load with a schedule or a rate.
     pub arrivals: Option<String>,
     /// `--expect 'p95 < 100ms'`, one for each time it is given. They replace the plan's
@@ -220,6 +227,7 @@ impl Flags {
 
     /// Applies the flags to `plan`, which is a map.
     pub(super) fn apply_to(&self, plan: &mut Node) -> Result<(), PlanError> {
+        load_from::apply(self, plan);
         if self.get("rounds").is_some_and(|rounds| rounds.text() != Some("auto")) {
             remove(plan, "precision");
             remove(plan, "max_time");
@@ -410,11 +418,14 @@ impl Overrides {
             ("time-scale", &self.time_scale),
             ("against", &self.against),
             ("against-prepare", &self.against_prepare),
+            ("agent-program", &self.agent_program),
+            ("listen", &self.listen),
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
         let expect = self.expect.iter().map(|text| ("expect", text.as_str()));
         let compose = self.compose.iter().map(|text| ("compose", text.as_str()));
-        single.chain(self.app_flags.pairs()).chain(expect).chain(compose).collect()
+        let agents = self.agents.iter().map(|text| ("agents", text.as_str()));
+        single.chain(self.app_flags.pairs()).chain(expect).chain(compose).chain(agents).collect()
     }
 }
 

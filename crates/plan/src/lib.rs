@@ -22,6 +22,7 @@ mod external;
 mod flags;
 pub mod imported;
 mod keys;
+mod load_from;
 mod loads;
 mod locate;
 mod login;

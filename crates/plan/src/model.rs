@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use stampede_model::agent_places::Agents;
 use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{Notice, RequestFile};
@@ -38,6 +39,8 @@ pub struct Plan {
     /// The peak that fixed rates were derived from. `None`: no load needs it, or it is not measured
     /// yet.
     pub peak: Option<PeakRecord>,
+    /// The machines that send the loads.
+    pub load_from: LoadFrom,
     /// What is made equal for all runtimes.
     pub fairness: Fairness,
     /// The factor that the lengths above were multiplied by. 1: they are as written.
@@ -49,6 +52,15 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// The other version of the apps, when one is measured beside them.
     pub against: Option<Against>,
+}
+
+/// The machines that send the loads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadFrom {
+    /// Agents; none: this machine sends.
+    pub agents: Agents,
+    /// A program of stampede that lies on the agents. `None`: the own one is copied there.
+    pub program: Option<PathBuf>,
 }
 
 /// Another version of a plan's apps.

@@ -1,6 +1,7 @@
 //! The parts of a plan. Each is valid by itself, so a command reads only the parts that it needs:
 //! apps to suggest runtimes for, a stack to start, a load to send to a server that already runs.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use stampede_model::expectation::Expectation;
@@ -10,8 +11,8 @@ use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 
 use super::model::{
-    AppChoice, Budget, BudgetFit, Client, LoadChoice, MissingRuntimes, RequestSpec, RuntimeChoice,
-    StartState,
+    AppChoice, Budget, BudgetFit, Client, LoadChoice, LoadFrom, MissingRuntimes, RequestSpec,
+    RuntimeChoice, StartState,
 };
 
 /// Where a part was written. A mistake that is found later gets its place from here.
@@ -43,6 +44,8 @@ pub struct StackPlan {
     pub runtimes: Vec<RuntimeChoice>,
     /// CPUs and memory.
     pub budget: Budget,
+    /// The address that stacks listen on. `None`: 127.0.0.1.
+    pub listen: Option<Ipv4Addr>,
     /// What happens to a budget that is larger than the machine.
     pub fit: BudgetFit,
     /// What happens to runtimes that are not installed or cannot run the app.
@@ -81,6 +84,8 @@ pub struct SearchPlan {
     pub begin: StartState,
     /// Expectations of each trial.
     pub expect: Vec<Expectation>,
+    /// The machines that send the load.
+    pub load_from: LoadFrom,
     /// Seed of Poisson arrivals. Drawn at random when not given, and always stored.
     pub seed: u64,
     /// The directory for the results. `None`: a new directory below `stampede-results/`.

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use stampede_model::load::Arrivals;
 use stampede_model::time::Nanos;
 
 use super::apps::apps;
@@ -14,10 +15,12 @@ use super::error::{Help, Mistake, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, keep_traffic, set, split};
 use super::keys::{self, Key, PLAN, SETTINGS};
+use super::load_from;
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::locate::list;
 use super::model::{
-    DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, MissingRuntimes, Plan, Rounds, StartState,
+    DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadFrom, MissingRuntimes, Plan, Rounds,
+    StartState,
 };
 use super::parts::{AppSelection, LoadPlan, SearchPlan, StackPlan, Written};
 use super::renamed;
@@ -166,6 +169,7 @@ pub fn search(path: Option<&Path>, flags: &Overrides) -> Result<SearchPlan, Plan
         stack,
         load: loads::search_load(node, &common, &named)?,
         begin: begin(&fields)?,
+        load_from: senders(&fields)?,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         seed,
         out: out(&fields, home.as_deref())?,
@@ -197,6 +201,10 @@ pub fn load_from_flags(flags: &Overrides) -> Result<LoadPlan, PlanError> {
         None => Nanos(0),
     };
     Ok(LoadPlan { load, warm_up })
+}
+
+fn senders(fields: &Fields<'_>) -> Result<LoadFrom, PlanError> {
+    fields.get("load_from").map_or(Ok(LoadFrom::default()), load_from::load_from)
 }
 
 fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
@@ -253,6 +261,7 @@ pub(super) fn resolve(
         },
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
+        load_from: senders(&fields)?,
         fairness: fairness(&fields)?,
         baseline: String::new(),
         peak: None,
@@ -302,6 +311,7 @@ fn stack(
         runtimes: named.iter().map(|named| named.choice.clone()).collect(),
         budget: budget(fields.get("budget"))?,
         fit: budget::fit(fields.get("budget"))?,
+        listen: fields.get("listen").map(load_from::listen).transpose()?,
         missing: missing(fields)?,
     };
     Ok((stack, named))
@@ -430,6 +440,8 @@ fn common_of_loads(
         },
         arrivals: match fields.get("arrivals") {
             Some(node) => arrivals(node, seed)?,
+            // Uniform arrivals of several machines would depend on how well their clocks agree.
+            None if fields.get("load_from").is_some() => Arrivals::Poisson { seed },
             None => DEFAULT_ARRIVALS,
         },
         seed,

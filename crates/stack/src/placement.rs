@@ -1,6 +1,7 @@
 //! Says where a stack may run, and with how much.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use stampede_model::cpus::CpuCount;
 
@@ -19,6 +20,9 @@ pub struct Placement {
     pub beside: Vec<usize>,
     /// The memory limit in bytes; 0: no limit.
     pub memory_bytes: u64,
+    /// The address to listen on, for load from other machines; `None`: 127.0.0.1, which nobody else
+    /// reaches.
+    pub listen: Option<Ipv4Addr>,
     /// The port; `None`: a free one is chosen.
     pub port: Option<u16>,
     /// What the workers record of the state that outlives a request; `None`: they record nothing.
@@ -29,6 +33,11 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// The address to listen on.
+    pub fn host(&self) -> Ipv4Addr {
+        self.listen.unwrap_or(Ipv4Addr::LOCALHOST)
+    }
+
     /// The CPUs of the stack's budget. All of them busy is 100 % of CPU.
     pub fn budget_cpus(&self) -> CpuCount {
         self.cpu_quota.unwrap_or(CpuCount::whole(self.cpus.len() as u32))

@@ -121,14 +121,24 @@ impl StackSpec {
     }
 
     fn placement_facts(&self) -> Value {
-        let Placement { cpus, cpus_by_role, cpu_quota, beside, memory_bytes, port, watch, ask } =
-            &self.placement;
+        let Placement {
+            cpus,
+            cpus_by_role,
+            cpu_quota,
+            beside,
+            memory_bytes,
+            listen,
+            port,
+            watch,
+            ask,
+        } = &self.placement;
         json!({
             "cpus": cpus,
             "cpus_by_role": cpus_by_role,
             "cpu_quota": cpu_quota,
             "cpus_beside": beside,
             "memory_bytes": memory_bytes,
+            "listen": listen,
             "port": port,
             "watched": watch.is_some(),
             "asked": ask,

@@ -36,7 +36,8 @@ fn late_start(agent: &AgentRecord) -> Option<Generator> {
 
 /// The two agents whose medians lie farthest apart, if that is not by chance.
 fn different(agents: &[AgentRecord]) -> Option<Generator> {
-    let medians = || agents.iter().filter_map(|agent| Some((agent, agent.service_time_p50?)));
+    let compared = || agents.iter().filter(|agent| agent.comparable);
+    let medians = || compared().filter_map(|agent| Some((agent, agent.service_time_p50?)));
     let (slowest, slow) = medians().max_by_key(|(_, median)| median.median)?;
     let (fastest, fast) = medians().min_by_key(|(_, median)| median.median)?;
     are_different(slow, fast).then(|| Generator::AgentsDiffer {
@@ -75,6 +76,7 @@ mod tests {
             failed: 0,
             dropped: 0,
             service_time_p50: Some(Median { median, low: median - reach, high: median + reach }),
+            comparable: true,
             busy_share: 0.1,
             start: Some(AgentStart { offset: 0, error, round_trip: 2 * error, drift_ppm: None }),
             loss: None,
@@ -96,6 +98,9 @@ mod tests {
         assert_eq!(judged(&[agent("a", 1_000, 40, 0), agent("b", 1_060, 40, 0)]), []);
         // 5 % of 100 ms is more than 1 ms.
         assert_eq!(judged(&[agent("a", 100_000_000, 0, 4_900_000)]), []);
+        // One sends the cheap entries of a file and the other the dear ones.
+        let of_file = |name, median| AgentRecord { comparable: false, ..agent(name, median, 0, 0) };
+        assert_eq!(judged(&[of_file("a", 1_000), of_file("b", 9_000)]), []);
     }
 
     #[test]

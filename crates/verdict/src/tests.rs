@@ -34,6 +34,7 @@ fn load() -> LoadRecord {
         keep_alive: true,
         client: "stampede".to_owned(),
         end: End::Complete,
+        agents: Vec::new(),
     }
 }
 

@@ -40,8 +40,10 @@ pub struct Rules {
     pub connections_max: u32,
     /// Longest load, with its warm-up.
     pub length_max: Nanos,
-    /// Longest file of requests, in bytes.
+    /// Most bytes of files of requests, in all.
     pub file_bytes_max: u64,
+    /// Whether load may be sent to Unix sockets, behind which anything may be.
+    pub unix_sockets: bool,
 }
 
 impl Default for Rules {
@@ -53,6 +55,7 @@ impl Default for Rules {
             connections_max: 100_000,
             length_max: Nanos::from_secs(24 * 3_600),
             file_bytes_max: 16 << 30,
+            unix_sockets: false,
         }
     }
 }
@@ -69,6 +72,15 @@ pub enum Refusal {
     /// The address may be somebody else's.
     #[error("{0} is neither this machine's nor private")]
     Foreign(IpAddr),
+    /// The load is for a Unix socket.
+    #[error("load to Unix sockets is not allowed here")]
+    UnixSocket,
+    /// There are too many load threads.
+    #[error("{0} load threads, {THREADS_MAX} is the most")]
+    Threads(u32),
+    /// The load names a file that does not travel with it.
+    #[error("the load names a file of this machine")]
+    OwnFile,
     /// The rate is too high.
     #[error("{asked:.0} requests/s, {most:.0} is the most that this agent sends")]
     Rate {
@@ -111,19 +123,15 @@ impl Refusal {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Refusal::Version(_) => Some("use the same version of stampede on all machines"),
-            Refusal::Token => {
-                Some("set the same STAMPEDE_AGENT_TOKEN for the agent and the coordinator")
-            }
-            Refusal::Foreign(_) => Some(
-                "if you may load this host, add --i-may-load-this-host; an agent that you start \
-                 yourself needs --allow ADDRESS",
-            ),
-            Refusal::Rate { .. } => Some("use more agents, or start the agent with --max-rate"),
-            Refusal::Connections { .. } => {
-                Some("use more agents, or start the agent with --max-connections")
-            }
-            Refusal::Length { .. } => Some("start the agent with --max-time"),
-            Refusal::File { .. } | Refusal::Disorder => None,
+            Refusal::Foreign(_) => Some("if you may load this host, add --i-may-load-this-host"),
+            Refusal::Rate { .. } | Refusal::Connections { .. } => Some("use more agents"),
+            Refusal::Threads(_) => Some("use fewer --threads"),
+            Refusal::Token
+            | Refusal::UnixSocket
+            | Refusal::OwnFile
+            | Refusal::Length { .. }
+            | Refusal::File { .. }
+            | Refusal::Disorder => None,
         }
     }
 }
@@ -135,12 +143,19 @@ impl Rules {
     /// The load breaks a rule.
     pub fn check(&self, load: &Load) -> Result<(), Refusal> {
         for address in load.target.iter() {
-            if let Address::Tcp(address) = address
-                && !self.allowed.contains(&address.ip())
-                && Reach::of(address.ip()) != Reach::Near
-            {
-                return Err(Refusal::Foreign(address.ip()));
+            match address {
+                Address::Unix(_) if !self.unix_sockets => return Err(Refusal::UnixSocket),
+                Address::Tcp(address)
+                    if !self.allowed.contains(&address.ip())
+                        && Reach::of(address.ip()) != Reach::Near =>
+                {
+                    return Err(Refusal::Foreign(address.ip()));
+                }
+                Address::Unix(_) | Address::Tcp(_) => {}
             }
+        }
+        if load.threads > THREADS_MAX {
+            return Err(Refusal::Threads(load.threads));
         }
         for model in load.warm_up.iter().chain([&load.model]) {
             let connections = load.part.share_u32(match model {
@@ -166,28 +181,30 @@ impl Rules {
         Ok(())
     }
 
-    /// How long the load may take until its last request has ended.
-    fn deadline(&self, load: &Load) -> Nanos {
-        let stretches = [Some(&load.model), load.warm_up.as_ref()].into_iter().flatten().any(
-            |model| match model {
-                Model::Open { when_full, .. } => *when_full == WhenFull::Stretch,
-                Model::Closed { until, .. } => matches!(until, Until::Requests(_)),
-            },
-        );
-        let longest = if stretches { self.length_max } else { planned_length(load) };
-        // Requests that wait and requests in flight; the warm-up has them, too. And the start.
-        longest.plus(Nanos(load.timeout.0.saturating_mul(4))).plus(START_WAIT)
+    /// How long a load of this model may take until its last request has ended, from the order that
+    /// begins it.
+    fn deadline(&self, model: &Model, timeout: Nanos) -> Nanos {
+        let is_open_ended = match model {
+            Model::Open { when_full, .. } => *when_full == WhenFull::Stretch,
+            Model::Closed { until, .. } => matches!(until, Until::Requests(_)),
+        };
+        let longest = if is_open_ended { self.length_max } else { length(model) };
+        // Requests that wait, and requests in flight. And the way of the order.
+        longest.plus(Nanos(timeout.0.saturating_mul(2))).plus(START_WAIT)
     }
 }
 
 /// Length of a load with its warm-up, as far as it is known before.
 fn planned_length(load: &Load) -> Nanos {
-    let lengths = load.warm_up.iter().chain([&load.model]).map(|model| match model {
+    load.warm_up.iter().chain([&load.model]).map(length).fold(Nanos(0), Nanos::plus)
+}
+
+fn length(model: &Model) -> Nanos {
+    match model {
         Model::Open { schedule, .. } => schedule.length(),
         Model::Closed { until: Until::For(length), .. } => *length,
         Model::Closed { until: Until::Requests(_), .. } => Nanos(0),
-    });
-    lengths.fold(Nanos(0), Nanos::plus)
+    }
 }
 
 /// What happened.
@@ -195,6 +212,8 @@ fn planned_length(load: &Load) -> Nanos {
 pub enum Input {
     /// A message came at this time.
     Message(ToAgent, Nanos),
+    /// Bytes of a file came.
+    Bytes,
     /// A file has been received completely and lies there.
     Stored(String, PathBuf),
     /// The connection has ended.
@@ -235,8 +254,9 @@ enum State {
     Idle,
     /// Files of this load are on their way.
     Waiting { load: Box<Load>, missing: HashSet<String> },
-    /// A load runs. After `until` it is stopped, whatever anybody says.
-    Running { until: Nanos },
+    /// A load runs. After `until` it is stopped, whatever anybody says. From its start on it may take
+    /// as long as `longest`.
+    Running { until: Nanos, longest: Nanos },
     /// Everything ends: at once if no load runs, else when it has ended, at the latest `at`.
     Ending { at: Nanos },
     /// It is over.
@@ -253,6 +273,7 @@ pub struct Agent {
     stampede: String,
     state: State,
     files: HashMap<String, PathBuf>,
+    file_bytes: u64,
     last_word: Nanos,
 }
 
@@ -260,7 +281,7 @@ impl Agent {
     /// An agent that waits for its first order.
     pub fn new(rules: Rules, host: String, stampede: String, now: Nanos) -> Agent {
         let (state, files) = (State::New, HashMap::new());
-        Agent { rules, host, stampede, state, files, last_word: now }
+        Agent { rules, host, stampede, state, files, file_bytes: 0, last_word: now }
     }
 
     /// Whether it has ended.
@@ -280,6 +301,10 @@ impl Agent {
                 self.files.insert(hash, path);
                 self.run_when_complete(now)
             }
+            Input::Bytes => {
+                self.last_word = now;
+                Vec::new()
+            }
             Input::Closed => self.end(now),
             Input::Load(event) => self.load_event(event),
             Input::Tick => Vec::new(),
@@ -296,17 +321,23 @@ impl Agent {
             (_, ToAgent::Ping { number }) => {
                 vec![Effect::Send(FromAgent::Pong { number, received, sent: received })]
             }
+            (_, ToAgent::Alive) => Vec::new(),
             (State::Idle, ToAgent::Prepare { load, files }) => self.prepare(now, load, files),
             (State::Waiting { missing, .. }, ToAgent::File { hash, bytes })
                 if missing.contains(&hash) =>
             {
                 let most = self.rules.file_bytes_max;
-                if bytes > most {
-                    return self.refuse_and_end(now, &Refusal::File { asked: bytes, most });
+                let asked = self.file_bytes.saturating_add(bytes);
+                if asked > most {
+                    return self.refuse_and_end(now, &Refusal::File { asked, most });
                 }
+                self.file_bytes = asked;
                 vec![Effect::Receive { hash, bytes }]
             }
-            (State::Running { .. }, ToAgent::StartAt { at }) => vec![Effect::StartAt(at)],
+            (&State::Running { longest, .. }, ToAgent::StartAt { at }) => {
+                self.state = State::Running { until: now.plus(longest), longest };
+                vec![Effect::StartAt(at)]
+            }
             (State::Running { .. }, ToAgent::Stop) => vec![Effect::Stop],
             (State::Waiting { .. }, ToAgent::Stop) => {
                 self.state = State::Idle;
@@ -354,16 +385,23 @@ impl Agent {
             return Vec::new();
         }
         if let Source::File(file) = &mut load.traffic.source {
-            let known = |path: &PathBuf| self.files.get(path.to_str().unwrap_or_default());
-            if let Some(path) = known(&file.path) {
-                file.path = path.clone();
-            }
-            if let Some(path) = file.environment.as_ref().and_then(known) {
-                file.environment = Some(path.clone());
+            for path in std::iter::once(&mut file.path).chain(&mut file.environment) {
+                let Some(known) = self.files.get(path.to_str().unwrap_or_default()) else {
+                    self.state = State::Idle;
+                    return vec![refused(&Refusal::OwnFile)];
+                };
+                path.clone_from(known);
             }
         }
-        let (load, until) = (load.clone(), now.plus(self.rules.deadline(load)));
-        self.state = State::Running { until };
+        let load = load.clone();
+        let of_warm_up = load
+            .warm_up
+            .as_ref()
+            .map_or(Nanos(0), |model| self.rules.deadline(model, load.timeout));
+        // The others may still be preparing when this agent waits for the start.
+        let until = now.plus(of_warm_up).plus(READY_WAIT);
+        let longest = self.rules.deadline(&load.model, load.timeout);
+        self.state = State::Running { until, longest };
         vec![Effect::Run(load)]
     }
 
@@ -385,7 +423,7 @@ impl Agent {
         match self.state {
             State::New | State::Idle if silent >= IDLE_MAX => self.end(now),
             State::Running { .. } | State::Waiting { .. } if is_silent => self.end(now),
-            State::Running { until } if now >= until => self.end(now),
+            State::Running { until, .. } if now >= until => self.end(now),
             State::Ending { at } if now >= at => self.ended(),
             _ => Vec::new(),
         }
@@ -426,8 +464,12 @@ fn is_same(given: &str, own: &str) -> bool {
     given.len() == own.len() && differs == 0
 }
 
-/// How long a prepared load may wait for its start.
+/// Time from the order to start until the start, at most.
 const START_WAIT: Nanos = Nanos::from_secs(60);
+/// How long a prepared load may wait for the other agents.
+const READY_WAIT: Nanos = IDLE_MAX;
+/// Most load threads of an agent.
+const THREADS_MAX: u32 = 1_024;
 
 #[cfg(test)]
 mod tests;

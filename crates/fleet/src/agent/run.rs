@@ -1,5 +1,5 @@
-//! Runs an agent over a connection: one thread reads, one runs the load, and the caller's thread
-//! decides and writes.
+//! Runs an agent over a connection: one thread reads, one writes, one runs the load, and the caller's
+//! thread decides. So a connection that takes nothing any more keeps no decision waiting.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek as _, Write};
@@ -36,7 +36,7 @@ pub enum AgentEnd {
 /// from threads of this process.
 pub fn run(
     input: impl Read + Send + 'static,
-    mut output: impl Write,
+    output: impl Write + Send + 'static,
     rules: Rules,
     clock: &Arc<dyn Clock>,
 ) -> AgentEnd {
@@ -54,6 +54,7 @@ pub fn run(
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let mut agent = Agent::new(rules, host, version, clock.now());
+    let writer = Writer::start(output, Arc::clone(clock), to_us.clone());
     let mut load = RunningLoad { to_us, running, start: None };
     let mut broken = None;
     while !agent.has_ended() {
@@ -68,12 +69,7 @@ pub fn run(
         };
         for effect in agent.handle(clock.now(), input) {
             match effect {
-                Effect::Send(message) => {
-                    if let Err(error) = write_message(&mut output, &stamped(message, &**clock)) {
-                        load.stop();
-                        return AgentEnd::Broken(error);
-                    }
-                }
+                Effect::Send(message) => writer.send(message),
                 Effect::Receive { hash, bytes } => {
                     *lock(&receiving) = Some(Incoming::new(hash, bytes));
                 }
@@ -85,7 +81,46 @@ pub fn run(
         }
     }
     load.stop();
+    writer.finish();
     broken.map_or(AgentEnd::Over, AgentEnd::Broken)
+}
+
+/// Writes what the agent says, in order.
+struct Writer {
+    to: Sender<FromAgent>,
+    finished: Receiver<()>,
+}
+
+impl Writer {
+    fn start(
+        mut output: impl Write + Send + 'static,
+        clock: Arc<dyn Clock>,
+        to_us: Sender<Event>,
+    ) -> Writer {
+        let (to, messages) = mpsc::channel::<FromAgent>();
+        let (done, finished) = mpsc::channel();
+        std::thread::spawn(move || {
+            for message in messages {
+                if let Err(error) = write_message(&mut output, &stamped(message, &*clock)) {
+                    let _ = to_us.send(Event::Broken(error));
+                    break;
+                }
+            }
+            let _ = done.send(());
+        });
+        Writer { to, finished }
+    }
+
+    fn send(&self, message: FromAgent) {
+        // After an error nobody writes any more; that was reported.
+        let _ = self.to.send(message);
+    }
+
+    /// Waits until everything is written, but not for a connection that takes nothing.
+    fn finish(self) {
+        drop(self.to);
+        let _ = self.finished.recv_timeout(WRITE_WAIT);
+    }
 }
 
 /// A `Pong` gets the time at which it is written.
@@ -124,7 +159,7 @@ impl Orders {
                     self.send(Event::Input(Input::Message(message, received)));
                 }
                 Ok(Some(Frame::Bytes(bytes))) => match self.receive(&bytes) {
-                    Ok(None) => {}
+                    Ok(None) => self.send(Event::Input(Input::Bytes)),
                     Ok(Some(stored)) => {
                         let path = PathBuf::from(format!("/proc/self/fd/{}", stored.0.as_raw_fd()));
                         let hash = stored.1;
@@ -314,5 +349,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// How often an agent looks at the time.
 const TICK: Duration = Duration::from_millis(20);
+/// How long the last messages may take to be written.
+const WRITE_WAIT: Duration = Duration::from_millis(500);
 /// How long bytes of a file wait for the order to receive it.
 const RECEIVE_WAIT: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use stampede_model::load::Arrivals;
 use stampede_model::part::Part;
 use stampede_model::schedule::Segments;
-use stampede_traffic::{LoadTraffic, TrafficFile};
+use stampede_traffic::{LoadTraffic, Request, TrafficFile};
 
 use super::*;
 
@@ -21,7 +21,12 @@ fn load(target: &str) -> Box<Load> {
         when_full: WhenFull::Queue,
     };
     let address = Address::Tcp(target.parse().unwrap());
-    Box::new(Load::new(address, model, LoadTraffic::file(TrafficFile::new("abc"))))
+    Box::new(Load::new(address, model, [Request::default()]))
+}
+
+fn load_of_file() -> Box<Load> {
+    let traffic = LoadTraffic::file(TrafficFile::new("abc"));
+    Box::new(Load { traffic, ..*load("10.0.0.1:80") })
 }
 
 fn greeted(rules: Rules) -> Agent {
@@ -101,19 +106,23 @@ fn loads_beyond_the_rules_are_refused_before_anything_is_sent() {
 #[test]
 fn files_are_asked_for_once_and_the_load_waits_for_them() {
     let mut agent = greeted(Rules::default());
-    let prepare = || ToAgent::Prepare { load: load("10.0.0.1:80"), files: vec!["abc".to_owned()] };
+    let prepare = || ToAgent::Prepare { load: load_of_file(), files: vec!["abc".to_owned()] };
     let wants = Effect::Send(FromAgent::Wants { hashes: vec!["abc".to_owned()] });
     assert_eq!(told(&mut agent, 1, prepare()), [wants]);
     let file = |hash: &str| ToAgent::File { hash: hash.to_owned(), bytes: 3 };
     let receive = Effect::Receive { hash: "abc".to_owned(), bytes: 3 };
     assert_eq!(told(&mut agent, 2, file("abc")), [receive]);
+    // A long file keeps the agent waiting: its bytes are words, too.
+    for second in 1..10 {
+        assert_eq!(agent.handle(at(second * 1_000), Input::Bytes), []);
+    }
     let path = PathBuf::from("/proc/self/fd/9");
-    let effects = agent.handle(at(3), Input::Stored("abc".to_owned(), path.clone()));
+    let effects = agent.handle(at(10_000), Input::Stored("abc".to_owned(), path.clone()));
     let [Effect::Run(load)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(load.traffic, LoadTraffic::file(TrafficFile::new(path)));
     let failed = LoadEvent::Failed { message: String::new(), hint: None };
-    agent.handle(at(4), Input::Load(failed));
-    assert!(matches!(told(&mut agent, 5, prepare())[..], [Effect::Run(_)]), "it has the file");
+    agent.handle(at(10_004), Input::Load(failed));
+    assert!(matches!(told(&mut agent, 10_005, prepare())[..], [Effect::Run(_)]), "it has the file");
     let mut agent = greeted(Rules { file_bytes_max: 2, ..Rules::default() });
     told(&mut agent, 1, prepare());
     let message = "a file of 3 bytes, 2 is the most that this agent takes";
@@ -148,17 +157,40 @@ fn the_end_of_the_connection_stops_the_load_at_once() {
     assert_eq!(forgotten.handle(at(600_000), Input::Tick), [Effect::End]);
 }
 
-/// The schedule has 10 s, and each timeout 11 s; a minute is for the wait for the start.
+/// The schedule has 10 s, and each timeout 11 s; a minute is for the way of the order. Before the
+/// start, an agent waits ten minutes for the others.
 #[test]
 fn no_load_outlives_its_own_deadline() {
-    let mut agent = running();
-    let deadline = 1 + 10_000 + 4 * 11_000 + 60_000;
-    for ms in (0..deadline).step_by(1_000).skip(1) {
-        let effects = told(&mut agent, ms, ToAgent::Ping { number: 0 });
-        assert!(matches!(effects[..], [Effect::Send(_)]), "{ms}: {effects:?}");
+    for (start, deadline) in [(Some(5_000), 5_000 + 10_000 + 2 * 11_000 + 60_000), (None, 600_001)]
+    {
+        let mut agent = running();
+        if let Some(start) = start {
+            told(&mut agent, 2_000, ToAgent::Ping { number: 0 });
+            told(&mut agent, 4_000, ToAgent::Ping { number: 0 });
+            told(&mut agent, start, ToAgent::StartAt { at: at(start) });
+        }
+        for ms in (start.unwrap_or(0) + 1_000..deadline).step_by(1_000) {
+            let effects = told(&mut agent, ms, ToAgent::Ping { number: 0 });
+            assert!(matches!(effects[..], [Effect::Send(_)]), "{ms}: {effects:?}");
+        }
+        let effects = told(&mut agent, deadline, ToAgent::Ping { number: 0 });
+        assert_eq!(effects.last(), Some(&Effect::Stop));
     }
-    let effects = told(&mut agent, deadline, ToAgent::Ping { number: 0 });
-    assert_eq!(effects.last(), Some(&Effect::Stop));
+}
+
+#[test]
+fn files_and_sockets_of_the_agents_machine_are_not_for_the_coordinator() {
+    let mut agent = greeted(Rules::default());
+    let prepare = ToAgent::Prepare { load: load_of_file(), files: Vec::new() };
+    assert_eq!(refusal(&told(&mut agent, 1, prepare)), "the load names a file of this machine");
+    let target = Address::Unix("/run/docker.sock".into()).into();
+    let socket = || Load { target, ..*load("10.0.0.1:80") };
+    let mut rules = Rules::default();
+    let load = socket();
+    assert_eq!(rules.check(&load), Err(Refusal::UnixSocket));
+    rules.unix_sockets = true;
+    assert_eq!(rules.check(&load), Ok(()));
+    assert_eq!(rules.check(&Load { threads: 5_000, ..load }), Err(Refusal::Threads(5_000)));
 }
 
 #[test]

@@ -45,14 +45,6 @@ pub enum AgentError {
         /// Name of the agent.
         agent: String,
     },
-    /// There are more agents than users or connections.
-    #[error("{agents} agents cannot share {connections} connections")]
-    TooManyAgents {
-        /// How many agents there are.
-        agents: u32,
-        /// How many connections the load has.
-        connections: u32,
-    },
     /// It was asked to stop before the load began.
     #[error("interrupted before the load began")]
     Stopped,
@@ -69,15 +61,13 @@ impl AgentError {
             AgentError::Absent { .. } => {
                 Some("see whether the machine is up and `stampede agent` runs there".to_owned())
             }
+            AgentError::Closed { agent, .. } if agent.starts_with("local ") => None,
             AgentError::Closed { agent, .. } => Some(format!(
                 "if it is reached by ssh: `ssh {agent} true` must work without a question"
             )),
             AgentError::Refused { hint, .. } => hint.clone(),
             AgentError::Version { .. } => {
                 Some("use the same version of stampede on all machines".to_owned())
-            }
-            AgentError::TooManyAgents { .. } => {
-                Some("use fewer agents, or more --concurrency or --max-in-flight".to_owned())
             }
             AgentError::Disorder { .. } | AgentError::Stopped => None,
         }

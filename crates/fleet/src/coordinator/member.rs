@@ -7,6 +7,7 @@ use stampede_model::load::{Arrivals, Model, WhenFull};
 use stampede_model::part::Part;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
+use stampede_traffic::Source;
 
 use super::AgentError;
 use crate::clock::{Offset, Pings};
@@ -41,7 +42,12 @@ pub(super) struct Member {
     pub(super) last_word: Nanos,
     /// What its seconds add up to.
     pub(super) counts: Counts,
+    /// How many pings had come back before this load.
+    pings_before: u64,
+    /// When a ping came back last, or the first was sent.
+    pub(super) last_pong: Nanos,
     last_ping: Option<Nanos>,
+    comparable: bool,
     expected: Option<u64>,
     start: Option<Start>,
     result: Option<Figures>,
@@ -62,6 +68,8 @@ struct Start {
 struct Figures {
     median: Option<Median>,
     busy_share: f64,
+    /// Requests that were not due when it was stopped.
+    not_due: u64,
     is_right: bool,
 }
 
@@ -76,11 +84,20 @@ impl Member {
             part: Part::WHOLE,
             last_word: Nanos(0),
             counts: Counts::default(),
+            pings_before: 0,
+            last_pong: Nanos(0),
             last_ping: None,
+            comparable: false,
             expected: None,
             start: None,
             result: None,
         }
+    }
+
+    /// Its clock is to be known as it is now.
+    pub(super) fn meet(&mut self, now: Nanos) {
+        self.pings_before = self.pings.count();
+        self.last_pong = now;
     }
 
     /// A load begins. `part` is this agent's.
@@ -88,6 +105,8 @@ impl Member {
         self.part = part;
         self.counts = Counts::default();
         self.expected = expected(load, part);
+        let source = &load.traffic.source;
+        self.comparable = matches!(source, Source::List(list) if list.len() == 1);
         (self.start, self.result) = (None, None);
     }
 
@@ -98,7 +117,7 @@ impl Member {
 
     /// Whether its clock is known and it can take a load.
     pub(super) fn is_there(&self) -> bool {
-        self.doing != Doing::Draining && self.pings.count() >= MEETING_PINGS
+        self.doing != Doing::Draining && self.pings.count() - self.pings_before >= MEETING_PINGS
     }
 
     /// Whether nothing more comes from it in this load.
@@ -117,6 +136,9 @@ impl Member {
         if !is_time || waits {
             return None;
         }
+        if self.last_ping.is_none() {
+            self.last_pong = now;
+        }
         self.last_ping = Some(now);
         Some(self.pings.send(now))
     }
@@ -124,10 +146,7 @@ impl Member {
     /// When to start, on the agent's clock.
     pub(super) fn start(&mut self, planned: Nanos, now: Nanos) -> Nanos {
         let unknown = Offset { offset: 0, error: Nanos(u64::MAX), round_trip: Nanos(0) };
-        // Clocks drift, so the best ping of the last minute counts, not the best ever.
-        let since = Nanos(now.0.saturating_sub(RECENT.0));
-        let offset = self.pings.offset(since).or_else(|| self.pings.offset(Nanos(0)));
-        let offset = offset.unwrap_or(unknown);
+        let offset = self.pings.offset(now).unwrap_or(unknown);
         self.start = Some(Start { planned, offset, began: None });
         self.doing = Doing::Sending;
         // It has not begun, so its silence counts from then.
@@ -154,7 +173,11 @@ impl Member {
         self.result = Some(Figures {
             median: median(&result.times.service_time),
             busy_share: result.busy_share_max,
-            is_right: as_expected && adds_up && *counts == self.counts,
+            not_due: result.not_due,
+            is_right: as_expected
+                && adds_up
+                && result.not_due <= counts.dropped
+                && *counts == self.counts,
         });
         if result.end == End::Stopped {
             self.expected = None;
@@ -172,6 +195,7 @@ impl Member {
             failed: 0,
             dropped: 0,
             service_time_p50: result.and_then(|result| result.median),
+            comparable: self.comparable,
             busy_share: result.map_or(0.0, |result| result.busy_share),
             start: self.start.map(|start| self.started(start)),
             // An agent that was lost after its result lacks nothing in this load.
@@ -179,6 +203,7 @@ impl Member {
             miscounted: result.is_some_and(|result| !result.is_right),
         };
         record.count(&self.counts);
+        record.leave_out(result.map_or(0, |result| result.not_due));
         record
     }
 
@@ -243,12 +268,10 @@ fn median(times: &Times) -> Option<Median> {
     })
 }
 
-/// Pings of an agent before its first load.
-const MEETING_PINGS: usize = 16;
+/// Pings of an agent before each load.
+const MEETING_PINGS: u64 = 16;
 /// A ping that is out for so long is not waited for.
 const PING_WAIT: Nanos = Nanos::from_millis(500);
-/// A clock's offset is taken from the pings of this time.
-const RECENT: Nanos = Nanos::from_secs(60);
 /// Most Poisson arrivals that are drawn to be counted: less than a second.
 const DRAWN: u64 = 20_000_000;
 /// Two-sided quantile of the normal distribution for 99 %.

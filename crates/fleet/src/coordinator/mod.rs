@@ -14,7 +14,7 @@ use std::time::Duration;
 use stampede_load::report::RequestRecord;
 use stampede_load::{Load, LoadResult};
 use stampede_model::agents::Loss;
-use stampede_model::counts::Second;
+use stampede_model::counts::{End, Second};
 use stampede_model::load::{Model, Until};
 use stampede_model::part::Part;
 use stampede_model::time::Nanos;
@@ -28,8 +28,10 @@ use seconds::MergedSeconds;
 /// What happened.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A load is to be sent. Its files are named by these hashes.
-    Begin(Box<Load>, Vec<String>),
+    /// Agents are to be there, and their clocks known; no load yet.
+    Meet,
+    /// A load is to be sent. Its files are named by these hashes, and have so many bytes together.
+    Begin(Box<Load>, Vec<String>, u64),
     /// An agent said this.
     Message(usize, FromAgent),
     /// The connection to an agent has ended, and this is what its carrier said last.
@@ -51,6 +53,8 @@ pub enum Effect {
     Send(usize, ToAgent),
     /// Send these files to the agent.
     SendFiles(usize, Vec<String>),
+    /// All agents are there ([`Input::Meet`]).
+    Met,
     /// A second of one agent's warm-up is over.
     WarmUpSecond(Second),
     /// All agents are ready. Do what must be done before the load, then give [`Input::Go`].
@@ -88,7 +92,11 @@ enum Phase {
 pub struct Coordinator {
     members: Vec<Member>,
     phase: Phase,
+    /// How many members take part in the load: no more than it has connections.
+    used: usize,
     load: Option<(Box<Load>, Vec<String>)>,
+    /// Length of its files.
+    file_bytes: u64,
     seconds: MergedSeconds,
     result: LoadResult,
 }
@@ -103,7 +111,12 @@ impl Coordinator {
             Effect::Send(agent, ToAgent::Hello { version: VERSION, token: token.to_owned() })
         };
         let hellos = (0..members.len()).map(hello).collect();
-        (Coordinator { members, phase, load, seconds, result }, hellos)
+        (Coordinator { members, phase, used: 0, load, file_bytes: 0, seconds, result }, hellos)
+    }
+
+    /// Whether an agent was lost. It takes part in no further load.
+    pub fn has_lost_one(&self) -> bool {
+        self.members.iter().any(|member| member.loss.is_some())
     }
 
     /// After how long a [`Input::Tick`] is needed if nothing happens.
@@ -118,7 +131,11 @@ impl Coordinator {
     pub fn handle(&mut self, now: Nanos, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         let failed = match input {
-            Input::Begin(load, files) => self.begin(now, load, files),
+            Input::Meet => self.meet(now),
+            Input::Begin(load, files, bytes) => {
+                self.file_bytes = bytes;
+                self.begin(now, load, files)
+            }
             Input::Message(agent, message) => self.message(now, agent, message, &mut effects),
             Input::Closed(agent, said) => {
                 self.lose(now, agent, Loss::Closed { said }, &mut effects)
@@ -142,24 +159,31 @@ impl Coordinator {
         effects
     }
 
-    fn begin(&mut self, now: Nanos, load: Box<Load>, files: Vec<String>) -> Result<(), AgentError> {
-        let agents = self.members.len() as u32;
-        for model in load.warm_up.iter().chain([&load.model]) {
-            let connections = connections(model);
-            if connections < agents {
-                return Err(AgentError::TooManyAgents { agents, connections });
-            }
-        }
+    fn taking_part(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().take(self.used)
+    }
+
+    fn meet(&mut self, now: Nanos) -> Result<(), AgentError> {
         if let Some(lost) = self.members.iter().find(|member| member.loss.is_some()) {
             return Err(lost.error());
         }
-        for (member, part) in self.members.iter_mut().zip(Part::all(agents)) {
+        self.members.iter_mut().for_each(|member| member.meet(now));
+        self.load = None;
+        self.phase = Phase::Meeting { until: now.plus(MEETING_MAX) };
+        Ok(())
+    }
+
+    fn begin(&mut self, now: Nanos, load: Box<Load>, files: Vec<String>) -> Result<(), AgentError> {
+        self.meet(now)?;
+        let fewest = load.warm_up.iter().chain([&load.model]).map(connections).min().unwrap_or(0);
+        let used = (self.members.len() as u32).min(fewest).max(1);
+        for (member, part) in self.members.iter_mut().zip(Part::all(used)) {
             member.begin(&load, part);
         }
-        self.seconds = MergedSeconds::new(self.members.len());
+        self.used = used as usize;
+        self.seconds = MergedSeconds::new(self.used);
         self.result = LoadResult::nothing();
         self.load = Some((load, files));
-        self.phase = Phase::Meeting { until: now.plus(MEETING_MAX) };
         Ok(())
     }
 
@@ -184,7 +208,9 @@ impl Coordinator {
             }
             FromAgent::Pong { number, received, sent } => {
                 // An answer that cannot be true is as good as none.
-                member.pings.returned(number, received, sent, now);
+                if member.pings.returned(number, received, sent, now) {
+                    member.last_pong = now;
+                }
                 Ok(())
             }
             FromAgent::Wants { hashes } => {
@@ -228,7 +254,7 @@ impl Coordinator {
             }
             (Doing::Preparing, LoadEvent::Ready) => {
                 member.doing = Doing::Ready;
-                if self.members.iter().all(|member| member.doing == Doing::Ready) {
+                if self.taking_part().all(|member| member.doing == Doing::Ready) {
                     self.phase = Phase::Ready;
                     effects.push(Effect::BeforeLoad);
                 }
@@ -272,10 +298,10 @@ impl Coordinator {
         if self.phase != Phase::Ready {
             return;
         }
-        let farthest = self.members.iter().filter_map(|member| member.pings.offset(Nanos(0)));
+        let farthest = self.taking_part().filter_map(|member| member.pings.offset(now));
         let farthest = farthest.map(|offset| offset.round_trip).max().unwrap_or_default();
         let start = now.plus(LEAD.max(Nanos(farthest.0.saturating_mul(4))));
-        for (agent, member) in self.members.iter_mut().enumerate() {
+        for (agent, member) in self.members.iter_mut().enumerate().take(self.used) {
             let at = member.start(start, now);
             effects.push(Effect::Send(agent, ToAgent::StartAt { at }));
         }
@@ -356,6 +382,12 @@ impl Coordinator {
                 effects.push(Effect::Send(agent, ToAgent::Ping { number }));
             }
         }
+        if matches!(self.phase, Phase::Preparing { .. } | Phase::Ready) {
+            let mute = |member: &&Member| now.since(member.last_pong) >= PONG_MAX;
+            if let Some(gone) = self.members.iter().find(mute) {
+                return Err(AgentError::Absent { agent: gone.name.clone() });
+            }
+        }
         match self.phase {
             Phase::Meeting { until } => {
                 let absent = self.members.iter().find(|member| !member.is_there());
@@ -367,7 +399,7 @@ impl Coordinator {
                 Ok(())
             }
             Phase::Preparing { until } if now >= until => {
-                let late = self.members.iter().find(|member| member.doing != Doing::Ready);
+                let late = self.taking_part().find(|member| member.doing != Doing::Ready);
                 let agent = late.map_or_else(String::new, |member| member.name.clone());
                 Err(AgentError::Absent { agent })
             }
@@ -380,13 +412,17 @@ impl Coordinator {
     }
 
     fn prepare(&mut self, now: Nanos, effects: &mut Vec<Effect>) {
-        let Some((load, files)) = &self.load else { return };
-        for (agent, member) in self.members.iter_mut().enumerate() {
+        let Some((load, files)) = &self.load else {
+            self.phase = Phase::Idle;
+            return effects.push(Effect::Met);
+        };
+        for (agent, member) in self.members.iter_mut().enumerate().take(self.used) {
             member.doing = Doing::Preparing;
             let load = Box::new(Load { part: member.part, cpus: Vec::new(), ..(**load).clone() });
             effects.push(Effect::Send(agent, ToAgent::Prepare { load, files: files.clone() }));
         }
-        let until = now.plus(warm_up_at_most(load)).plus(PREPARING_MAX);
+        let travel = Nanos::from_secs(self.file_bytes / SLOWEST_BYTES_PER_SECOND);
+        let until = now.plus(warm_up_at_most(load)).plus(PREPARING_MAX).plus(travel);
         self.phase = Phase::Preparing { until };
     }
 
@@ -415,20 +451,23 @@ impl Coordinator {
         while let Some(second) = self.seconds.next_complete() {
             effects.push(Effect::Second(Box::new(second)));
         }
-        if !self.members.iter().all(Member::is_over) {
+        if !self.taking_part().all(Member::is_over) {
             return;
         }
         let mut result = std::mem::replace(&mut self.result, LoadResult::nothing());
-        if self.members.iter().any(|member| member.doing == Doing::Sending) {
+        if self.taking_part().any(|member| member.doing == Doing::Sending) {
             // The result of a lost agent is unknown. Its seconds are known.
             let (counts, times) = self.seconds.totals();
             result.counts = counts.clone();
             result.times = times.clone();
             let ends = result.counts.ok + result.counts.failed_total();
             result.counts.dropped = result.counts.planned.saturating_sub(ends);
-            result.lasted = result.lasted.max(Nanos::from_secs(self.seconds.reported()));
+            let reported = Nanos::from_secs(self.seconds.reported());
+            result.lasted = result.lasted.max(reported);
+            result.scheduled = result.scheduled.max(reported);
+            result.end = End::Stopped;
         }
-        result.agents = self.members.iter().map(Member::record).collect();
+        result.agents = self.taking_part().map(Member::record).collect();
         for member in &mut self.members {
             member.doing = Doing::Idle;
         }
@@ -457,9 +496,13 @@ fn warm_up_at_most(load: &Load) -> Nanos {
 /// Time between the pings of an agent before the first load.
 const MEETING_PINGS_APART: Nanos = Nanos::from_millis(5);
 /// How long an agent may take to answer at all. A binary may have to be copied before.
-const MEETING_MAX: Nanos = Nanos::from_secs(60);
-/// How long an agent may take to prepare, besides its warm-up. Files of requests travel then.
+const MEETING_MAX: Nanos = Nanos::from_secs(180);
+/// How long an agent may take to prepare, besides its warm-up and the way of its files.
 const PREPARING_MAX: Nanos = Nanos::from_secs(120);
+/// Files come faster than this.
+const SLOWEST_BYTES_PER_SECOND: u64 = 500_000;
+/// An agent without an answer to a ping for so long, before the load, is not there any more.
+const PONG_MAX: Nanos = Nanos::from_secs(10);
 /// From the order to start until the start.
 const LEAD: Nanos = Nanos::from_millis(100);
 

@@ -30,7 +30,8 @@ impl MergedSeconds {
 
     /// Adds a second of an agent. `false`: it is not the one that comes next.
     pub(super) fn add(&mut self, agent: usize, second: &Second) -> bool {
-        if self.next_of[agent] != Some(second.index) {
+        // No agent is minutes ahead of the others, and each second takes memory.
+        if self.next_of[agent] != Some(second.index) || second.index - self.first > AHEAD_MAX {
             return false;
         }
         self.next_of[agent] = second.index.checked_add(1);
@@ -77,3 +78,6 @@ impl MergedSeconds {
         u64::from(self.first)
     }
 }
+
+/// How many seconds an agent may be ahead of the slowest.
+const AHEAD_MAX: u32 = 60;

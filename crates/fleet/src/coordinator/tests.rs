@@ -18,13 +18,21 @@ fn met() -> (Coordinator, Nanos) {
     let names = ["load1".to_owned(), "load2".to_owned()];
     let (mut coordinator, hellos) = Coordinator::new(&names, "");
     assert_eq!(hellos.len(), 2);
-    coordinator.handle(Nanos(0), Input::Begin(load(), Vec::new()));
-    let mut now = Nanos(MS);
+    coordinator.handle(Nanos(0), Input::Begin(load(), Vec::new(), 0));
+    let now = Nanos(MS);
     for agent in 0..2 {
         let hello =
             FromAgent::Hello { version: VERSION, stampede: String::new(), host: String::new() };
         coordinator.handle(now, Input::Message(agent, hello));
     }
+    let (prepared, now) = after_a_second(&mut coordinator, now);
+    assert_eq!(prepared, ["0 Prepare", "1 Prepare"]);
+    (coordinator, now)
+}
+
+/// All pings come back for a second. What else is sent, and the time then.
+fn after_a_second(coordinator: &mut Coordinator, mut now: Nanos) -> (Vec<String>, Nanos) {
+    let mut others = Vec::new();
     for _ in 0..2_000 {
         now = now.plus(Nanos(MS / 2));
         for effect in coordinator.handle(now, Input::Tick) {
@@ -33,12 +41,11 @@ fn met() -> (Coordinator, Nanos) {
                     let pong = FromAgent::Pong { number, received: now, sent: now };
                     coordinator.handle(now.plus(Nanos(MS / 4)), Input::Message(agent, pong));
                 }
-                Effect::Send(..) => {}
-                other => panic!("{other:?}"),
+                other => others.extend(sent(&[other])),
             }
         }
     }
-    (coordinator, now)
+    (others, now)
 }
 
 fn sent(effects: &[Effect]) -> Vec<String> {
@@ -76,10 +83,12 @@ fn a_refusal_stops_the_others_and_the_next_load_waits_for_them() {
     assert_eq!(error.hint().as_deref(), Some("do"));
     // What the other agent still says is of the load that failed.
     assert_eq!(sent(&coordinator.handle(now, Input::Message(1, said(LoadEvent::Ready)))), [""; 0]);
-    assert_eq!(sent(&coordinator.handle(now, Input::Begin(load(), Vec::new()))), [""; 0]);
+    assert_eq!(sent(&coordinator.handle(now, Input::Begin(load(), Vec::new(), 0))), [""; 0]);
     let ended = LoadEvent::Ended(Box::new(LoadResult::nothing()));
-    let effects = coordinator.handle(now, Input::Message(1, said(ended)));
-    assert_eq!(sent(&effects), ["0 Prepare", "1 Prepare"]);
+    assert_eq!(after_a_second(&mut coordinator, now).0, [""; 0], "agent 1 has not ended");
+    let later = now.plus(Nanos::SECOND);
+    coordinator.handle(later, Input::Message(1, said(ended)));
+    assert_eq!(after_a_second(&mut coordinator, later).0, ["0 Prepare", "1 Prepare"]);
 }
 
 #[test]
@@ -125,6 +134,18 @@ fn a_wrong_number_of_requests_is_marked() {
     }
 }
 
+/// A host that is gone without a word is noticed before the load, too.
+#[test]
+fn an_agent_that_answers_no_ping_is_absent() {
+    let (mut coordinator, now) = met();
+    let until = (1..400).map(|tick| now.plus(Nanos(tick * 50 * MS)));
+    let failed = until.map(|at| (at, coordinator.handle(at, Input::Tick))).find_map(|(at, all)| {
+        let error = all.iter().find(|effect| matches!(effect, Effect::Failed(_)))?;
+        Some((at.since(now).0 / MS / 1_000, sent(std::slice::from_ref(error))))
+    });
+    assert_eq!(failed, Some((10, vec!["agent load1 does not answer".to_owned()])));
+}
+
 #[test]
 fn errors_say_what_to_do() {
     let agent = || "load1".to_owned();
@@ -135,7 +156,6 @@ fn errors_say_what_to_do() {
         AgentError::Refused { agent: agent(), message: "no".to_owned(), hint: None },
         AgentError::Version { agent: agent(), version: 2 },
         AgentError::Disorder { agent: agent() },
-        AgentError::TooManyAgents { agents: 3, connections: 2 },
         AgentError::Stopped,
     ];
     let texts = errors.map(|error| match error.hint() {

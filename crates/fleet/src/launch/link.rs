@@ -1,18 +1,21 @@
 //! The connection to one agent: a program whose standard input and output carry messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Launch;
 use super::ssh::{self, Program};
-use super::{Launch, Place};
+use stampede_model::agent_places::Place;
+use stampede_model::time::Nanos;
+
+use crate::clock::{Clock as _, Monotonic};
 use crate::frame::{CHUNK_BYTES, Frame, FrameError, read_frame, write_bytes, write_message};
 use crate::message::{FromAgent, ToAgent};
 
@@ -35,6 +38,9 @@ pub enum LinkError {
     #[error("does not answer as an agent")]
     Foreign,
 }
+
+/// What comes from an agent, and when it came.
+pub type Arrival = (usize, Incoming, Nanos);
 
 /// What comes from an agent.
 #[derive(Debug)]
@@ -70,7 +76,7 @@ impl Link {
         launch: &Launch,
         program: Option<&Arc<Program>>,
         number: usize,
-        events: Sender<(usize, Incoming)>,
+        events: SyncSender<Arrival>,
     ) -> io::Result<Link> {
         let mut command = command(place, launch, program);
         // The terminal's Ctrl-C is for us: agents are told to stop, and then send what they have.
@@ -82,7 +88,7 @@ impl Link {
             return Err(io::Error::other("the standard streams are not there"));
         };
         let (sender, outgoing) = mpsc::channel();
-        let said = std::thread::spawn(move || last_line(errors));
+        let said = Said::of(errors);
         let start =
             Start { place: place.clone(), program: program.cloned(), launch: launch.clone() };
         std::thread::spawn(move || carry(start, number, (to, from), outgoing, said, &events));
@@ -116,10 +122,10 @@ impl Link {
     }
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
+impl Link {
+    /// Waits for the end of an agent whose connection was closed, until then at most.
+    pub fn end(&mut self, until: Instant) {
         self.close();
-        let until = Instant::now() + ENDING_MAX;
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
@@ -132,18 +138,25 @@ impl Drop for Link {
     }
 }
 
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.end(Instant::now() + ENDING_MAX);
+    }
+}
+
 fn command(place: &Place, launch: &Launch, program: Option<&Arc<Program>>) -> Command {
     match place {
         Place::Local(_) => {
-            let mut command = Command::new(&launch.program);
-            command.arg("agent").args(&launch.arguments);
+            let program = launch.remote.as_ref().map_or(&launch.program, |remote| remote);
+            let mut command = Command::new(program);
+            command.args(["agent", "--allow-unix-sockets"]).args(&launch.arguments);
             command
         }
         Place::Ssh(host) => {
             let script = match (&launch.remote, program) {
                 (Some(remote), _) => ssh::script_of(remote, &launch.arguments),
                 (None, Some(program)) => program.script(&launch.arguments),
-                (None, None) => ssh::script_of("stampede", &launch.arguments),
+                (None, None) => ssh::script_of(Path::new("stampede"), &launch.arguments),
             };
             let mut command = Command::new("ssh");
             // Nobody can answer a question, and a machine that is down must not take minutes.
@@ -179,79 +192,155 @@ fn carry(
     number: usize,
     (mut to, mut from): (ChildStdin, ChildStdout),
     outgoing: Receiver<Outgoing>,
-    said: JoinHandle<String>,
-    events: &Sender<(usize, Incoming)>,
+    said: Said,
+    events: &SyncSender<Arrival>,
 ) {
     let put = |incoming| {
         // Nobody listens any more when the load is over.
-        let _ = events.send((number, incoming));
+        let _ = events.send((number, incoming, Monotonic.now()));
     };
     if let Err(error) = start.wait(&mut to, &mut from) {
         drop(to);
-        let said = said.join().unwrap_or_default();
+        let said = said.last_line();
         let own = !matches!(error, LinkError::Ended | LinkError::Io(_)) || said.is_empty();
         return put(Incoming::Closed(if own { error.to_string() } else { said }));
     }
-    std::thread::spawn(move || write(&mut to, outgoing));
+    let failed = events.clone();
+    std::thread::spawn(move || {
+        if let Err(error) = write(&mut to, &outgoing)
+            && !matches!(error, WriteError::Gone)
+        {
+            let closed = Incoming::Closed(error.to_string());
+            let _ = failed.send((number, closed, Monotonic.now()));
+        }
+    });
     loop {
         match read_frame(&mut from) {
             Ok(Some(Frame::Message(message))) => put(Incoming::Message(message)),
             Ok(Some(Frame::Bytes(_))) => return put(Incoming::Foreign),
             Ok(None) | Err(FrameError::Io(_)) => {
-                return put(Incoming::Closed(said.join().unwrap_or_default()));
+                return put(Incoming::Closed(said.last_line()));
             }
             Err(_) => return put(Incoming::Foreign),
         }
     }
 }
 
-fn write(to: &mut ChildStdin, outgoing: Receiver<Outgoing>) {
-    for one in outgoing {
-        let written = match one {
-            Outgoing::Message(message) => write_message(to, &message),
-            Outgoing::File(hash, path) => write_file(to, hash, &path),
-        };
-        // What went wrong is seen by the side that reads.
-        if written.is_err() {
-            return;
+/// Why nothing more is written to an agent.
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    /// The agent is gone, which the side that reads sees, too.
+    #[error("it is gone")]
+    Gone,
+    /// The message cannot be sent.
+    #[error("{0}")]
+    Message(FrameError),
+    /// A file cannot be read any more, or became shorter.
+    #[error("{} cannot be sent: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+}
+
+impl From<FrameError> for WriteError {
+    fn from(error: FrameError) -> WriteError {
+        match error {
+            FrameError::Io(_) => WriteError::Gone,
+            other => WriteError::Message(other),
         }
     }
 }
 
-fn write_file(to: &mut impl Write, hash: String, path: &PathBuf) -> Result<(), FrameError> {
-    let mut file = File::open(path)?;
-    let mut left = file.metadata()?.len();
+/// Writes until nobody sends any more. While there is nothing to write, the agent hears that we are
+/// still there, even if the thread that leads the load waits for a terminal or a disk.
+fn write(to: &mut ChildStdin, outgoing: &Receiver<Outgoing>) -> Result<(), WriteError> {
+    let mut postponed = VecDeque::new();
+    loop {
+        let next = match postponed.pop_front() {
+            Some(file) => Ok(file),
+            None => outgoing.recv_timeout(ALIVE),
+        };
+        match next {
+            Ok(Outgoing::Message(message)) => write_message(to, &message)?,
+            Ok(Outgoing::File(hash, path)) => {
+                write_file(to, (hash, &path), outgoing, &mut postponed)?;
+            }
+            Err(RecvTimeoutError::Timeout) => write_message(to, &ToAgent::Alive)?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// Writes a file, and what is to be said meanwhile between its parts. Other files are postponed.
+fn write_file(
+    to: &mut impl Write,
+    (hash, path): (String, &PathBuf),
+    outgoing: &Receiver<Outgoing>,
+    postponed: &mut VecDeque<Outgoing>,
+) -> Result<(), WriteError> {
+    let failed = |source| WriteError::File { path: path.clone(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut left = file.metadata().map_err(failed)?.len();
     write_message(to, &ToAgent::File { hash, bytes: left })?;
     let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         // An empty file has one empty frame, which completes it.
         let chunk = usize::try_from(left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-        file.read_exact(&mut buffer[..chunk])?;
+        file.read_exact(&mut buffer[..chunk]).map_err(failed)?;
         write_bytes(to, &buffer[..chunk])?;
         left -= chunk as u64;
         if left == 0 {
             return Ok(());
         }
+        match outgoing.try_recv() {
+            Ok(Outgoing::Message(message)) => write_message(to, &message)?,
+            Ok(file @ Outgoing::File(..)) => postponed.push_back(file),
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Err(WriteError::Gone),
+        }
     }
 }
 
-/// The last line that is not empty, cut where it is long. Reads to the end.
-fn last_line(mut errors: impl Read) -> String {
-    let mut tail = Vec::new();
-    let mut buffer = [0; 1 << 10];
-    while let Ok(read @ 1..) = errors.read(&mut buffer) {
-        tail.extend_from_slice(&buffer[..read]);
-        let surplus = tail.len().saturating_sub(SAID_BYTES_MAX);
-        tail.drain(..surplus);
+/// What a program says on its standard error: the end of it.
+struct Said {
+    tail: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Said {
+    fn of(mut errors: impl Read + Send + 'static) -> Said {
+        let tail: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let (end, ended) = mpsc::channel::<()>();
+        let own = Arc::clone(&tail);
+        std::thread::spawn(move || {
+            let _end = end;
+            let mut buffer = [0; 1 << 10];
+            while let Ok(read @ 1..) = errors.read(&mut buffer) {
+                let mut tail = own.lock().unwrap_or_else(PoisonError::into_inner);
+                tail.extend_from_slice(&buffer[..read]);
+                let surplus = tail.len().saturating_sub(SAID_BYTES_MAX);
+                tail.drain(..surplus);
+            }
+        });
+        Said { tail, ended }
     }
-    let text = String::from_utf8_lossy(&tail);
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.unwrap_or_default().to_owned()
+
+    /// The last line that is not empty. Waits a moment for the end: a helper of ssh may keep the
+    /// stream open.
+    fn last_line(&self) -> String {
+        let _ = self.ended.recv_timeout(SAID_WAIT);
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&tail);
+        let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        last.unwrap_or_default().chars().filter(|letter| !letter.is_control()).collect()
+    }
 }
 
 /// How long an agent may take to end, before its carrier is killed. The agent itself stops sending
 /// at once and needs a second at most.
-const ENDING_MAX: Duration = Duration::from_secs(3);
+pub(crate) const ENDING_MAX: Duration = Duration::from_secs(3);
+/// An agent hears something at least this often.
+const ALIVE: Duration = Duration::from_secs(1);
+/// How long the last words of a program may take to come.
+const SAID_WAIT: Duration = Duration::from_millis(200);
 /// What is kept of what the carrier says.
 const SAID_BYTES_MAX: usize = 1 << 10;
 
@@ -261,10 +350,10 @@ mod tests {
 
     #[test]
     fn the_last_line_says_why() {
+        let last_line = |text: &str| Said::of(io::Cursor::new(text.to_owned())).last_line();
         let text = "Warning: added\nme@load1: Permission denied (publickey).\r\n\n";
-        assert_eq!(last_line(text.as_bytes()), "me@load1: Permission denied (publickey).");
-        assert_eq!(last_line(&b""[..]), "");
-        let long = "x".repeat(5_000) + "\nend";
-        assert_eq!(last_line(long.as_bytes()), "end");
+        assert_eq!(last_line(text), "me@load1: Permission denied (publickey).");
+        assert_eq!(last_line(""), "");
+        assert_eq!(last_line(&("x".repeat(5_000) + "\n\x1b[31mend")), "[31mend");
     }
 }

@@ -35,9 +35,9 @@ impl Program {
             "d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/stampede/agents\"; f=\"$d/{hash}\"; \
              if [ -x \"$f\" ]; then echo {MARK}have; {run}; fi; \
              m=\"$(uname -sm)\"; if [ \"$m\" != \"{machine}\" ]; then echo \"{MARK}other $m\"; exit 0; fi; \
-             umask 077; mkdir -p \"$d\" || exit 1; t=\"$f.$$\"; echo {MARK}need; \
+             umask 077; mkdir -p \"$d\" || exit 1; t=\"$f.$$\"; trap 'rm -f \"$t\"' EXIT; echo {MARK}need; \
              head -c {bytes} > \"$t\" || exit 1; \
-             if [ \"$(sha256sum < \"$t\" | cut -c 1-64)\" != {hash} ]; then rm -f \"$t\"; echo {MARK}broken; exit 0; fi; \
+             if [ \"$(sha256sum < \"$t\" | cut -c 1-64)\" != {hash} ]; then echo {MARK}broken; exit 0; fi; \
              chmod 700 \"$t\" && mv \"$t\" \"$f\" || exit 1; \
              find \"$d\" -type f ! -name {hash} -mtime +30 -exec rm -f {{}} +; \
              echo {MARK}stored; {run}"
@@ -69,7 +69,8 @@ impl Program {
 }
 
 /// What the shell runs where the program is already there.
-pub(super) fn script_of(program: &str, arguments: &[String]) -> String {
+pub(super) fn script_of(program: &Path, arguments: &[String]) -> String {
+    let program = quote(&program.display().to_string());
     format!("echo {MARK}have; exec {program} agent{}", quoted(arguments))
 }
 

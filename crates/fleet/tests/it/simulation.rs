@@ -185,7 +185,7 @@ impl Simulation {
 
     /// Sends a load; ends when all is over, or after `most`.
     pub fn run(mut self, load: Load, most: u64) -> Course {
-        let begin = coordinator::Input::Begin(Box::new(load), Vec::new());
+        let begin = coordinator::Input::Begin(Box::new(load), Vec::new(), 0);
         let effects = self.coordinator.handle(Nanos(0), begin);
         self.coordinate(effects);
         while let Some(Reverse((at, order))) = self.queue.pop() {
@@ -268,7 +268,10 @@ impl Simulation {
                 Effect::Second(second) => self.course.seconds.push(*second),
                 Effect::Done(result) => self.finish(Ok(result)),
                 Effect::Failed(error) => self.finish(Err(error)),
-                Effect::SendFiles(..) | Effect::WarmUpSecond(_) | Effect::Requests(_) => {}
+                Effect::Met
+                | Effect::SendFiles(..)
+                | Effect::WarmUpSecond(_)
+                | Effect::Requests(_) => {}
             }
         }
     }

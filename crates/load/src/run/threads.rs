@@ -46,7 +46,9 @@ impl LoadThreads {
     ) -> Result<(), LoadError> {
         let stop = self.stop.clone();
         let thread = share.index() as usize;
-        let load = Load { target: load.target.clone().for_thread(thread), ..load.clone() };
+        // Unlike the threads of other agents, too.
+        let turn = load.part.nth(u64::from(share.index())) as usize;
+        let load = Load { target: load.target.clone().for_thread(turn), ..load.clone() };
         let count = loads.len();
         self.spawn(count, to_us, move |ends| {
             sched::unshare_descriptors();

@@ -17,6 +17,7 @@ mod http1_torn;
 mod kept;
 mod loopback;
 mod no_ports;
+mod parts;
 mod refused;
 mod tls;
 mod traffic;

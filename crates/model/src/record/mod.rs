@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::agents::AgentRecord;
 use crate::counts::{Connections, Counts, End, Second};
 use crate::cpus::CpuCount;
 use crate::fact::{Fact, Look, Notice, Observation, Reason, observation};
@@ -148,6 +149,9 @@ pub struct LoadRecord {
     pub client: String,
     /// How the load ended.
     pub end: End,
+    /// What each agent did; empty if this machine sent the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentRecord>,
 }
 
 impl LoadRecord {

@@ -48,6 +48,9 @@ static OF_PLAN: Group = Group {
             .otherwise("half of the machine's CPUs, no limit of memory"),
         Key::new("load", &LOADS, "What is sent: names with loads, a list of loads, or a single schedule.")
             .otherwise("two loads, [steady and peak](#loads); with several apps only peak"),
+        Key::new("load_from", &Kind::Object(&LOAD_FROM), "The machines that [send the loads](agents.md): agents. Arrivals are then Poisson unless the plan says otherwise.")
+            .otherwise("this machine"),
+        Key::new("listen", &Kind::Text, "The IPv4 address of this machine that stacks listen on, so that agents on other machines reach them.").or("127.0.0.1").like("10.0.0.5"),
         Key::new("client", &Kind::Object(&CLIENT), "How the client of all loads holds its connections.").or("stampede"),
         KEEP_ALIVE,
         Key::new("arrivals", &Kind::Words(&ARRIVALS), "The gaps between requests of open loads: equal, or random as those of independent visitors.")
@@ -381,6 +384,32 @@ pub static SWEEP: Object = Object {
     rest: Some(Key::new("any other", &SWEPT, "A setting by its name.")),
     entries: Entries::Any,
     below: None,
+};
+
+pub static LOAD_FROM: Object = Object {
+    name: "load_from",
+    place: "load_from",
+    about: "The machines that send the loads together. A text or a list stands for `agents`.",
+    short: Some(&TEXTS),
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new(
+                "agents",
+                &TEXTS,
+                "Machines that `ssh` reaches by these names, or processes of this machine.",
+            )
+            .like("ssh:load1,load2")
+            .otherwise("none"),
+            Key::new("program", &Kind::Text, "A stampede that lies on the agents.")
+                .otherwise("this program is copied there"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: Some(
+        "in the map of the agents, `load_from: {agents: ssh:load1, program: /opt/stampede}`",
+    ),
 };
 
 pub static CLIENT: Object = Object {

@@ -66,7 +66,7 @@ pub(super) fn start(
     let images = builds.of(&resolved, &directory).map_err(failed)?.clone();
     let copies = volumes::copy_paths(&resolved, &names.id, &directory).map_err(failed)?;
     let published = match resolved.engine.way_in {
-        WayIn::PublishedPort => Some(port::free_port(spec.placement.port)?),
+        WayIn::PublishedPort => Some(port::free_port(Ipv4Addr::LOCALHOST, spec.placement.port)?),
         WayIn::ContainerAddress => None,
     };
     let processes = process_set(&resolved, &names, &directory, &spec.placement);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,7 +70,9 @@ pub struct StackSetup {
     pub settings: Settings,
     /// The runtime's needs as they were found.
     pub needs: BTreeMap<String, ResolvedNeed>,
-    /// The port on 127.0.0.1.
+    /// The address that it listens on.
+    pub host: Ipv4Addr,
+    /// The port.
     pub port: u16,
     /// The processes and limits that the keeper is asked to start.
     pub processes: ProcessSetSpec,
@@ -123,7 +126,7 @@ pub(crate) fn materialise(
     let ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php } =
         spec.resolved()?;
     let user = user::unprivileged();
-    let port = port::free_port(placement.port)?;
+    let port = port::free_port(placement.host(), placement.port)?;
     let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(&spec.app, &dir)?;
@@ -169,6 +172,7 @@ pub(crate) fn materialise(
         settings: settings.clone(),
         processes: process_set(id, dir, placement, settings, processes, &delayed_starts),
         needs,
+        host: placement.host(),
         port,
         record,
         probe,
@@ -333,7 +337,7 @@ impl Inputs<'_> {
         let mut ports: BTreeMap<String, u16> = BTreeMap::new();
         for name in &manifest.ports {
             let taken: Vec<u16> = ports.values().copied().chain([port]).collect();
-            ports.insert(name.clone(), port::another_free_port(&taken)?);
+            ports.insert(name.clone(), port::another_free_port(Ipv4Addr::LOCALHOST, &taken)?);
         }
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let cpus = if placement.cpus.is_empty() { all } else { placement.cpus.len() };
@@ -357,7 +361,7 @@ impl Inputs<'_> {
             "docroot": docroot(dir, self.app),
             "app": { "dir": dir.join("app"), "kind": self.app.manifest.kind.name() },
             "index": self.app.manifest.index,
-            "host": port::HOST,
+            "host": placement.host(),
             // The runtime's own port, which differs from the stack's port if a front listens there.
             "port": ports.get(front::BEHIND).copied().unwrap_or(port),
             "ports": ports,

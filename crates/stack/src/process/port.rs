@@ -14,17 +14,14 @@ use stampede_monitor::matches_pattern;
 
 use crate::error::RuntimeError;
 
-/// The address of all traffic.
-pub const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
-
-/// A free port: the given one, or any. It is free only at this moment: another program may take it
+/// A free port of this address: the given one, or any. It is free only at this moment: another program may take it
 /// before the runtime does. So the listener is checked after the start.
 ///
 /// # Errors
 /// The given port is in use. The error names the process if it can be seen.
-pub fn free_port(given: Option<u16>) -> Result<u16, RuntimeError> {
-    let Some(port) = given else { return another_free_port(&[]) };
-    can_bind(port).map_err(|_| {
+pub fn free_port(host: Ipv4Addr, given: Option<u16>) -> Result<u16, RuntimeError> {
+    let Some(port) = given else { return another_free_port(host, &[]) };
+    can_bind(host, port).map_err(|_| {
         let by = listeners(port).first().map_or(String::new(), |listener| {
             format!(" by process `{}` (pid {})", listener.name, listener.pid)
         });
@@ -39,13 +36,13 @@ pub fn free_port(given: Option<u16>) -> Result<u16, RuntimeError> {
 ///
 /// # Errors
 /// No port is free.
-pub fn another_free_port(taken: &[u16]) -> Result<u16, RuntimeError> {
+pub fn another_free_port(host: Ipv4Addr, taken: &[u16]) -> Result<u16, RuntimeError> {
     let below = ephemeral().saturating_sub(LOWEST);
     let candidates = (0..below).map(|_| LOWEST + next_candidate() % below);
     let by_kernel = std::iter::repeat_n(0, 100);
     candidates
         .chain(by_kernel)
-        .filter_map(|port| can_bind(port).ok())
+        .filter_map(|port| can_bind(host, port).ok())
         .find(|port| !taken.contains(port))
         .ok_or(RuntimeError::PortTaken { port: 0, by: String::new() })
 }
@@ -54,9 +51,9 @@ pub fn another_free_port(taken: &[u16]) -> Result<u16, RuntimeError> {
 const LOWEST: u16 = 20_000;
 
 /// Binds the port to see whether it is free, and returns it; for 0, one that the kernel chooses.
-fn can_bind(port: u16) -> io::Result<u16> {
+fn can_bind(host: Ipv4Addr, port: u16) -> io::Result<u16> {
     // std sets SO_REUSEADDR, so a port with connections in TIME_WAIT does not count as taken.
-    let listener = TcpListener::bind((HOST, port))?;
+    let listener = TcpListener::bind((host, port))?;
     Ok(listener.local_addr()?.port())
 }
 
@@ -178,25 +175,28 @@ fn socket_ownership(proc: &Proc, pid: u32, inodes: &BTreeSet<u64>) -> SocketOwne
 mod tests {
     use super::*;
 
+    const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
     #[test]
     fn the_error_about_a_taken_port_names_the_process() {
-        let listener = TcpListener::bind((HOST, 0)).expect("bind");
+        let listener = TcpListener::bind((HERE, 0)).expect("bind");
         let port = listener.local_addr().expect("address").port();
-        let error = free_port(Some(port)).expect_err("taken").to_string();
+        let error = free_port(HERE, Some(port)).expect_err("taken").to_string();
         assert!(error.starts_with(&format!("port {port} is taken by process `")), "{error}");
         assert!(error.contains(&format!("(pid {})", std::process::id())), "{error}");
         drop(listener);
-        assert_eq!(free_port(Some(port)).expect("free again"), port);
+        assert_eq!(free_port(HERE, Some(port)).expect("free again"), port);
     }
 
     #[test]
     fn a_free_port_is_outside_the_ephemeral_range_and_differs_each_time() {
-        let (first, second) = (free_port(None).expect("a port"), free_port(None).expect("a port"));
+        let (first, second) =
+            (free_port(HERE, None).expect("a port"), free_port(HERE, None).expect("a port"));
         // Where the kernel's range begins at or below `LOWEST`, there are no ports below it.
         let has_below = ephemeral() > LOWEST;
         assert!(!has_below || (LOWEST..ephemeral()).contains(&first), "{first}");
         assert_ne!(first, second);
-        assert_ne!(another_free_port(&[second + 1]).expect("a port"), second + 1);
+        assert_ne!(another_free_port(HERE, &[second + 1]).expect("a port"), second + 1);
     }
 
     #[test]

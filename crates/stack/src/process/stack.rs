@@ -21,7 +21,7 @@ use super::denied::{self, DeniedFiles};
 use super::listen_address::{DelayedStart, ListenAddress};
 use super::materialise::{PreparedStack, StackSetup};
 use super::php_log::{self, PhpLog};
-use super::port::{self, HOST};
+use super::port;
 use super::verify;
 use crate::answer::Answer;
 use crate::client::{ClientError, SingleClient};
@@ -183,10 +183,10 @@ impl ProcessStack {
 
     /// The address on which the runtime listens.
     pub fn addr(&self) -> std::net::SocketAddr {
-        (HOST, self.stack.port).into()
+        (self.stack.host, self.stack.port).into()
     }
 
-    /// `http://127.0.0.1:PORT`, without a path.
+    /// `http://ADDRESS:PORT`, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr())
     }
@@ -464,7 +464,7 @@ impl Site for ProcessStack {
 
     fn hosts(&self) -> Vec<String> {
         let port = self.stack.port;
-        vec!["localhost".to_owned(), format!("localhost:{port}"), format!("{HOST}:{port}")]
+        vec!["localhost".to_owned(), format!("localhost:{port}"), self.addr().to_string()]
     }
 }
 

@@ -20,6 +20,9 @@ pub struct AgentArgs {
     /// Allow this address besides those of this machine and of private networks (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     allow: Vec<IpAddr>,
+    /// Allow load to Unix sockets of this machine
+    #[arg(long)]
+    allow_unix_sockets: bool,
     /// Refuse a load of more requests per second
     #[arg(long, value_name = "N", default_value_t = 1e6)]
     max_rate: f64,
@@ -63,6 +66,7 @@ pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
         rate_max: args.max_rate,
         connections_max: args.max_connections,
         length_max: args.max_time,
+        unix_sockets: args.allow_unix_sockets,
         ..Rules::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);

@@ -133,6 +133,22 @@ pub struct LoadFlags {
     pub arrivals: Option<String>,
 }
 
+/// Which machines send the loads.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SenderFlags {
+    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them, or local:2 to
+    /// try it here (repeatable; docs/agents.md)
+    #[arg(long, value_name = "AGENTS")]
+    pub agents: Vec<String>,
+    /// Run this stampede on the agents instead of copying the own one there
+    #[arg(long, value_name = "PATH", requires = "agents")]
+    pub agent_program: Option<String>,
+    /// Let stacks listen on this address of this machine, so that agents reach them [default:
+    /// 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+}
+
 /// Arguments of `compare`.
 #[derive(Args, Debug, Default)]
 pub struct CompareArgs {
@@ -161,6 +177,9 @@ pub struct CompareArgs {
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,
+    /// Which machines send it
+    #[command(flatten)]
+    pub from: SenderFlags,
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,

@@ -206,7 +206,7 @@ pub struct AgentFlags {
     pub agents: Vec<String>,
     /// Run this stampede on the agents instead of copying the own one there
     #[arg(long, value_name = "PATH", requires = "agents")]
-    pub agent_program: Option<String>,
+    pub agent_program: Option<PathBuf>,
 }
 
 /// What `fire` writes besides its summary.

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::args::SenderFlags;
 use super::args_app::AppArgs;
 use super::args_traffic::RequestFileArgs;
 
@@ -49,6 +50,9 @@ pub struct SearchFlags {
     /// Space scheduled requests evenly or at random
     #[arg(long, value_name = "uniform|poisson")]
     pub arrivals: Option<String>,
+    /// Which machines send the load
+    #[command(flatten)]
+    pub from: SenderFlags,
     /// Set the seed for the order of trials [default: random, stored with the results]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,

@@ -98,6 +98,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
+    context.prepare()?;
     let record = context.run_record();
     let goal = goal.of(&context);
     let mut searches: Vec<CapacitySearch> = (0..context.plan.stack.runtimes.len())
@@ -207,6 +208,9 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         arrivals: flags.arrivals.clone(),
         seed: flags.seed.clone(),
         out: flags.out.clone(),
+        agents: flags.from.agents.clone(),
+        agent_program: flags.from.agent_program.clone(),
+        listen: flags.from.listen.clone(),
         ..Overrides::default()
     }
 }

@@ -166,7 +166,7 @@ impl CheckSetup {
             catalogue.check(choice, &app)?;
         }
         let directory = stack.apps.choices[0].path().map(Path::to_path_buf);
-        let placement = comparison::assign_cpus(&stack.budget).placements.swap_remove(0);
+        let placement = comparison::assign_cpus(&stack).placements.swap_remove(0);
         stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = stack.runtimes;

@@ -56,6 +56,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
+    comparison.prepare()?;
     let mut directory = RunDirectory::create(out.as_deref(), comparison.record())?;
     let mut progress = progress::for_stderr();
     comparison.run(&mut directory, progress.as_mut())?;

@@ -100,6 +100,7 @@ fn search_plan(plan: &Plan, index: usize) -> Result<SearchPlan, CapacityError> {
         stack,
         load: SearchLoad::of(load, max_in_flight),
         begin: plan.begin,
+        load_from: plan.load_from.clone(),
         expect,
         seed: plan.seed,
         out: None,

@@ -167,6 +167,7 @@ fn baseline_search(plan: &Plan) -> SearchPlan {
         stack,
         load: SearchLoad::of(load, concurrency),
         begin: plan.begin,
+        load_from: plan.load_from.clone(),
         expect: Vec::new(),
         seed: plan.seed,
         out: None,

@@ -33,6 +33,9 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         time_scale: args.time_scale.clone(),
         against: args.against.clone(),
         against_prepare: args.against_prepare.clone(),
+        agents: args.from.agents.clone(),
+        agent_program: args.from.agent_program.clone(),
+        listen: args.from.listen.clone(),
         ..load(&args.load)
     }
 }

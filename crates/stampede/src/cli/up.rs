@@ -40,7 +40,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     )) {
         print_message(&format!("note: {}", fact::sentence(&notice)));
     }
-    let mut placement = comparison::assign_cpus(&stack.budget).placements.swap_remove(0);
+    let mut placement = comparison::assign_cpus(&stack).placements.swap_remove(0);
     placement.port = args.port;
     let request = StackRequest {
         runtime: choice,

@@ -265,7 +265,7 @@ mod tests {
             sentences(&fit_to_machine(&less, &machine()).expect("taken")),
             ["a budget of 2.5 CPUs does not fit: this machine has 2; all of it is used"]
         );
-        let placements = comparison::assign_cpus(&stack("1,500m,1.5", "0").budget).placements;
+        let placements = comparison::assign_cpus(&stack("1,500m,1.5", "0")).placements;
         let quotas: Vec<Option<u32>> =
             placements.iter().map(|one| one.cpu_quota.map(CpuCount::thousandths)).collect();
         assert_eq!(quotas, [None, Some(500), Some(1_500)]);

@@ -1,11 +1,12 @@
 //! Prepares a whole run: checks everything and starts nothing.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use stampede_keeper::{self, CpuSplit};
 use stampede_linux::clock::now;
-use stampede_load::{Generator, InProcess};
+use stampede_load::{Generator, LoadError};
 use stampede_mask::mask_secrets;
 use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
@@ -17,6 +18,7 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{
     AppChoice, AppPlace, Budget, LoadChoice, Plan, RuntimeSource, StartState,
 };
+use stampede_plan::parts::StackPlan;
 use stampede_results::store::run_id;
 use stampede_stack::external::External;
 use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTraits, env_notices};
@@ -26,7 +28,7 @@ use super::refusal::{
     Refusal, apps, find_external_runtimes, nothing_to_measure, provider_notices,
     refuse_unavailable, skip_missing, traits,
 };
-use super::{TrialContext, budget, executor, sent};
+use super::{TrialContext, budget, executor, senders, sent};
 
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
 pub struct Comparison {
@@ -51,12 +53,13 @@ pub struct Seams {
 }
 
 impl Seams {
-    /// Processes of this machine and servers that already run; threads of this process.
-    pub fn real(catalogue: Catalogue) -> Seams {
+    /// Processes of this machine and servers that already run; threads of this process, or agents.
+    pub fn real(catalogue: Catalogue, plan: &Plan) -> Seams {
+        let from = &plan.load_from;
         Seams {
             provider: Box::new(Providers::new(catalogue)),
-            generator: Box::new(InProcess),
-            sends_here: true,
+            generator: senders::generator(from, plan.stack.listen.map(IpAddr::from)),
+            sends_here: from.agents.is_empty(),
         }
     }
 }
@@ -71,11 +74,21 @@ impl Comparison {
         catalogue: Catalogue,
         facts: &MachineFacts,
     ) -> Result<Comparison, Refusal> {
-        let seams = Seams::real(catalogue.clone());
+        let seams = Seams::real(catalogue.clone(), &plan);
         Comparison::with(plan, &catalogue, seams, facts)
     }
 
-    /// The same, with what starts the stacks and what sends the loads.
+    /// Starts agents, if the plan has them, so that one that does not answer is found before a stack
+    /// is started.
+    ///
+    /// # Errors
+    /// An agent does not answer, or refuses.
+    pub fn prepare(&self) -> Result<(), LoadError> {
+        let from = &self.plan.load_from;
+        senders::prepare(self.seams.generator.as_ref(), from, &self.plan.stack)
+    }
+
+    /// As [`Comparison::new`], with what starts the stacks and what sends the loads.
     ///
     /// # Errors
     /// As [`Comparison::new`].
@@ -109,7 +122,7 @@ impl Comparison {
         notices.extend(cases::scaling_notice(&plan));
         notices.extend(executor::auto_rounds_notice(plan.rounds));
         notices.extend(lacking);
-        let places = assign_cpus(&plan.stack.budget);
+        let places = assign_cpus(&plan.stack);
         notices.extend(budget::sharing_notice(places.split.shared));
         notices.extend(budget::memory_notices(&plan.stack, facts, &traits));
         // Two versions of an app mostly give the same notices.
@@ -238,7 +251,8 @@ pub struct CpuPlacements {
 }
 
 /// Chooses CPUs for the stacks and for the load.
-pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
+pub fn assign_cpus(stack: &StackPlan) -> CpuPlacements {
+    let budget = &stack.budget;
     let counts = budget.cpu_counts();
     let most = counts.iter().map(|count| count.needed()).max().unwrap_or(0);
     let split = stampede_keeper::split_cpus(most);
@@ -261,6 +275,7 @@ pub fn assign_cpus(budget: &Budget) -> CpuPlacements {
         cpu_quota: count.quota(),
         beside: beside.clone(),
         memory_bytes,
+        listen: stack.listen,
         port: None,
         watch: None,
         ask: None,

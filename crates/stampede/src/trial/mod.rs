@@ -12,6 +12,7 @@ mod paths;
 mod queries;
 pub mod refusal;
 pub mod search_context;
+pub mod senders;
 mod sent;
 mod sessions;
 mod time_left;
@@ -352,6 +353,7 @@ fn load_and_record(
     changed.extend(replaced_workers.map(|note| (Validity::Valid, note.into())));
     changed.extend(begin::begin_facts(ctx.begin, record, measured));
     changed.extend(verdict::about_answers(&result));
+    changed.extend(verdict::about_agents(&result.agents));
     changed.extend(limits_missing(ctx, subject, record));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
@@ -535,6 +537,7 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         keep_alive: load.habits.connection == stampede_model::load::ConnectionHabit::KeepAlive,
         client: choice.client.name.clone(),
         end: result.end,
+        agents: result.agents.clone(),
     }
 }
 

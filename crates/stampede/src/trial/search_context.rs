@@ -2,8 +2,10 @@
 //! after the other. As in a comparison, each trial has a fresh runtime and a directory of its own
 //! in the run.
 
+use std::net::IpAddr;
+
 use stampede_linux::clock::now;
-use stampede_load::InProcess;
+use stampede_load::{Generator, LoadError};
 use stampede_mask::mask_secrets;
 use stampede_model::causes::chain;
 use stampede_model::cpus::CpuCount;
@@ -26,7 +28,7 @@ use stampede_stack::{App, Catalogue, Providers, RuntimeTraits, env_notices};
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus};
 use super::refusal::{self, Refusal};
-use super::{Subject, TrialContext, budget, sent, trial};
+use super::{Subject, TrialContext, budget, senders, sent, trial};
 
 /// A search on one app that can run on this machine. Every name is known, nothing is
 /// started.
@@ -36,6 +38,7 @@ pub struct SearchContext {
     /// For each runtime of the plan, why it is not measured; `None`: it is measured.
     pub refused: Vec<Option<Fact<Reason>>>,
     provider: Providers,
+    generator: Box<dyn Generator>,
     app: App,
     traits: Vec<RuntimeTraits>,
     places: CpuPlacements,
@@ -85,12 +88,21 @@ impl SearchContext {
         notices.extend(ours.flat_map(|choice| env_notices(catalogue, &app, choice)));
         notices.extend(cases::recorded_sites_notice(&plan.load.requests));
         notices.extend(cases::request_file_notices([&plan.load.file]));
-        let places = assign_cpus(&plan.stack.budget);
+        let places = assign_cpus(&plan.stack);
         notices.extend(budget::sharing_notice(places.split.shared));
         notices.extend(budget::memory_notices(&plan.stack, &facts, &traits));
         plan.notices = fact::unique(notices);
         let refused = cases.into_iter().map(|case| case.refused).collect();
-        Ok(SearchContext { plan, refused, provider, app, traits, places, facts })
+        let generator = senders::generator(&plan.load_from, plan.stack.listen.map(IpAddr::from));
+        Ok(SearchContext { plan, refused, provider, generator, app, traits, places, facts })
+    }
+
+    /// Starts agents, if the plan has them.
+    ///
+    /// # Errors
+    /// An agent does not answer, or refuses.
+    pub fn prepare(&self) -> Result<(), LoadError> {
+        senders::prepare(self.generator.as_ref(), &self.plan.load_from, &self.plan.stack)
     }
 
     /// The app's name in tables.
@@ -205,7 +217,7 @@ impl SearchContext {
         let ctx = TrialContext {
             provider: &self.provider,
             placement: &self.places.placements[0],
-            generator: &InProcess,
+            generator: self.generator.as_ref(),
             load_cpus: &self.places.load_cpus,
             begin: self.plan.begin,
             clock_source: &self.facts.clock_source,

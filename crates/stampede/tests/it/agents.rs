@@ -11,7 +11,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer, Listen};
 use crate::agents_support::{
     HUB, Hosts, address, cannot_make_hosts, path_with, relay, write_program,
 };
-use crate::common::{Sandbox, fact, finish, stderr, stdout};
+use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -111,6 +111,10 @@ fn ctrl_c_ends_all_agents_and_keeps_what_came() {
     let ok = summary["requests_ok"].as_u64().expect("a number");
     assert_eq!((ok, sum(&summary, "ok")), (server.journal().requests, ok), "{summary:#}");
     assert!(summary["agents"][0]["loss"].is_null(), "{summary:#}");
+    // What was not due is left out everywhere.
+    for (row, total) in [("planned", "requests_planned"), ("dropped", "requests_dropped")] {
+        assert_eq!(Some(sum(&summary, row)), summary[total].as_u64(), "{summary:#}");
+    }
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
@@ -222,6 +226,65 @@ fn clocks_that_differ_by_hours_change_nothing() {
         assert!(error < 20_000_000, "{summary:#}");
     }
     assert_eq!(summary["requests_ok"], summary["requests_planned"], "{summary:#}");
+}
+
+#[test]
+fn a_comparison_is_loaded_by_agents() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let line = "compare --app hello --runtimes php-builtin --rate 80 --for 1s --warm-up 200ms \
+                --rounds 1 --agents local:2";
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let output = finish(sandbox.stampede(&args), LIMIT);
+    let trial = trials(&sandbox).remove(0);
+    let agents = trial["load"]["agents"].as_array().cloned().unwrap_or_default();
+    assert_eq!(agents.len(), 2, "{trial:#} {}", stderr(&output));
+    let of = |field: &str| agents.iter().filter_map(|agent| agent[field].as_u64()).sum::<u64>();
+    let counts = &trial["load"]["counts"];
+    assert_eq!(
+        (Some(of("planned")), Some(of("ok"))),
+        (counts["planned"].as_u64(), counts["ok"].as_u64())
+    );
+    assert_eq!(of("expected"), of("planned"));
+    assert!(of("ok") > 30, "{trial:#}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+}
+
+/// The stack listens where agents on other machines reach it, and nowhere else.
+#[test]
+fn a_stack_listens_for_agents_behind_ssh() {
+    if cannot_make_hosts() || skipped(&["php"]) {
+        return;
+    }
+    let (hosts, sandbox) = (Hosts::new(1), Sandbox::new());
+    let run = |more: &str| {
+        let line = format!(
+            "compare --app hello --runtimes php-builtin --rate 80 --for 1s --warm-up 200ms \
+             --rounds 1 --repeat-invalid 0 --agents ssh:load1 {more}"
+        );
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let mut command = sandbox.stampede(&args);
+        command.env("PATH", hosts.path());
+        hosts.inside(|| finish(command, LIMIT))
+    };
+    let output = run(&format!("--listen {HUB} --out here"));
+    let trial = std::fs::read_dir(sandbox.path().join("here/trials")).expect("trials");
+    let trial = trial.flatten().next().expect("a trial").path().join("trial.json");
+    let trial: Value =
+        serde_json::from_slice(&std::fs::read(trial).expect("a file")).expect("JSON");
+    let agents = trial["load"]["agents"].as_array().cloned().unwrap_or_default();
+    assert_eq!(agents.len(), 1, "{trial:#} {}", stderr(&output));
+    assert_eq!(agents[0]["ok"], trial["load"]["counts"]["ok"]);
+    assert!(agents[0]["ok"].as_u64() > Some(30), "{trial:#}");
+    // Without an address, agents would load themselves.
+    let output = run("--out nowhere");
+    let said = stdout(&output) + &stderr(&output);
+    assert!(said.contains("each agent would send to its own 127.0.0.1"), "{said}");
+    let output = run("--listen 10.77.0.99 --out other");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("an address of this machine"), "{}", stderr(&output));
 }
 
 /// An address of this machine that is not loopback.

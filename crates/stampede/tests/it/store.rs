@@ -96,6 +96,7 @@ fn load_record(counts: Counts, share: f64) -> LoadRecord {
         keep_alive: true,
         client: "stampede".to_owned(),
         end: End::Complete,
+        agents: Vec::new(),
     }
 }
 

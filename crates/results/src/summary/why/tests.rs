@@ -51,6 +51,7 @@ fn trial() -> TrialData {
         keep_alive: true,
         client: "stampede".to_owned(),
         end: End::Complete,
+        agents: Vec::new(),
     };
     let mut runtime = RuntimeRecord::default();
     runtime.given.workers = 4;

@@ -1,62 +1,49 @@
 //! The agents that send the load of `fire`, if it is not sent from here.
 
-use stampede_fleet::launch::{Agents, AgentsError, Launch};
-use stampede_fleet::{Fleet, FleetError};
+use stampede_fleet::reached_by;
 use stampede_load::spec::Load;
-use stampede_load::{Generator, InProcess};
+use stampede_load::{Generator, LoadError};
+use stampede_model::agent_places::{Agents, AgentsError};
 use stampede_model::agents::AgentRecord;
-use stampede_model::load::Address;
+use stampede_model::load::{Address, Model};
 use stampede_model::words;
+use stampede_plan::model::LoadFrom;
 
 use super::error::FireError;
 use crate::cli::Failure;
 use crate::cli::args_fire::{AgentFlags, FireArgs};
 use crate::cli::fail::CommandError;
+use crate::trial::senders;
 
 /// Reads the flags. `None`: there are no agents.
 pub fn read(flags: &AgentFlags) -> Result<Option<Agents>, AgentsError> {
     let agents = Agents::parse(&flags.agents)?;
-    Ok((!agents.places().is_empty()).then_some(agents))
+    Ok((!agents.is_empty()).then_some(agents))
 }
 
-/// Refuses a load that agents cannot send as it is meant.
-pub fn fit(agents: &Agents, load: &Load) -> Result<(), FireError> {
-    let is_own = |address: &Address| match address {
-        Address::Tcp(address) => address.ip().is_loopback(),
-        Address::Unix(_) => true,
+/// Refuses agents that would send to themselves, or have nothing to do.
+pub fn fit(agents: &Agents, load: &Load) -> Result<(), Failure> {
+    reached_by(agents, load.target.iter()).map_err(LoadError::from)?;
+    let connections = match load.model {
+        Model::Open { max_in_flight, .. } => max_in_flight,
+        Model::Closed { concurrency, .. } => concurrency,
     };
-    match load.target.iter().find(|address| is_own(address)) {
-        Some(address) if agents.are_elsewhere() => {
-            Err(FireError::AgentsToLoopback { address: address.to_string() })
-        }
-        Some(_) | None => Ok(()),
+    let agents = agents.places().len();
+    match agents > connections as usize {
+        true => Err(FireError::TooManyAgents { agents, connections }.into()),
+        false => Ok(()),
     }
 }
 
-/// Starts the agents, or returns the generator of this process.
-pub fn generator(
-    args: &FireArgs,
-    agents: Option<&Agents>,
-    load: &Load,
-) -> Result<Box<dyn Generator>, Failure> {
-    let Some(agents) = agents else { return Ok(Box::new(InProcess)) };
-    let program = std::env::current_exe().map_err(FleetError::Program)?;
-    let mut arguments = Vec::new();
-    if args.i_may_load_this_host {
-        for address in load.target.iter() {
-            if let Address::Tcp(address) = address {
-                arguments.extend(["--allow".to_owned(), address.ip().to_string()]);
-            }
-        }
-    }
-    let launch = Launch { program, remote: args.agents.agent_program.clone(), arguments };
-    Ok(Box::new(Fleet::start(agents, &launch, "")?))
-}
-
-impl CommandError for FleetError {
-    fn hint(&self) -> Option<String> {
-        FleetError::hint(self)
-    }
+/// The generator of the flags. Agents may send where the user may.
+pub fn generator(args: &FireArgs, agents: Option<&Agents>, load: &Load) -> Box<dyn Generator> {
+    let program = args.agents.agent_program.clone();
+    let from = LoadFrom { agents: agents.cloned().unwrap_or_default(), program };
+    let addresses = load.target.iter().filter_map(|address| match address {
+        Address::Tcp(address) => Some(address.ip()),
+        Address::Unix(_) => None,
+    });
+    senders::generator(&from, addresses.filter(|_| args.i_may_load_this_host))
 }
 
 impl CommandError for AgentsError {

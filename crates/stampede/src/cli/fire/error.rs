@@ -121,11 +121,13 @@ pub enum FireError {
         /// Path of the pipe.
         path: PathBuf,
     },
-    /// Agents on other machines would send to themselves.
-    #[error("each agent would send to its own {address}")]
-    AgentsToLoopback {
-        /// The address.
-        address: String,
+    /// There are more agents than connections.
+    #[error("{agents} agents cannot share {connections} connections")]
+    TooManyAgents {
+        /// How many agents there are.
+        agents: usize,
+        /// How many connections the load has at once.
+        connections: u32,
     },
     /// There is no such format of request files.
     #[error("unknown `--traffic-format {format}`")]
@@ -181,9 +183,8 @@ impl CommandError for FireError {
             FireError::WrongCheck { error, .. } => {
                 return Some(wanted(error.nearest(), "docs/checks.md", || error.expected()));
             }
-            FireError::AgentsToLoopback { .. } => {
-                "give the server's address in the network that the agents share with it, and let the \
-                 server listen there"
+            FireError::TooManyAgents { .. } => {
+                "use fewer agents, or more `--concurrency` or `--max-in-flight`"
             }
             FireError::TankToFastCgi => {
                 "name the load with --schedule and the requests with --traffic"

@@ -58,9 +58,10 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // Steal is measured over time, and no time is spent on it here.
     let machine = machine::facts_below(Path::new("/"), || {});
     let ready = PreparedLoad::of(&args, &machine)?;
-    let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load)?;
+    let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load);
     let mut files = Files::create(&args.files)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
+    generator.prepare(&Stop::from(interrupt::new_flag()))?;
     let mut display = LoadDisplay::begin(&args, &ready);
     if let Some(warm_up) = &ready.load.warm_up {
         display.enter(Phase::WarmUp, warm_up);
@@ -141,8 +142,9 @@ fn schedule(model: &Model) -> Option<&Segments> {
 /// Leaves out planned requests that were not due when the load was ended early. Otherwise a
 /// percentile over all planned requests would only show how early the end was.
 fn without_not_due(mut result: LoadResult) -> LoadResult {
-    result.counts.planned -= result.not_due;
-    result.counts.dropped -= result.not_due;
+    // Agents are other programs, whose counts need not be right.
+    result.counts.planned = result.counts.planned.saturating_sub(result.not_due);
+    result.counts.dropped = result.counts.dropped.saturating_sub(result.not_due);
     result
 }
 
@@ -198,7 +200,8 @@ impl FireResult {
             // The quota here is that of this process, not of a stack.
             resources: &[ResourceSample { throttled_ns: 0, ..self.aside.clone() }],
             changed: &[],
-            clock_source: &machine.clock_source,
+            // That of this machine, on which agents do not depend.
+            clock_source: if self.result.agents.is_empty() { &machine.clock_source } else { "" },
             machine_cpus: machine.cpus_logical,
             memory_limit_bytes: 0,
             oom_kills: 0,
@@ -216,6 +219,7 @@ impl FireResult {
         let kind = self.nothing.as_ref().map(|nothing| nothing.kind);
         match report.verdict {
             // Expectations need answers, and there are none.
+            _ if self.result.agents.iter().any(|agent| !agent.is_complete()) => Outcome::Incomplete,
             _ if matches!(kind, Some(Kind::Unsent | Kind::Unanswered)) => Outcome::Incomplete,
             Validity::Invalid if asked => Outcome::Incomplete,
             _ if stopped || report.breaks_an_expectation() => Outcome::NotMet,

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use stampede_fleet::launch::Agents;
 use stampede_linux::reach::Reach;
 use stampede_load::spec::{CpuSharing, EngineChoice, Load};
+use stampede_model::agent_places::Agents;
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::fact::{Before, Fact, Reason, Traffic};
 use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
@@ -61,11 +61,15 @@ impl PreparedLoad {
         names_a_load(args, script.as_ref())?;
         let (mut choice, warm_up) = load_choice(args, tank.as_ref())?;
         choice.expect.iter().try_for_each(is_measured)?;
+        let agents = agents::read(&args.agents)?;
         let lookup = Lookup::parse(&args.connect_to, &args.resolve).map_err(TargetError::from)?;
         let mut target = Target::parse(&url, &lookup)?;
         // An address that may be somebody else's is not even connected to.
-        let taken =
-            target.choose(|ip| args.i_may_load_this_host || Reach::of(ip) == Reach::Near)?;
+        // Nor is one that only agents may reach.
+        let by_agents = agents.as_ref().is_some_and(Agents::are_elsewhere);
+        let taken = target.choose(|ip| {
+            !by_agents && (args.i_may_load_this_host || Reach::of(ip) == Reach::Near)
+        })?;
         may_be_loaded(args, &url, &target)?;
         if let Some(host) = host_header(args) {
             target.set_server_name(host)?;
@@ -86,7 +90,6 @@ impl PreparedLoad {
             true => LimitSource::ByFlag,
             false => LimitSource::ByDefault,
         };
-        let agents = agents::read(&args.agents)?;
         let mut notes = match &agents {
             None => Limits { machine, source, spare_files: SPARE_FILES }.check(&load)?,
             Some(agents) => {

@@ -176,7 +176,11 @@ fn transfer(report: &Report) -> String {
 
 fn generator(report: &Report) -> String {
     let threads = words::number_of(report.load_threads, "load thread");
-    let busiest = if report.load_threads > 1 { "busiest " } else { "" };
+    let threads = match report.agents.len() {
+        0 => threads,
+        agents => format!("{}, {threads} each", words::number_of(agents as u32, "agent")),
+    };
+    let busiest = if report.load_threads > 1 || report.agents.len() > 1 { "busiest " } else { "" };
     let busy = words::percent(report.busy_share_max * 100.0);
     let cpu = report.cpu_ns_per_request;
     let cpu = cpu.map_or(String::new(), |ns| format!(", {} CPU a request", words::time(ns as f64)));

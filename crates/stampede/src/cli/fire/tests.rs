@@ -300,6 +300,7 @@ fn agents() -> Vec<AgentRecord> {
         failed: 10,
         dropped: 0,
         service_time_p50: Some(Median { median: 1_050_000, low: 1_040_000, high: 1_060_000 }),
+        comparable: true,
         busy_share: 0.123,
         start: Some(start),
         loss: None,

@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -56,14 +57,16 @@ impl Hosts {
     /// Makes a hub and so many hosts. Their names are `load1`, `load2` …
     pub fn new(count: usize) -> Hosts {
         let directory = tempfile::tempdir().expect("a directory");
-        let id = format!("sd{}", std::process::id() % 100_000);
+        static NETWORKS: AtomicU32 = AtomicU32::new(0);
+        let network = NETWORKS.fetch_add(1, Ordering::Relaxed);
+        let id = format!("sd{}x{network}", std::process::id() % 100_000);
         let hub = format!("{id}h");
         let mut hosts = Hosts { directory, names: vec![hub.clone()], sshds: Vec::new() };
         ip(&format!("netns add {hub}"));
         ip(&format!("-n {hub} link set lo up"));
-        ip(&format!("-n {hub} link add br type bridge"));
-        ip(&format!("-n {hub} addr add {HUB}/24 dev br"));
-        ip(&format!("-n {hub} link set br up"));
+        ip(&format!("-n {hub} link add name br0 type bridge"));
+        ip(&format!("-n {hub} addr add {HUB}/24 dev br0"));
+        ip(&format!("-n {hub} link set br0 up"));
         let keys = hosts.directory.path().to_owned();
         for key in ["host", "client"] {
             let path = keys.join(key);
@@ -82,7 +85,7 @@ impl Hosts {
         ip(&format!("netns add {name}"));
         self.names.push(name.clone());
         ip(&format!("-n {hub} link add v{number} type veth peer name eth0 netns {name}"));
-        ip(&format!("-n {hub} link set v{number} master br up"));
+        ip(&format!("-n {hub} link set v{number} master br0 up"));
         ip(&format!("-n {name} link set lo up"));
         ip(&format!("-n {name} addr add {}/24 dev eth0", address(number)));
         ip(&format!("-n {name} link set eth0 up"));

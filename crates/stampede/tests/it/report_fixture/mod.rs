@@ -227,6 +227,7 @@ fn load(requests: &Requests) -> LoadRecord {
         keep_alive: true,
         client: "stampede".to_owned(),
         end: End::Complete,
+        agents: Vec::new(),
     }
 }
 
