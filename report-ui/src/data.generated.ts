@@ -1758,6 +1758,58 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** An agent was lost during the load, so only a part of the load was sent. */
+  | {
+    code: "agent_lost";
+    /** Name of the agent. */
+    agent: string;
+    /** What happened to it. */
+    loss: Loss;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /**
+   * The requests of an agent do not add up. A bug of stampede, or something else that answers
+   * for an agent.
+   */
+  | {
+    code: "agent_miscounted";
+    /** Name of the agent. */
+    agent: string;
+    /** Requests that it says were due. */
+    planned: number;
+    /** Requests of its part of the schedule. Null: the load has no such number. */
+    expected: number | null;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /**
+   * Agents that send the same requests to the same server see different service times: a bad
+   * machine, or a bad way to the server.
+   */
+  | {
+    code: "agents_differ";
+    /** The agent with the longest median. */
+    slowest: string;
+    /** Its median service time in nanoseconds. */
+    slowest_median_ns: number;
+    /** The agent with the shortest median. */
+    fastest: string;
+    /** Its median service time in nanoseconds. */
+    fastest_median_ns: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** It is not known well enough when an agent started. */
+  | {
+    code: "agent_start";
+    /** Name of the agent. */
+    agent: string;
+    /** How far its start may have been from the common one, in nanoseconds. */
+    error_ns: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The load generator could not run. */
   | {
     code: "load_failed";
@@ -2356,6 +2408,31 @@ export type Reason =
   | {
     code: "text";
     text: string;
+  };
+
+/** Why the results of an agent are not complete. */
+export type Loss =
+  /** Nothing came from it for so long. */
+  | {
+    how: "silent";
+    /** Milliseconds without a word. */
+    for_ms: number;
+  }
+  /** Its connection was closed. */
+  | {
+    how: "closed";
+    /** What the program that carried the connection said last; empty: nothing. */
+    said: string;
+  }
+  /** It said that it could not go on. */
+  | {
+    how: "failed";
+    /** What it said. */
+    message: string;
+  }
+  /** It said something that no agent says at that point. */
+  | {
+    how: "disorder";
   };
 
 /** The answer to a request, reduced to what should be the same on every runtime. */

@@ -96,7 +96,7 @@ pub enum FromAgent {
 #[serde(rename_all = "snake_case")]
 pub enum LoadEvent {
     /// A second of the warm-up is over.
-    WarmUpSecond(Second),
+    WarmUpSecond(Box<Second>),
     /// The load waits for its start. Nothing is in flight.
     Ready,
     /// The load began.

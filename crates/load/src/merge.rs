@@ -9,7 +9,6 @@ use crate::collector::Collected;
 use crate::example::merged;
 use crate::report::LoadResult;
 use crate::run::sum;
-use stampede_traffic::tag::TagFigures;
 
 impl LoadResult {
     /// The results of a load of which no part is known yet.
@@ -56,7 +55,7 @@ impl LoadResult {
         }
         self.not_due += more.not_due;
         for (tag, figures) in &more.tags {
-            self.tags.entry(tag.clone()).or_insert_with(TagFigures::new).merge(figures);
+            self.tags.entry(tag.clone()).or_default().merge(figures);
         }
         self.records_lost += more.records_lost;
         // Every part reads the whole of the same file, so there is nothing to add up.

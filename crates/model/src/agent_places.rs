@@ -20,29 +20,41 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentsError {
     /// There is no such kind of agent.
-    #[error("`{0}` names no agents")]
-    Unknown(String),
+    #[error("`{text}` names no agents")]
+    Unknown {
+        /// What was written.
+        text: String,
+    },
     /// The number of local agents is none.
-    #[error("`{0}` is not a number from 1 to {LOCAL_MAX}")]
-    Count(String),
+    #[error("`{text}` is not a number from 1 to {LOCAL_MAX}")]
+    Count {
+        /// What was written.
+        text: String,
+    },
     /// A host is empty, or would be read as an option.
-    #[error("`{0}` is not the name of a host")]
-    Host(String),
+    #[error("`{text}` is not the name of a host")]
+    Host {
+        /// What was written.
+        text: String,
+    },
     /// An agent is named twice.
-    #[error("{0} is named twice")]
-    Twice(String),
+    #[error("{agent} is named twice")]
+    Twice {
+        /// What was written.
+        agent: String,
+    },
 }
 
 impl AgentsError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            AgentsError::Unknown(_) => {
+            AgentsError::Unknown { .. } => {
                 "expected ssh:HOST,HOST (as ssh knows them), or local:N to try it on this machine"
             }
-            AgentsError::Count(_) => "expected local:N, as local:2",
-            AgentsError::Host(_) => "expected ssh:HOST,HOST, as ssh:load1,me@10.0.0.5",
-            AgentsError::Twice(_) => "a machine is one agent; it may have several --threads",
+            AgentsError::Count { .. } => "expected local:N, as local:2",
+            AgentsError::Host { .. } => "expected ssh:HOST,HOST, as ssh:load1,me@10.0.0.5",
+            AgentsError::Twice { .. } => "a machine is one agent; it may have several --threads",
         }
     }
 }
@@ -59,7 +71,7 @@ impl Agents {
         }
         let mut seen = BTreeSet::new();
         match places.iter().find(|place| !seen.insert((*place).clone())) {
-            Some(twice) => Err(AgentsError::Twice(twice.to_string())),
+            Some(twice) => Err(AgentsError::Twice { agent: twice.to_string() }),
             None => Ok(Agents(places)),
         }
     }
@@ -84,12 +96,13 @@ impl FromStr for Agents {
     type Err = AgentsError;
 
     fn from_str(text: &str) -> Result<Agents, AgentsError> {
-        let unknown = || AgentsError::Unknown(text.to_owned());
+        let unknown = || AgentsError::Unknown { text: text.to_owned() };
         let (kind, which) = text.split_once(':').ok_or_else(unknown)?;
         match kind {
             "local" => {
                 let count = which.parse().ok().filter(|count| (1..=LOCAL_MAX).contains(count));
-                let count: u32 = count.ok_or_else(|| AgentsError::Count(which.to_owned()))?;
+                let count: u32 =
+                    count.ok_or_else(|| AgentsError::Count { text: which.to_owned() })?;
                 Ok(Agents((1..=count).map(Place::Local).collect()))
             }
             "ssh" => which.split(',').map(host).collect::<Result<_, _>>().map(Agents),
@@ -103,7 +116,7 @@ fn host(text: &str) -> Result<Place, AgentsError> {
     let text = text.trim();
     let is_odd = |letter: char| letter.is_whitespace() || letter.is_control();
     match text.is_empty() || text.starts_with('-') || text.contains(is_odd) {
-        true => Err(AgentsError::Host(text.to_owned())),
+        true => Err(AgentsError::Host { text: text.to_owned() }),
         false => Ok(Place::Ssh(text.to_owned())),
     }
 }

@@ -1,7 +1,8 @@
 //! Applies the flags about apps to a plan's tree: they become keys of the map of every app.
 
+use super::edit::set;
 use super::error::{Help, Mistake, PlanError};
-use super::flags::{Flags, each_app, set};
+use super::flags::{Flags, each_app};
 use super::tree::{Node, Style, Value, shortened};
 
 /// Flags about every app of a plan, as typed. `None` or empty: not given.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use stampede_model::cpus::{CpuCount, CpuCountError};
 
+use super::edit::split;
 use super::error::{Mistake, PlanError};
-use super::flags::split;
 use super::keys::BUDGET;
 use super::model::{Budget, BudgetFit};
 use super::tree::{Node, Value};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::compose::all_bring_their_app;
-use super::flags::{Flags, set};
+use super::edit::set;
+use super::flags::Flags;
 use super::tree::{Node, Style, Value};
 
 /// Adds a runtime for each compose project, and sets the service of those that name none.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::app_flags::{self, AppFlags};
 use super::compose_flags;
 use super::defaults;
+use super::edit::{remove, set, split};
 use super::error::{Help, Mistake, Place, PlanError, Source};
 use super::load_from;
 use super::tree::{Node, Style, Value};
@@ -575,37 +576,4 @@ fn address(name: Node) -> Node {
     let body = vec![(key("url"), url)];
     let body = Node { place: name.place.clone(), value: Value::Map(body) };
     Node { value: Value::Map(vec![(key("external"), body)]), ..name }
-}
-
-/// A comma-separated value as a list, each item at its place. Blanks around items are ignored.
-pub(super) fn split(node: &Node) -> Node {
-    let text = node.text().unwrap_or("");
-    let mut at = 0;
-    let items = text.split(',').map(|item| {
-        let begin = at + (item.len() - item.trim_start().len());
-        at += item.len() + 1;
-        let item = item.trim();
-        let place = node.inside(begin, item.len());
-        Node { place, value: Value::Text(item.to_owned(), Style::Plain) }
-    });
-    Node { place: node.place.clone(), value: Value::List(items.collect()) }
-}
-
-/// Sets a key of a map.
-pub(super) fn set(map: &mut Node, key: &str, value: Node) {
-    let Value::Map(entries) = &mut map.value else { return };
-    match entries.iter_mut().find(|(known, _)| known.text() == Some(key)) {
-        Some((_, old)) => *old = value,
-        None => {
-            let key = Value::Text(key.to_owned(), Style::Plain);
-            entries.push((Node { place: value.place.clone(), value: key }, value));
-        }
-    }
-}
-
-/// Removes a key of a map.
-fn remove(map: &mut Node, key: &str) {
-    if let Value::Map(entries) = &mut map.value {
-        entries.retain(|(known, _)| known.text() != Some(key));
-    }
 }

@@ -16,6 +16,7 @@ mod client;
 mod compose;
 mod compose_flags;
 mod defaults;
+mod edit;
 mod error;
 mod expect;
 mod external;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use stampede_model::agent_places::Agents;
 
+use super::edit::set;
 use super::error::PlanError;
-use super::flags::{Flags, set};
+use super::flags::Flags;
 use super::keys::LOAD_FROM;
 use super::model::LoadFrom;
 use super::tree::{Node, Value};

@@ -377,12 +377,12 @@ fn file_traffic() -> LoadTraffic {
 /// The limit counts the requests of all parts, and each part goes on where the last pass ended.
 #[test]
 fn parts_of_a_large_file_are_dealt_in_turn_over_its_passes() {
-    const LENGTH: u64 = 100_000;
-    let traffic = LoadTraffic { passes: Passes::Times(2), limit: Some(150_001), ..file_traffic() };
+    const LENGTH: u64 = 400_000;
+    let traffic = LoadTraffic { passes: Passes::Times(2), limit: Some(600_001), ..file_traffic() };
     for part in Part::all(3) {
         let (mut supply, _) = part_of_numbers(part, LENGTH, &traffic, 1);
         let sent = load_result(&mut supply, usize::MAX).remove(0);
-        let dealt = (0..150_001).filter(|number| part.has(*number));
+        let dealt = (0..600_001).filter(|number| part.has(*number));
         let expected: Vec<String> = dealt.map(|number| format!("/{}", number % LENGTH)).collect();
         assert!(sent == expected, "{part:?}: {} of {}", sent.len(), expected.len());
     }

@@ -310,7 +310,7 @@ struct LoadListener {
 
 impl Listener for LoadListener {
     fn warm_up_second(&mut self, second: &Second) {
-        self.events.send(LoadEvent::WarmUpSecond(second.clone()));
+        self.events.send(LoadEvent::WarmUpSecond(Box::new(second.clone())));
     }
 
     fn before_load(&mut self) -> Option<Instant> {

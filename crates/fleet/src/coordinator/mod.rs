@@ -56,7 +56,7 @@ pub enum Effect {
     /// All agents are there ([`Input::Meet`]).
     Met,
     /// A second of one agent's warm-up is over.
-    WarmUpSecond(Second),
+    WarmUpSecond(Box<Second>),
     /// All agents are ready. Do what must be done before the load, then give [`Input::Go`].
     BeforeLoad,
     /// The load begins at this time, by our clock.

@@ -39,7 +39,8 @@ fn after_a_second(coordinator: &mut Coordinator, mut now: Nanos) -> (Vec<String>
             match effect {
                 Effect::Send(agent, ToAgent::Ping { number }) => {
                     let pong = FromAgent::Pong { number, received: now, sent: now };
-                    coordinator.handle(now.plus(Nanos(MS / 4)), Input::Message(agent, pong));
+                    let later = now.plus(Nanos(MS / 4));
+                    others.extend(sent(&coordinator.handle(later, Input::Message(agent, pong))));
                 }
                 other => others.extend(sent(&[other])),
             }

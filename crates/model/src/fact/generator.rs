@@ -120,6 +120,9 @@ pub enum Generator {
     },
 }
 
+const NEAR_LIMIT: &str = "near the generator's limit: lower the rate";
+const AGENTS_DIFFER: &str = "the agents do not see the same server: the median service time";
+
 impl fmt::Display for Generator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,10 +135,7 @@ impl fmt::Display for Generator {
             }
             Generator::Busy { busy_share } => {
                 let percent = busy_share * 100.0;
-                write!(
-                    f,
-                    "a load thread was {percent:.0} % busy, near the generator's limit: lower the rate"
-                )
+                write!(f, "a load thread was {percent:.0} % busy, {NEAR_LIMIT}")
             }
             Generator::Limit { rate_per_s, busy_share } => {
                 let (rate, percent) = (words::rate(*rate_per_s), busy_share * 100.0);
@@ -179,21 +179,13 @@ impl fmt::Display for Generator {
             }
             Generator::AgentMiscounted { agent, planned, expected } => {
                 write!(f, "the requests of agent {agent} do not add up")?;
-                match expected {
-                    Some(expected) if expected != planned => {
-                        write!(f, ": {planned} instead of {expected}")
-                    }
-                    Some(_) | None => Ok(()),
-                }
+                let differs = expected.filter(|expected| expected != planned);
+                differs.map_or(Ok(()), |expected| write!(f, ": {planned} instead of {expected}"))
             }
             Generator::AgentsDiffer { slowest, slowest_median_ns, fastest, fastest_median_ns } => {
-                let [slow, fast] =
-                    [*slowest_median_ns, *fastest_median_ns].map(|ns| words::time(ns as f64));
-                write!(
-                    f,
-                    "the agents do not see the same server: the median service time is {slow} from {slowest} and \
-                     {fast} from {fastest}"
-                )
+                let slow = words::time(*slowest_median_ns as f64);
+                let fast = words::time(*fastest_median_ns as f64);
+                write!(f, "{AGENTS_DIFFER} is {slow} from {slowest} and {fast} from {fastest}")
             }
             Generator::AgentStart { agent, error_ns } => {
                 let error = words::time(*error_ns as f64);

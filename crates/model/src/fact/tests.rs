@@ -165,12 +165,10 @@ fn miscounted(expected: Option<u64>) -> Fact<Reason> {
     Generator::AgentMiscounted { agent: "load2".into(), planned: 499, expected }.into()
 }
 
-/// Facts of the generator, the machine and the server.
-fn of_machine_and_server() -> Vec<String> {
+/// Facts of agents.
+fn of_agents() -> Vec<String> {
     let of = |reason: Fact<Reason>| reason.sentence();
     vec![
-        of(Generator::Short { sent_share: 0.981 }.into()),
-        of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
         of(agent_lost(Loss::Silent { for_ms: 3_012 })),
         of(agent_lost(Loss::Closed { said: String::new() })),
         of(agent_lost(Loss::Closed { said: "client_loop: send disconnect".into() })),
@@ -186,6 +184,15 @@ fn of_machine_and_server() -> Vec<String> {
         }
         .into()),
         of(Generator::AgentStart { agent: "load2".into(), error_ns: 4_100_000 }.into()),
+    ]
+}
+
+/// Facts of the generator, the machine and the server.
+fn of_machine_and_server() -> Vec<String> {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    vec![
+        of(Generator::Short { sent_share: 0.981 }.into()),
+        of(Generator::Limit { rate_per_s: 12_345.0, busy_share: 0.97 }.into()),
         of(Machine::OutOfMemory { kills: 1, limit_bytes: 1 << 30 }.into()),
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
@@ -368,7 +375,7 @@ fn lines_that_are_not_applied_are_named_with_their_place() {
 /// One fact of each shape, as printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
-    let text = [of_machine_and_server(), of_answers(), of_load()].concat();
+    let text = [of_machine_and_server(), of_answers(), of_load(), of_agents()].concat();
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 

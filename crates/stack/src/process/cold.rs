@@ -66,7 +66,7 @@ impl ProcessStack {
     pub(super) fn wait_until_idle(&self, begun: Instant) -> Result<(), RuntimeError> {
         let left = self.stack.ready_within.saturating_sub(begun.elapsed());
         let check = || self.check_interrupt().and_then(|()| self.check_exits());
-        let listens = || port::is_listening(self.stack.port);
+        let listens = || port::is_listening(self.stack.listens_on.port());
         match wait_until_rest(left, check, listens, || self.processes())? {
             Rest::Reached => Ok(()),
             Rest::NotListening => Err(self.not_ready("nothing listens there")),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,20 +15,19 @@ use serde_json::json;
 use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::fresh;
 use stampede_model::observed::asked_ini;
-use stampede_model::record::DATABASE_ROLE;
-use stampede_model::record::{CustomBuild, ProviderKind, RequestedSetup, RuntimeRecord};
+use stampede_model::record::{
+    CustomBuild, DATABASE_ROLE, ProviderKind, RequestedSetup, RuntimeRecord,
+};
 use stampede_model::time::Nanos;
 use stampede_plan::model::RuntimeChoice;
 
 use super::listen_address::{self, DelayedStart};
-use super::port;
 use super::preparation::{BuildContext, StepContext};
-use super::reach;
 use super::stack::Supervisor;
 use super::user::{self, User};
 use super::watched::watched;
 use super::working_directory::working_directory;
-use super::{Supervise, cold};
+use super::{Supervise, cold, port, reach};
 use crate::app::App;
 use crate::catalogue::RuntimeDirectory;
 use crate::copy::{io_error, make_dir};
@@ -70,10 +69,8 @@ pub struct StackSetup {
     pub settings: Settings,
     /// The runtime's needs as they were found.
     pub needs: BTreeMap<String, ResolvedNeed>,
-    /// The address that it listens on.
-    pub host: Ipv4Addr,
-    /// The port.
-    pub port: u16,
+    /// The address and port that it listens on.
+    pub listens_on: SocketAddr,
     /// The processes and limits that the keeper is asked to start.
     pub processes: ProcessSetSpec,
     /// The runtime's record, with the rendered files.
@@ -172,8 +169,7 @@ pub(crate) fn materialise(
         settings: settings.clone(),
         processes: process_set(id, dir, placement, settings, processes, &delayed_starts),
         needs,
-        host: placement.host(),
-        port,
+        listens_on: (placement.host(), port).into(),
         record,
         probe,
         emptied,

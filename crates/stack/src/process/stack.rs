@@ -183,7 +183,7 @@ impl ProcessStack {
 
     /// The address on which the runtime listens.
     pub fn addr(&self) -> std::net::SocketAddr {
-        (self.stack.host, self.stack.port).into()
+        self.stack.listens_on
     }
 
     /// `http://ADDRESS:PORT`, without a path.
@@ -238,7 +238,7 @@ impl ProcessStack {
     pub(crate) fn not_ready(&self, last: &str) -> RuntimeError {
         RuntimeError::NotReady {
             runtime: self.stack.name.clone(),
-            port: self.stack.port,
+            port: self.stack.listens_on.port(),
             within: format!("{} s", self.stack.ready_within.as_secs_f64()),
             last: last.to_owned(),
             log: self.log_lines(),
@@ -276,7 +276,7 @@ impl ProcessStack {
     /// Checks that the port belongs to the stack. Another program may have taken it between the
     /// search for a free port and the start, and its answers would look like the runtime's.
     fn check_listener(&self) -> Result<(), RuntimeError> {
-        let port = self.stack.port;
+        let port = self.stack.listens_on.port();
         if port::is_ours(port, &self.group()) != Some(false) {
             return Ok(());
         }
@@ -463,7 +463,7 @@ impl Site for ProcessStack {
     }
 
     fn hosts(&self) -> Vec<String> {
-        let port = self.stack.port;
+        let port = self.stack.listens_on.port();
         vec!["localhost".to_owned(), format!("localhost:{port}"), self.addr().to_string()]
     }
 }

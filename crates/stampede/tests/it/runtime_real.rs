@@ -354,7 +354,7 @@ fn a_page_that_is_wrong_never_counts_as_ready() {
         Err(error) => return eprintln!("SKIPPED: {error}"),
     };
     prepared.stack.ready_within = Duration::from_millis(500);
-    let port = prepared.stack.port.to_string();
+    let port = prepared.stack.listens_on.port().to_string();
     let error = prepared.start().err().expect("never ready");
     let text = error.to_string().replace(&port, "PORT");
     let text = text.lines().next().unwrap_or_default().to_string();
