@@ -52,10 +52,10 @@ pub enum FleetError {
         source: io::Error,
     },
     /// This program cannot be read, so it cannot be copied to other machines.
-    #[error("this program cannot be read, to copy it to the agents")]
+    #[error("cannot read stampede's own program, to copy it to the agents")]
     Program(#[source] io::Error),
     /// Agents on other machines would send to themselves.
-    #[error("each agent would send to its own {address}")]
+    #[error("agents on other machines cannot reach {address} of this one")]
     Loopback {
         /// The address.
         address: String,
@@ -81,14 +81,20 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             FleetError::Agent(error) => error.hint(),
-            FleetError::Start { .. } => Some("agents on other machines need `ssh` here".to_owned()),
+            FleetError::Start { agent, .. } if agent.starts_with("local ") => None,
+            FleetError::Start { .. } => {
+                Some("install the OpenSSH client on this machine".to_owned())
+            }
             FleetError::Loopback { .. } => Some(
-                "give the server's address in the network that the agents share with it, and let it \
-                 listen there (`listen: 10.0.0.5` in a plan, `--listen 10.0.0.5`)"
+                "use the server's address in the network of the agents: in the URL, or in a comparison by \
+                 `--listen 10.0.0.5`"
                     .to_owned(),
             ),
             FleetError::Pipe { .. } => Some("write it to a file first".to_owned()),
-            FleetError::Program(_) | FleetError::File { .. } => None,
+            FleetError::Program(_) => {
+                Some("name a stampede on the agents with --agent-program".to_owned())
+            }
+            FleetError::File { .. } => None,
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentsError {
     /// There is no such kind of agent.
-    #[error("`{text}` names no agents")]
+    #[error("`{text}` does not say how to reach an agent")]
     Unknown {
         /// What was written.
         text: String,
@@ -50,11 +50,11 @@ impl AgentsError {
     pub fn hint(&self) -> &'static str {
         match self {
             AgentsError::Unknown { .. } => {
-                "expected ssh:HOST,HOST (as ssh knows them), or local:N to try it on this machine"
+                "write ssh:HOST,HOST with names that ssh knows, or local:2 to try it on this machine"
             }
             AgentsError::Count { .. } => "expected local:N, as local:2",
             AgentsError::Host { .. } => "expected ssh:HOST,HOST, as ssh:load1,me@10.0.0.5",
-            AgentsError::Twice { .. } => "a machine is one agent; it may have several --threads",
+            AgentsError::Twice { .. } => "name each agent once; more on this machine are `local:4`",
         }
     }
 }

@@ -108,7 +108,7 @@ impl fmt::Display for Loss {
             Loss::Closed { said } if said.is_empty() => f.write_str("its connection was closed"),
             Loss::Closed { said } => write!(f, "its connection was closed ({said})"),
             Loss::Failed { message } => f.write_str(message),
-            Loss::Disorder {} => f.write_str("it does not follow the agents' protocol"),
+            Loss::Disorder {} => f.write_str("it sent what stampede cannot read"),
         }
     }
 }

@@ -12,18 +12,25 @@ use super::input::{ENTRY_BYTES_MAX, shown};
 /// where the tool was started that the file was written for.
 #[derive(Clone, Debug)]
 pub(super) struct BodyFiles {
-    directory: PathBuf,
+    /// `None`: no file is read.
+    directory: Option<PathBuf>,
 }
 
 impl BodyFiles {
     pub(super) fn beside(request_file: &Path) -> BodyFiles {
-        BodyFiles { directory: request_file.parent().unwrap_or(Path::new("")).to_owned() }
+        BodyFiles { directory: Some(request_file.parent().unwrap_or(Path::new("")).to_owned()) }
+    }
+
+    /// No file is read: those of this machine are not meant.
+    pub(super) fn none() -> BodyFiles {
+        BodyFiles { directory: None }
     }
 
     /// The content of a regular file of at most 16 MiB. Of a pipe or a device, nobody knows the end.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Skip> {
-        let candidates = [self.directory.join(path), PathBuf::from(path)];
-        let content = candidates.iter().find_map(|path| {
+        let beside = self.directory.as_ref().map(|directory| directory.join(path));
+        let candidates = beside.map(|beside| [beside, PathBuf::from(path)]);
+        let content = candidates.iter().flatten().find_map(|path| {
             let is_file = std::fs::metadata(path).is_ok_and(|metadata| {
                 metadata.is_file() && metadata.len() <= ENTRY_BYTES_MAX as u64
             });

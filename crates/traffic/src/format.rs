@@ -161,7 +161,10 @@ pub(super) struct ParserParts {
 
 impl Parser {
     pub(super) fn new(format: Format, file: &TrafficFile, parts: &ParserParts) -> Parser {
-        let files = || BodyFiles::beside(&file.path);
+        let files = || match file.alone {
+            true => BodyFiles::none(),
+            false => BodyFiles::beside(&file.path),
+        };
         let document =
             |kind| Parser::Document(Document::new(kind, parts.variables.clone(), files()));
         match format {

@@ -171,6 +171,10 @@ pub struct TrafficFile {
     /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
     /// entries.
     pub script: Option<Script>,
+    /// Whether no other file is read for it. It is a copy on another machine then, whose files are not
+    /// those that it names.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 impl TrafficFile {
@@ -184,6 +188,7 @@ impl TrafficFile {
             environment: None,
             site: None,
             script: None,
+            alone: false,
         }
     }
 }

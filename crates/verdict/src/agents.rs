@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn a_bad_machine_is_suspect_and_a_lost_one_invalid() {
         let mut agents = vec![agent("a", 1_000_000, 10, 1_100_000), agent("b", 1_060_000, 10, 0)];
-        let text = "agent a may have started 1.10 ms before or after the others";
-        let differ = "the agents do not see the same server: the median service time is 1.06 ms from b and 1.00 ms \
-                      from a";
+        let text = "the start of agent a is known only to ±1.10 ms";
+        let differ =
+            "agents disagree: the median service time is 1.06 ms from b and 1.00 ms from a";
         let suspect = |text: &str| (Validity::Suspect, text.to_owned());
         assert_eq!(judged(&agents), [suspect(text), suspect(differ)]);
         agents[0].miscounted = true;

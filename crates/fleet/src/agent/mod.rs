@@ -70,19 +70,19 @@ pub enum Refusal {
     #[error("the token is not this agent's")]
     Token,
     /// The address may be somebody else's.
-    #[error("{0} is neither this machine's nor private")]
+    #[error("refuses to send to {0}, which is neither its own nor a private address")]
     Foreign(IpAddr),
     /// The load is for a Unix socket.
-    #[error("load to Unix sockets is not allowed here")]
+    #[error("refuses to send to a Unix socket")]
     UnixSocket,
     /// There are too many load threads.
-    #[error("{0} load threads, {THREADS_MAX} is the most")]
+    #[error("refuses {0} load threads: its limit is {THREADS_MAX}")]
     Threads(u32),
     /// The load names a file that does not travel with it.
-    #[error("the load names a file of this machine")]
+    #[error("refuses a file that was not copied to it")]
     OwnFile,
     /// The rate is too high.
-    #[error("{asked:.0} requests/s, {most:.0} is the most that this agent sends")]
+    #[error("refuses {asked:.0} requests/s: its limit is {most:.0}")]
     Rate {
         /// Requests per second of its part.
         asked: f64,
@@ -90,7 +90,7 @@ pub enum Refusal {
         most: f64,
     },
     /// There are too many connections.
-    #[error("{asked} connections, {most} is the most that this agent opens")]
+    #[error("refuses {asked} connections: its limit is {most}")]
     Connections {
         /// Connections of its part.
         asked: u32,
@@ -98,7 +98,7 @@ pub enum Refusal {
         most: u32,
     },
     /// The load takes too long.
-    #[error("a load of {asked_s:.0} s, {most_s:.0} s is the longest that this agent sends")]
+    #[error("refuses a load of {asked_s:.0} s: its limit is {most_s:.0} s")]
     Length {
         /// Length in seconds.
         asked_s: f64,
@@ -106,7 +106,7 @@ pub enum Refusal {
         most_s: f64,
     },
     /// A file is too long.
-    #[error("a file of {asked} bytes, {most} is the most that this agent takes")]
+    #[error("refuses files of {asked} bytes: its limit is {most}")]
     File {
         /// Its length.
         asked: u64,
@@ -123,13 +123,15 @@ impl Refusal {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Refusal::Version(_) => Some("use the same version of stampede on all machines"),
-            Refusal::Foreign(_) => Some("if you may load this host, add --i-may-load-this-host"),
+            Refusal::Foreign(_) => {
+                Some("if you may load this host, `fire` has --i-may-load-this-host")
+            }
             Refusal::Rate { .. } | Refusal::Connections { .. } => Some("use more agents"),
             Refusal::Threads(_) => Some("use fewer --threads"),
+            Refusal::Length { .. } => Some("shorten the load"),
             Refusal::Token
             | Refusal::UnixSocket
             | Refusal::OwnFile
-            | Refusal::Length { .. }
             | Refusal::File { .. }
             | Refusal::Disorder => None,
         }
@@ -385,6 +387,7 @@ impl Agent {
             return Vec::new();
         }
         if let Source::File(file) = &mut load.traffic.source {
+            file.alone = true;
             for path in std::iter::once(&mut file.path).chain(&mut file.environment) {
                 let Some(known) = self.files.get(path.to_str().unwrap_or_default()) else {
                     self.state = State::Idle;

@@ -89,10 +89,14 @@ fn loads_beyond_the_rules_are_refused_before_anything_is_sent() {
     let loose = Rules { rate_max: 500.0, ..rules.clone() };
     let slow = Rules { length_max: Nanos::from_secs(10), ..loose.clone() };
     for (rules, load, expected) in [
-        (&rules, *load("192.0.2.7:80"), "192.0.2.7 is neither this machine's nor private"),
-        (&rules, *load("10.0.0.1:80"), "100 connections, 60 is the most that this agent opens"),
-        (&rules, half(1), "500 requests/s, 400 is the most that this agent sends"),
-        (&loose, half(0), "a load of 10 s, 9 s is the longest that this agent sends"),
+        (
+            &rules,
+            *load("192.0.2.7:80"),
+            "refuses to send to 192.0.2.7, which is neither its own nor a private address",
+        ),
+        (&rules, *load("10.0.0.1:80"), "refuses 100 connections: its limit is 60"),
+        (&rules, half(1), "refuses 500 requests/s: its limit is 400"),
+        (&loose, half(0), "refuses a load of 10 s: its limit is 9 s"),
     ] {
         let mut agent = greeted(rules.clone());
         let prepare = ToAgent::Prepare { load: Box::new(load), files: Vec::new() };
@@ -119,13 +123,14 @@ fn files_are_asked_for_once_and_the_load_waits_for_them() {
     let path = PathBuf::from("/proc/self/fd/9");
     let effects = agent.handle(at(10_000), Input::Stored("abc".to_owned(), path.clone()));
     let [Effect::Run(load)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(load.traffic, LoadTraffic::file(TrafficFile::new(path)));
+    let alone = TrafficFile { alone: true, ..TrafficFile::new(path) };
+    assert_eq!(load.traffic, LoadTraffic::file(alone));
     let failed = LoadEvent::Failed { message: String::new(), hint: None };
     agent.handle(at(10_004), Input::Load(failed));
     assert!(matches!(told(&mut agent, 10_005, prepare())[..], [Effect::Run(_)]), "it has the file");
     let mut agent = greeted(Rules { file_bytes_max: 2, ..Rules::default() });
     told(&mut agent, 1, prepare());
-    let message = "a file of 3 bytes, 2 is the most that this agent takes";
+    let message = "refuses files of 3 bytes: its limit is 2";
     assert_eq!(refusal(&told(&mut agent, 2, file("abc"))), message);
 }
 
@@ -182,7 +187,7 @@ fn no_load_outlives_its_own_deadline() {
 fn files_and_sockets_of_the_agents_machine_are_not_for_the_coordinator() {
     let mut agent = greeted(Rules::default());
     let prepare = ToAgent::Prepare { load: load_of_file(), files: Vec::new() };
-    assert_eq!(refusal(&told(&mut agent, 1, prepare)), "the load names a file of this machine");
+    assert_eq!(refusal(&told(&mut agent, 1, prepare)), "refuses a file that was not copied to it");
     let target = Address::Unix("/run/docker.sock".into()).into();
     let socket = || Load { target, ..*load("10.0.0.1:80") };
     let mut rules = Rules::default();

@@ -12,7 +12,7 @@ pub enum AgentError {
         agent: String,
     },
     /// The connection to the agent has ended.
-    #[error("agent {agent} has ended{}", after_colon(said))]
+    #[error("the connection to agent {agent} ended{}", after_colon(said))]
     Closed {
         /// Name of the agent.
         agent: String,
@@ -58,12 +58,17 @@ impl AgentError {
     /// What to do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            AgentError::Absent { .. } => {
-                Some("see whether the machine is up and `stampede agent` runs there".to_owned())
+            AgentError::Absent { agent } | AgentError::Closed { agent, .. }
+                if agent.starts_with("local ") =>
+            {
+                None
             }
-            AgentError::Closed { agent, .. } if agent.starts_with("local ") => None,
+            AgentError::Absent { agent } => Some(format!(
+                "check that {agent} is up and that `ssh {agent} true` works; stampede starts the agent itself"
+            )),
             AgentError::Closed { agent, .. } => Some(format!(
-                "if it is reached by ssh: `ssh {agent} true` must work without a question"
+                "check that `ssh {agent} true` works without a password prompt; a stampede that is already there \
+                 is named with --agent-program"
             )),
             AgentError::Refused { hint, .. } => hint.clone(),
             AgentError::Version { .. } => {

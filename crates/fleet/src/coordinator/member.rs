@@ -207,7 +207,7 @@ impl Member {
         record
     }
 
-    /// How exactly the start is known, by all pings, also those after it.
+    /// How exactly the start is known. The pings after it show the drift.
     fn started(&self, start: Start) -> AgentStart {
         let drift = self.pings.drift(start.planned);
         let late = start.began.map_or(Nanos(0), |began| {

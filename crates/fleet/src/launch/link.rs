@@ -26,16 +26,16 @@ pub enum LinkError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The other machine's shell ended before the agent ran.
-    #[error("ended before an agent ran there")]
+    #[error("no agent was started there")]
     Ended,
     /// The other machine is no machine for this binary.
-    #[error("is a {0}, and this stampede was built for another machine")]
+    #[error("the machine is a {0}, and this stampede was built for another kind")]
     OtherMachine(String),
     /// The copied binary is not what was sent.
-    #[error("got a damaged copy of this program")]
+    #[error("the copy of stampede there is damaged")]
     Damaged,
     /// Something else than an agent answers.
-    #[error("does not answer as an agent")]
+    #[error("something else than an agent answers")]
     Foreign,
 }
 

@@ -121,7 +121,7 @@ pub enum Generator {
 }
 
 const NEAR_LIMIT: &str = "near the generator's limit: lower the rate";
-const AGENTS_DIFFER: &str = "the agents do not see the same server: the median service time";
+const AGENTS_DIFFER: &str = "agents disagree: the median service time";
 
 impl fmt::Display for Generator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,7 +180,9 @@ impl fmt::Display for Generator {
             Generator::AgentMiscounted { agent, planned, expected } => {
                 write!(f, "the requests of agent {agent} do not add up")?;
                 let differs = expected.filter(|expected| expected != planned);
-                differs.map_or(Ok(()), |expected| write!(f, ": {planned} instead of {expected}"))
+                differs.map_or(Ok(()), |expected| {
+                    write!(f, ": {planned}, and its part of the schedule has {expected}")
+                })
             }
             Generator::AgentsDiffer { slowest, slowest_median_ns, fastest, fastest_median_ns } => {
                 let slow = words::time(*slowest_median_ns as f64);
@@ -189,7 +191,7 @@ impl fmt::Display for Generator {
             }
             Generator::AgentStart { agent, error_ns } => {
                 let error = words::time(*error_ns as f64);
-                write!(f, "agent {agent} may have started {error} before or after the others")
+                write!(f, "the start of agent {agent} is known only to ±{error}")
             }
             Generator::Failed { cause } => cause.fmt(f),
         }

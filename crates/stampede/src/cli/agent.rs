@@ -17,19 +17,19 @@ use super::{Failure, Outcome};
 /// Arguments of `agent`.
 #[derive(Args, Debug)]
 pub struct AgentArgs {
-    /// Allow this address besides those of this machine and of private networks (repeatable)
+    /// Also allow load to ADDRESS; this machine and private networks are always allowed (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     allow: Vec<IpAddr>,
     /// Allow load to Unix sockets of this machine
     #[arg(long)]
     allow_unix_sockets: bool,
-    /// Refuse a load of more requests per second
+    /// Refuse loads above N requests per second
     #[arg(long, value_name = "N", default_value_t = 1e6)]
     max_rate: f64,
-    /// Refuse a load of more connections at once
+    /// Refuse loads of more than N connections at once
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     max_connections: u32,
-    /// Refuse a load that takes longer: 10m, 24h
+    /// Refuse loads that take longer: 10m, 24h
     #[arg(long, value_name = "LENGTH", default_value = "24h", value_parser = parse_length)]
     max_time: Nanos,
 }

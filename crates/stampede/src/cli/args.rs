@@ -137,14 +137,15 @@ pub struct LoadFlags {
 #[derive(Args, Clone, Debug, Default)]
 pub struct SenderFlags {
     /// Send the load from these machines together: ssh:load1,load2 as ssh knows them, or local:2 to
-    /// try it here (repeatable; docs/agents.md)
+    /// try it here (repeatable; docs/agents.md); arrivals are then Poisson unless --arrivals says
+    /// otherwise
     #[arg(long, value_name = "AGENTS")]
     pub agents: Vec<String>,
-    /// Run this stampede on the agents instead of copying the own one there
+    /// Run the stampede at PATH on each agent; copy nothing
     #[arg(long, value_name = "PATH", requires = "agents")]
     pub agent_program: Option<String>,
-    /// Let stacks listen on this address of this machine, so that agents reach them [default:
-    /// 127.0.0.1]
+    /// Let the stacks listen on this IPv4 address of this machine, so that agents can connect
+    /// [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
 }

@@ -204,7 +204,7 @@ pub struct AgentFlags {
     /// try it here (repeatable); arrivals are then Poisson unless --arrivals says otherwise
     #[arg(long, value_name = "AGENTS", conflicts_with_all = ["load_cpus", "phout"])]
     pub agents: Vec<String>,
-    /// Run this stampede on the agents instead of copying the own one there
+    /// Run the stampede at PATH on each agent; copy nothing
     #[arg(long, value_name = "PATH", requires = "agents")]
     pub agent_program: Option<PathBuf>,
 }

@@ -179,9 +179,9 @@ fn mistakes_are_found_before_anything_starts() {
         (
             "http://127.0.0.1:9/",
             "--agents ssh:load1",
-            "each agent would send to its own 127.0.0.1:9",
+            "agents on other machines cannot reach 127.0.0.1:9",
         ),
-        ("http://127.0.0.1:9/", "--agents load1", "`load1` names no agents"),
+        ("http://127.0.0.1:9/", "--agents load1", "`load1` does not say how to reach an agent"),
         ("http://127.0.0.1:9/", "--agents local:5", "5 agents cannot share 4 connections"),
         ("http://127.0.0.1:9/", "--agents local:2 --load-cpus 0", "cannot be used with"),
     ] {
@@ -281,7 +281,7 @@ fn a_stack_listens_for_agents_behind_ssh() {
     // Without an address, agents would load themselves.
     let output = run("--out nowhere");
     let said = stdout(&output) + &stderr(&output);
-    assert!(said.contains("each agent would send to its own 127.0.0.1"), "{said}");
+    assert!(said.contains("agents on other machines cannot reach 127.0.0.1"), "{said}");
     let output = run("--listen 10.77.0.99 --out other");
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("an address of this machine"), "{}", stderr(&output));
@@ -345,7 +345,7 @@ fn agents_behind_ssh_get_the_program_once() {
         command.env("PATH", hosts.path());
         stderr(&finish(command, LIMIT))
     });
-    assert!(errors.contains("agent no.invalid has ended: ssh:"), "{errors}");
+    assert!(errors.contains("the connection to agent no.invalid ended: ssh:"), "{errors}");
 }
 
 /// Requests of two agents take turns, every 100 ms. How far their starts lie apart shows in the

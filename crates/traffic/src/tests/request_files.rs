@@ -118,6 +118,9 @@ fn files_that_requests_name_are_read_beside_the_request_file() {
                 assert!(read.unwrap_err().to_string().contains("`gone` cannot be read"), "{text}")
             }
         }
+        // A copy on another machine reads nothing of that machine.
+        let alone = TrafficFile { alone: true, ..file };
+        assert!(read_all(text.as_bytes(), &alone, HABITS).is_err(), "{text}");
     }
 }
 

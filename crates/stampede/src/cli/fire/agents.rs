@@ -52,31 +52,26 @@ impl CommandError for AgentsError {
     }
 }
 
-/// One line for an agent.
-pub fn line(agent: &AgentRecord) -> String {
-    let mut parts = vec![format!(
-        "{}: {} planned, {} ok",
-        agent.name,
-        words::count(agent.planned),
-        words::count(agent.ok)
-    )];
-    if agent.failed > 0 {
-        parts.push(format!("{} failed", words::count(agent.failed)));
+/// Two lines for an agent.
+pub fn lines(agent: &AgentRecord) -> [String; 2] {
+    let lost = if agent.loss.is_some() { "LOST, " } else { "" };
+    let (planned, ok) = (words::count(agent.planned), words::count(agent.ok));
+    let mut counts = format!("{}: {lost}{planned} planned, {ok} ok", agent.name);
+    for (count, what) in [(agent.failed, "failed"), (agent.dropped, "dropped")] {
+        if count > 0 {
+            counts += &format!(", {} {what}", words::count(count));
+        }
     }
-    if agent.dropped > 0 {
-        parts.push(format!("{} dropped", words::count(agent.dropped)));
-    }
+    let mut figures = Vec::new();
     if let Some(median) = agent.service_time_p50 {
-        parts.push(format!("service time p50 {}", words::time(median.median as f64)));
+        figures.push(format!("p50 {}", words::time(median.median as f64)));
     }
     if agent.loss.is_none() {
-        parts.push(format!("{} busy", words::percent(agent.busy_share * 100.0)));
+        let busy = words::percent(agent.busy_share * 100.0);
+        figures.push(format!("busiest load thread {busy}"));
     }
     if let Some(start) = agent.start {
-        parts.push(format!("started within {}", words::time(start.error as f64)));
+        figures.push(format!("start known to ±{}", words::time(start.error as f64)));
     }
-    if agent.loss.is_some() {
-        parts.push("LOST".to_owned());
-    }
-    parts.join(", ")
+    [counts, format!("  {}", figures.join(", "))]
 }

@@ -134,7 +134,9 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     rows.push(("generator", generator(report)));
     let mut name = "agents";
     for agent in &report.agents {
-        rows.push((std::mem::take(&mut name), agents::line(agent)));
+        for line in agents::lines(agent) {
+            rows.push((std::mem::take(&mut name), line));
+        }
     }
     rows
 }
