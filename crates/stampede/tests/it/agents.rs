@@ -128,7 +128,7 @@ fn a_killed_agent_makes_the_trial_invalid() {
     kill_process(agents[1], Signal::KILL).expect("the signal");
     let begun = Instant::now();
     let output = child.wait_with_output().expect("its output");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     assert_eq!(summary["verdict"], "invalid", "{summary:#}");
     let lost = fact(&summary["reasons"], "agent_lost");
@@ -149,7 +149,7 @@ fn a_stopped_agent_is_lost_after_three_seconds() {
     let begun = Instant::now();
     let output = child.wait_with_output().expect("its output");
     // 3 s of silence, then the other one's end; and 3 s for the stopped one, which does not end.
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     assert_eq!(summary["agents"][0]["loss"]["how"], "silent", "{summary:#}");
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
@@ -163,7 +163,7 @@ fn agents_end_with_their_coordinator() {
     assert_eq!(agents.len(), 3);
     child.kill().expect("the signal");
     child.wait().expect("its end");
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_secs(1));
     let requests = server.journal().requests;
     std::thread::sleep(Duration::from_millis(1_200));
     assert_eq!(server.journal().requests, requests, "something still sends");
@@ -223,7 +223,7 @@ fn clocks_that_differ_by_hours_change_nothing() {
         let offset = start["clock_offset_ns"].as_i64().expect("a number");
         let error = start["start_error_ns"].as_i64().expect("a number");
         assert!((offset - seconds * 1_000_000_000).abs() <= error, "{summary:#}");
-        assert!(error < 20_000_000, "{summary:#}");
+        assert!(error < 100_000_000, "{summary:#}");
     }
     assert_eq!(summary["requests_ok"], summary["requests_planned"], "{summary:#}");
 }

@@ -68,10 +68,10 @@ pub fn lines(agent: &AgentRecord) -> [String; 2] {
     }
     if agent.loss.is_none() {
         let busy = words::percent(agent.busy_share * 100.0);
-        figures.push(format!("busiest load thread {busy}"));
+        figures.push(format!("busiest thread {busy}"));
     }
     if let Some(start) = agent.start {
-        figures.push(format!("start known to ±{}", words::time(start.error as f64)));
+        figures.push(format!("start ±{}", words::time(start.error as f64)));
     }
     [counts, format!("  {}", figures.join(", "))]
 }

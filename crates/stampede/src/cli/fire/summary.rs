@@ -180,7 +180,7 @@ fn generator(report: &Report) -> String {
     let threads = words::number_of(report.load_threads, "load thread");
     let threads = match report.agents.len() {
         0 => threads,
-        agents => format!("{}, {threads} each", words::number_of(agents as u32, "agent")),
+        agents => words::number_of(agents as u32, "agent"),
     };
     let busiest = if report.load_threads > 1 || report.agents.len() > 1 { "busiest " } else { "" };
     let busy = words::percent(report.busy_share_max * 100.0);
