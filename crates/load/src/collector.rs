@@ -28,6 +28,22 @@ pub(crate) struct Collected {
     pub(crate) odd: BTreeMap<String, u64>,
 }
 
+impl Collected {
+    /// Nothing yet.
+    pub(crate) fn nothing() -> Collected {
+        Collected {
+            counts: Counts::default(),
+            times: TimeSet::empty(),
+            service_time_all: Times::new(),
+            connect_time: Times::coarse(),
+            ok_inside: 0,
+            tags: Vec::new(),
+            records_lost: 0,
+            odd: BTreeMap::new(),
+        }
+    }
+}
+
 /// Takes messages until every load thread has finished or is gone. Reports each second to the
 /// listener once all threads are past it, and returns emptied buffers. `check` names the failed
 /// rules.
@@ -90,16 +106,7 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(threads: usize) -> Collector {
-        let mut all = Collected {
-            counts: Counts::default(),
-            times: TimeSet::empty(),
-            service_time_all: Times::new(),
-            connect_time: Times::coarse(),
-            ok_inside: 0,
-            tags: Vec::new(),
-            records_lost: 0,
-            odd: BTreeMap::new(),
-        };
+        let mut all = Collected::nothing();
         // Touch all of it, so that memory does not depend on which times occur.
         all.times.clear();
         all.service_time_all.clear();

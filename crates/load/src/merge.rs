@@ -1,9 +1,6 @@
 //! Adds the results of one part of a load to those of another: of agents on several machines.
 
-use std::collections::BTreeMap;
-
-use stampede_model::counts::{Connections, Counts, End, TimeSet};
-use stampede_stats::histogram::Times;
+use stampede_model::counts::{Connections, End};
 
 use crate::collector::Collected;
 use crate::example::merged;
@@ -13,18 +10,7 @@ use crate::run::sum;
 impl LoadResult {
     /// The results of a load of which no part is known yet.
     pub fn nothing() -> LoadResult {
-        let times = TimeSet::empty();
-        let collected = Collected {
-            counts: Counts::default(),
-            times,
-            service_time_all: Times::new(),
-            connect_time: Times::coarse(),
-            ok_inside: 0,
-            tags: Vec::new(),
-            records_lost: 0,
-            odd: BTreeMap::new(),
-        };
-        sum(collected, &[])
+        sum(Collected::nothing(), &[])
     }
 
     /// Adds the results of another part of the same load. Counts and histograms are added, so

@@ -29,8 +29,8 @@ pub struct AgentRecord {
     pub dropped: u64,
     /// Median service time of its correct answers; `None`: it has none, or it was lost.
     pub service_time_p50: Option<Median>,
-    /// Whether all agents sent the same request, so that their medians can be compared. Of a file each
-    /// agent sends other entries.
+    /// Whether agents on several machines sent the same request, so that their medians can be compared.
+    /// Of a file each agent sends other entries.
     pub comparable: bool,
     /// Share of its time that its busiest load thread spent on work, 0 to 1.
     pub busy_share: f64,
