@@ -1,4 +1,5 @@
 //! Coordinator and agents together: in simulated time, and over real connections.
 
+mod corpus;
 mod simulated;
 mod simulation;

@@ -34,8 +34,8 @@ const TARGETS: [(&str, Run); 6] = [
     ("http1", Run::Bytes(http1::run)),
     ("schedule", Run::Text(schedule::run)),
 ];
-/// Targets whose test is in the crate `stampede`.
-const ELSEWHERE: [&str; 4] = ["autostop", "code", "load_yaml", "script"];
+/// Targets whose test is in another crate.
+const ELSEWHERE: [&str; 5] = ["agents", "autostop", "code", "load_yaml", "script"];
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
