@@ -94,7 +94,7 @@ impl Hosts {
         let text = format!(
             "ListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\n\
              StrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\n\
-             SetEnv XDG_CACHE_HOME={}\n",
+             ClientAliveInterval 5\nClientAliveCountMax 2\nSetEnv XDG_CACHE_HOME={}\n",
             address(number),
             directory.join("host").display(),
             directory.join("client.pub").display(),
