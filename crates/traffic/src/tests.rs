@@ -345,11 +345,7 @@ impl Read for Numbers {
 }
 
 /// A supply of this many numbers, and how many bytes of them were read.
-fn numbers(end: u64, traffic: LoadTraffic, threads: usize) -> (Supply, Arc<AtomicU64>) {
-    part_of_numbers(Part::WHOLE, end, &traffic, threads)
-}
-
-fn part_of_numbers(
+fn numbers(
     part: Part,
     end: u64,
     traffic: &LoadTraffic,
@@ -374,23 +370,9 @@ fn file_traffic() -> LoadTraffic {
     LoadTraffic::file(file(None))
 }
 
-/// The limit counts the requests of all parts, and each part goes on where the last pass ended.
-#[test]
-fn parts_of_a_large_file_are_dealt_in_turn_over_its_passes() {
-    const LENGTH: u64 = 400_000;
-    let traffic = LoadTraffic { passes: Passes::Times(2), limit: Some(600_001), ..file_traffic() };
-    for part in Part::all(3) {
-        let (mut supply, _) = part_of_numbers(part, LENGTH, &traffic, 1);
-        let sent = load_result(&mut supply, usize::MAX).remove(0);
-        let dealt = (0..600_001).filter(|number| part.has(*number));
-        let expected: Vec<String> = dealt.map(|number| format!("/{}", number % LENGTH)).collect();
-        assert!(sent == expected, "{part:?}: {} of {}", sent.len(), expected.len());
-    }
-}
-
 #[test]
 fn an_endless_file_is_read_no_further_than_it_is_sent() {
-    let (mut supply, read) = numbers(u64::MAX, file_traffic(), 2);
+    let (mut supply, read) = numbers(Part::WHOLE, u64::MAX, &file_traffic(), 2);
     let shares: Vec<Vec<String>> = load_result(&mut supply, 200_000);
     // They take turns as long as both have room.
     assert_eq!(shares[0][..3], ["/0", "/2", "/4"]);
@@ -408,7 +390,7 @@ fn an_endless_file_is_read_no_further_than_it_is_sent() {
 #[test]
 fn a_large_file_ends_when_all_of_it_is_sent() {
     let once = LoadTraffic { passes: Passes::Times(1), ..file_traffic() };
-    let (mut supply, _) = numbers(150_000, once, 3);
+    let (mut supply, _) = numbers(Part::WHOLE, 150_000, &once, 3);
     let mut all: Vec<String> = load_result(&mut supply, usize::MAX).concat();
     assert!(supply.feeds.iter_mut().all(|feed| feed.poll() == FeedStatus::Ended));
     all.sort_by_key(|path| path[1..].parse::<u64>().unwrap());
@@ -416,7 +398,7 @@ fn a_large_file_ends_when_all_of_it_is_sent() {
     supply.feeds.clear();
     assert_eq!(supply.notes().unwrap().requests, 150_000);
     let twice = LoadTraffic { passes: Passes::Times(2), limit: Some(290_000), ..file_traffic() };
-    let (mut supply, _) = numbers(150_000, twice, 1);
+    let (mut supply, _) = numbers(Part::WHOLE, 150_000, &twice, 1);
     let all = load_result(&mut supply, usize::MAX).concat();
     assert_eq!((all.len(), all[150_000].as_str()), (290_000, "/0"));
 }
@@ -425,7 +407,7 @@ fn a_large_file_ends_when_all_of_it_is_sent() {
 fn a_large_file_is_shuffled_within_a_window() {
     let order = Order::Random { seed: 1 };
     let once = LoadTraffic { order, passes: Passes::Times(1), ..file_traffic() };
-    let (mut supply, _) = numbers(300_000, once, 1);
+    let (mut supply, _) = numbers(Part::WHOLE, 300_000, &once, 1);
     let all = load_result(&mut supply, usize::MAX).concat();
     let numbers: Vec<u64> = all.iter().map(|path| path[1..].parse().unwrap()).collect();
     supply.feeds.clear();

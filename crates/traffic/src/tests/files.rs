@@ -33,3 +33,17 @@ fn urls_of_another_host_are_reported() {
     assert_eq!(other(text).as_deref(), Some("b.example:81"), "the first");
     assert_eq!(other(b"[Host: b.example]\nhttp://c.example/\n"), None, "the file says who");
 }
+
+/// The limit counts the requests of all parts, and each part goes on where the last pass ended.
+#[test]
+fn parts_of_a_large_file_are_dealt_in_turn_over_its_passes() {
+    const LENGTH: u64 = 400_000;
+    let traffic = LoadTraffic { passes: Passes::Times(2), limit: Some(600_001), ..file_traffic() };
+    for part in Part::all(3) {
+        let (mut supply, _) = numbers(part, LENGTH, &traffic, 1);
+        let sent = load_result(&mut supply, usize::MAX).remove(0);
+        let dealt = (0..600_001).filter(|number| part.has(*number));
+        let expected: Vec<String> = dealt.map(|number| format!("/{}", number % LENGTH)).collect();
+        assert!(sent == expected, "{part:?}: {} of {}", sent.len(), expected.len());
+    }
+}

@@ -75,3 +75,40 @@ pub fn lines(agent: &AgentRecord) -> [String; 2] {
     }
     [counts, format!("  {}", figures.join(", "))]
 }
+
+/// Two agents for tests, one of which was lost.
+#[cfg(test)]
+pub fn made() -> Vec<AgentRecord> {
+    use stampede_model::agents::{AgentStart, Loss, Median};
+
+    let start = AgentStart {
+        offset: 7_200_000_000_000,
+        error: 41_000,
+        round_trip: 80_000,
+        drift_ppm: Some(3.2),
+    };
+    let whole = AgentRecord {
+        name: "load1".to_owned(),
+        host: "load1.example.net".to_owned(),
+        expected: Some(1_500),
+        planned: 1_500,
+        ok: 1_490,
+        failed: 10,
+        dropped: 0,
+        service_time_p50: Some(Median { median: 1_050_000, low: 1_040_000, high: 1_060_000 }),
+        comparable: true,
+        busy_share: 0.123,
+        start: Some(start),
+        loss: None,
+        miscounted: false,
+    };
+    let lost = AgentRecord {
+        name: "me@10.0.0.5".to_owned(),
+        service_time_p50: None,
+        dropped: 3,
+        failed: 0,
+        loss: Some(Loss::Silent { for_ms: 3_012 }),
+        ..whole.clone()
+    };
+    vec![whole, lost]
+}

@@ -4,7 +4,6 @@ use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
 use stampede_load::InProcess;
-use stampede_model::agents::{AgentRecord, AgentStart, Loss, Median};
 use stampede_model::counts::AddressConnections;
 use stampede_model::fact::{Before, Behind, Fact, FigureUnit, Found, Generator, Reason, Traffic};
 use stampede_model::lag::LagMark;
@@ -283,40 +282,6 @@ fn lag_marks() -> Vec<LagMark> {
     ]
 }
 
-/// Two agents, one of which was lost.
-fn agents() -> Vec<AgentRecord> {
-    let start = AgentStart {
-        offset: 7_200_000_000_000,
-        error: 41_000,
-        round_trip: 80_000,
-        drift_ppm: Some(3.2),
-    };
-    let whole = AgentRecord {
-        name: "load1".to_owned(),
-        host: "load1.example.net".to_owned(),
-        expected: Some(1_500),
-        planned: 1_500,
-        ok: 1_490,
-        failed: 10,
-        dropped: 0,
-        service_time_p50: Some(Median { median: 1_050_000, low: 1_040_000, high: 1_060_000 }),
-        comparable: true,
-        busy_share: 0.123,
-        start: Some(start),
-        loss: None,
-        miscounted: false,
-    };
-    let lost = AgentRecord {
-        name: "me@10.0.0.5".to_owned(),
-        service_time_p50: None,
-        dropped: 3,
-        failed: 0,
-        loss: Some(Loss::Silent { for_ms: 3_012 }),
-        ..whole.clone()
-    };
-    vec![whole, lost]
-}
-
 /// Returns a report made by hand, with every part that the summary can have.
 fn made() -> Report {
     let failed = TimeNs::Failed(FailedWord::Failed);
@@ -385,7 +350,7 @@ fn made() -> Report {
         traffic_seed: Some(7),
         tags: BTreeMap::new(),
         examples: Vec::new(),
-        agents: agents(),
+        agents: agents::made(),
     }
 }
 
