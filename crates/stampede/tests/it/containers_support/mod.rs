@@ -153,10 +153,20 @@ impl Engine {
             let groups = fs::read_dir(&top).into_iter().flatten().flatten();
             let of_stacks =
                 groups.filter(|group| group.file_name().to_string_lossy().starts_with("stampede-"));
-            left.extend(of_stacks.map(|group| group.path().display().to_string()));
+            let left_over = of_stacks.map(|group| group.path()).filter(|group| is_empty(group));
+            left.extend(left_over.map(|group| group.display().to_string()));
         }
         left
     }
+}
+
+/// Whether no process is in the group or below it. The groups of other tests' stacks, which run at
+/// the same time, have some; what runs of this test's is among the containers or the processes.
+fn is_empty(group: &Path) -> bool {
+    let below = fs::read_dir(group).into_iter().flatten().flatten();
+    let mut groups = below.map(|entry| entry.path()).filter(|path| path.is_dir());
+    fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().is_empty()
+        && groups.all(|path| is_empty(&path))
 }
 
 impl Drop for Engine {
