@@ -114,7 +114,7 @@ fn main() -> ExitCode {
     for index in 0..seconds {
         // One second for all agents, written outside of the measured time.
         let whole = second(index, shares[0], &mut random);
-        let bytes = framed(LoadEvent::Second(Box::new(whole.clone())));
+        let bytes = framed(LoadEvent::Second(Box::new(whole.packed())));
         let now = start.plus(Nanos::from_secs(u64::from(index) + 1));
         let begun = Instant::now();
         for agent in 0..agents as usize {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stampede_load::report::RequestRecord;
 use stampede_load::{Load, LoadResult};
-use stampede_model::counts::Second;
+use stampede_model::counts::PackedSecond;
 use stampede_model::time::Nanos;
 
 /// Version of these words. Both sides need the same.
@@ -96,7 +96,7 @@ pub enum FromAgent {
 #[serde(rename_all = "snake_case")]
 pub enum LoadEvent {
     /// A second of the warm-up is over.
-    WarmUpSecond(Box<Second>),
+    WarmUpSecond(Box<PackedSecond>),
     /// The load waits for its start. Nothing is in flight.
     Ready,
     /// The load began.
@@ -106,7 +106,7 @@ pub enum LoadEvent {
         at: Nanos,
     },
     /// A second of the load is over.
-    Second(Box<Second>),
+    Second(Box<PackedSecond>),
     /// Requests have ended.
     Requests(Vec<RequestRecord>),
     /// The load is over.

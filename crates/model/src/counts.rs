@@ -5,20 +5,22 @@ use std::iter::Sum;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stampede_stats::histogram::{Counter, IntervalTimes, Times};
+use stampede_stats::histogram::{
+    Counter, IntervalTimes, PackedTimes, Times, UnpackError, Unpacker,
+};
 
 use crate::kept::KeptConnections;
 use crate::time::Nanos;
 
 /// One second, over all load threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Second {
+pub struct Second<T = Times> {
     /// Number of the second; 0 for the first.
     pub index: u32,
     /// Counts of this second.
     pub counts: Counts,
     /// Times of the ok requests of this second.
-    pub times: TimeSet,
+    pub times: TimeSet<T>,
     /// Most requests in flight in this second; with several load threads an upper bound.
     pub in_flight_max: u32,
     /// CPU time that the load threads spent on work, without spinning.
@@ -26,14 +28,51 @@ pub struct Second {
     pub busy: Nanos,
 }
 
+/// A second as it is sent: what it costs to add it to others depends on how many different times it
+/// has, not on the size of a histogram.
+pub type PackedSecond = Second<PackedTimes>;
+
 impl Second {
+    /// A second in which nothing happened.
+    pub fn empty(index: u32) -> Second {
+        let (counts, times) = (Counts::default(), TimeSet::empty());
+        Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) }
+    }
+
     /// Adds the same second of another part of the load.
-    pub fn add(&mut self, more: &Second) {
+    ///
+    /// # Errors
+    /// Its times cannot be read. A part of them may have been added then.
+    pub fn add(&mut self, more: &PackedSecond, unpacker: &mut Unpacker) -> Result<(), UnpackError> {
         self.counts.add(&more.counts);
-        self.times.merge(&more.times);
         // The maxima need not be simultaneous, so the sum is an upper bound.
-        self.in_flight_max += more.in_flight_max;
+        self.in_flight_max = self.in_flight_max.saturating_add(more.in_flight_max);
         self.busy = self.busy.plus(more.busy);
+        let (to, from) = (self.times.each_mut(), more.times.each_ref());
+        to.into_iter().zip(from).try_for_each(|(to, from)| unpacker.add(from, to))
+    }
+
+    /// The second as it is sent.
+    pub fn packed(&self) -> PackedSecond {
+        Second {
+            index: self.index,
+            counts: self.counts.clone(),
+            times: self.times.packed(),
+            in_flight_max: self.in_flight_max,
+            busy: self.busy,
+        }
+    }
+}
+
+impl PackedSecond {
+    /// The second as a load would report it.
+    ///
+    /// # Errors
+    /// Its times cannot be read.
+    pub fn unpacked(&self) -> Result<Second, UnpackError> {
+        let mut second = Second::empty(self.index);
+        second.add(self, &mut Unpacker::new())?;
+        Ok(second)
     }
 }
 
@@ -136,6 +175,17 @@ impl TimeSet {
     pub fn merge_interval(&mut self, more: &TimeSet<IntervalTimes>) {
         self.each(more, Times::merge_interval);
     }
+
+    fn packed(&self) -> TimeSet<PackedTimes> {
+        TimeSet {
+            response_time: PackedTimes::of(&self.response_time),
+            response_time_without_lag: PackedTimes::of(&self.response_time_without_lag),
+            lower_bound: PackedTimes::of(&self.lower_bound),
+            service_time: PackedTimes::of(&self.service_time),
+            connection_wait: PackedTimes::of(&self.connection_wait),
+            schedule_lag: PackedTimes::of(&self.schedule_lag),
+        }
+    }
 }
 
 impl TimeSet<IntervalTimes> {
@@ -148,12 +198,7 @@ impl TimeSet<IntervalTimes> {
 impl<C: Counter> TimeSet<Times<C>> {
     /// Empties the times and keeps their memory, all of which is touched afterwards.
     pub fn clear(&mut self) {
-        self.response_time.clear();
-        self.response_time_without_lag.clear();
-        self.lower_bound.clear();
-        self.service_time.clear();
-        self.connection_wait.clear();
-        self.schedule_lag.clear();
+        self.each_mut().into_iter().for_each(Times::clear);
     }
 }
 
@@ -171,12 +216,31 @@ impl<T> TimeSet<T> {
 
     /// Calls `what` with each kind of time of both sets.
     fn each<U>(&mut self, other: &TimeSet<U>, what: impl Fn(&mut T, &U)) {
-        what(&mut self.response_time, &other.response_time);
-        what(&mut self.response_time_without_lag, &other.response_time_without_lag);
-        what(&mut self.lower_bound, &other.lower_bound);
-        what(&mut self.service_time, &other.service_time);
-        what(&mut self.connection_wait, &other.connection_wait);
-        what(&mut self.schedule_lag, &other.schedule_lag);
+        let both = self.each_mut().into_iter().zip(other.each_ref());
+        both.for_each(|(own, others)| what(own, others));
+    }
+
+    /// Each kind of time, always in the same order.
+    fn each_ref(&self) -> [&T; 6] {
+        [
+            &self.response_time,
+            &self.response_time_without_lag,
+            &self.lower_bound,
+            &self.service_time,
+            &self.connection_wait,
+            &self.schedule_lag,
+        ]
+    }
+
+    fn each_mut(&mut self) -> [&mut T; 6] {
+        [
+            &mut self.response_time,
+            &mut self.response_time_without_lag,
+            &mut self.lower_bound,
+            &mut self.service_time,
+            &mut self.connection_wait,
+            &mut self.schedule_lag,
+        ]
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod data;
 
+pub use data::{PackedTimes, UnpackError, Unpacker};
 pub use hdrhistogram::Counter;
 use hdrhistogram::Histogram;
 

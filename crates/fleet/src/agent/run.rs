@@ -310,7 +310,7 @@ struct LoadListener {
 
 impl Listener for LoadListener {
     fn warm_up_second(&mut self, second: &Second) {
-        self.events.send(LoadEvent::WarmUpSecond(Box::new(second.clone())));
+        self.events.send(LoadEvent::WarmUpSecond(Box::new(second.packed())));
     }
 
     fn before_load(&mut self) -> Option<Instant> {
@@ -335,7 +335,7 @@ impl Listener for LoadListener {
     }
 
     fn second(&mut self, second: &Second) {
-        self.events.send(LoadEvent::Second(Box::new(second.clone())));
+        self.events.send(LoadEvent::Second(Box::new(second.packed())));
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {

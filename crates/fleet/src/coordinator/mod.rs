@@ -249,9 +249,10 @@ impl Coordinator {
     ) -> Result<(), AgentError> {
         let member = &mut self.members[agent];
         match (member.doing, event) {
-            (Doing::Preparing, LoadEvent::WarmUpSecond(second)) => {
-                effects.push(Effect::WarmUpSecond(second));
-            }
+            (Doing::Preparing, LoadEvent::WarmUpSecond(second)) => match second.unpacked() {
+                Ok(second) => effects.push(Effect::WarmUpSecond(Box::new(second))),
+                Err(_) => return self.lose(now, agent, Loss::Disorder {}, effects),
+            },
             (Doing::Preparing, LoadEvent::Ready) => {
                 member.doing = Doing::Ready;
                 if self.taking_part().all(|member| member.doing == Doing::Ready) {

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use stampede_model::counts::{Counts, Second, TimeSet};
-use stampede_model::time::Nanos;
+use stampede_model::counts::{Counts, PackedSecond, Second, TimeSet};
+use stampede_stats::histogram::Unpacker;
 
 /// The seconds of a load.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub(super) struct MergedSeconds {
     next_of: Vec<Option<u32>>,
     counts: Counts,
     times: TimeSet,
+    unpacker: Unpacker,
 }
 
 impl MergedSeconds {
@@ -25,29 +26,22 @@ impl MergedSeconds {
             next_of: vec![Some(0); agents],
             counts: Counts::default(),
             times: TimeSet::empty(),
+            unpacker: Unpacker::new(),
         }
     }
 
-    /// Adds a second of an agent. `false`: it is not the one that comes next.
-    pub(super) fn add(&mut self, agent: usize, second: &Second) -> bool {
+    /// Adds a second of an agent. `false`: it is not the one that comes next, or cannot be read.
+    pub(super) fn add(&mut self, agent: usize, second: &PackedSecond) -> bool {
         // No agent is minutes ahead of the others, and each second takes memory.
         if self.next_of[agent] != Some(second.index) || second.index - self.first > AHEAD_MAX {
             return false;
         }
         self.next_of[agent] = second.index.checked_add(1);
         while self.pending.len() <= (second.index - self.first) as usize {
-            let index = self.first + self.pending.len() as u32;
-            let (counts, times) = (Counts::default(), TimeSet::empty());
-            self.pending.push_back(Second {
-                index,
-                counts,
-                times,
-                in_flight_max: 0,
-                busy: Nanos(0),
-            });
+            self.pending.push_back(Second::empty(self.first + self.pending.len() as u32));
         }
-        self.pending[(second.index - self.first) as usize].add(second);
-        true
+        let sum = &mut self.pending[(second.index - self.first) as usize];
+        sum.add(second, &mut self.unpacker).is_ok()
     }
 
     /// This agent sends no more seconds.

@@ -97,11 +97,7 @@ fn a_refusal_stops_the_others_and_the_next_load_waits_for_them() {
 fn seconds_that_are_missing_or_come_twice_lose_the_agent() {
     for index in [1, 5] {
         let (mut coordinator, now) = sending();
-        let second = |index| {
-            let (counts, times) = (Default::default(), stampede_model::counts::TimeSet::empty());
-            let second = Second { index, counts, times, in_flight_max: 0, busy: Nanos(0) };
-            said(LoadEvent::Second(Box::new(second)))
-        };
+        let second = |index| said(LoadEvent::Second(Box::new(Second::empty(index).packed())));
         assert_eq!(sent(&coordinator.handle(now, Input::Message(1, second(0)))), [""; 0]);
         let effects = coordinator.handle(now, Input::Message(0, second(index)));
         // Agent 0 is not told: nobody listens there who can be trusted.

@@ -355,7 +355,7 @@ impl Simulation {
         let seconds = seconds_of(&load, place.service_time);
         let count = seconds.len() as u64;
         for (index, second) in (1..).zip(seconds) {
-            let event = LoadEvent::Second(Box::new(second));
+            let event = LoadEvent::Second(Box::new(second.packed()));
             self.at(start + index * SECOND, Event::Load(agent, number, event));
         }
         let result = LoadResult { end: End::Complete, ..LoadResult::nothing() };
@@ -382,7 +382,7 @@ impl Simulation {
         let event = match event {
             LoadEvent::Second(second) => {
                 it.counts.add(&second.counts);
-                it.times.merge(&second.times);
+                it.times.merge(&second.unpacked().unwrap().times);
                 LoadEvent::Second(second)
             }
             LoadEvent::Ended(result) => {

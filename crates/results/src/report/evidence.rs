@@ -5,6 +5,7 @@ use stampede_mask::mask_foreign;
 use stampede_model::record::PageRecord;
 use stampede_model::words;
 
+use crate::summary::agents::AgentFigures;
 use crate::summary::cost::cpu_ns_per_million;
 use crate::summary::exhausted::{Exhausted, LowerBound, lower_bound};
 use crate::summary::in_flight::InFlight;
@@ -26,6 +27,7 @@ pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
         ("kept up", case.kept_up.map(kept_up)),
         ("requests in flight", case.in_flight.map(in_flight)),
         ("1 million requests", cpu_ns_per_million(case).map(cpu_time)),
+        ("agents", (!case.agents.is_empty()).then(|| agents(&case.agents))),
         ("pages", (!pages.first.is_empty()).then(|| list_of(pages))),
     ];
     facts.into_iter().filter_map(|(what, known)| Some((what, known?))).collect()
@@ -156,6 +158,36 @@ pub fn in_flight(one: InFlight) -> String {
         false => format!(": {:.0} % apart", (one.ratio - 1.0).abs() * 100.0),
     };
     format!("{mean} on average; expected by Little's law (rate × time) {expected}{checks}")
+}
+
+/// The agents that sent the load: `load1: 1 500 planned, 1 490 ok, 10 failed, p50 1.05 ms, busiest
+/// thread 12 %, start ±41 µs · load2: …`.
+pub fn agents(agents: &[AgentFigures]) -> String {
+    let all: Vec<String> = agents.iter().map(|one| agent(one).join(", ")).collect();
+    all.join(" · ")
+}
+
+/// What an agent did, in two parts: its requests, and what else is known of it.
+pub fn agent(agent: &AgentFigures) -> [String; 2] {
+    let lost = match agent.lost {
+        0 => String::new(),
+        1 => "LOST, ".to_owned(),
+        trials => format!("LOST in {trials} trials, "),
+    };
+    let (planned, ok) = (words::count(agent.planned), words::count(agent.ok));
+    let mut counts = format!("{}: {lost}{planned} planned, {ok} ok", foreign(&agent.name));
+    for (count, what) in [(agent.failed, "failed"), (agent.dropped, "dropped")] {
+        if count > 0 {
+            counts += &format!(", {} {what}", words::count(count));
+        }
+    }
+    let is_whole = agent.lost == 0;
+    let figures = [
+        agent.service_time_p50_ns.map(|median| format!("p50 {}", words::time(median))),
+        is_whole.then(|| format!("busiest thread {}", words::percent(agent.busy_share * 100.0))),
+        agent.start_error_ns.map(|error| format!("start ±{}", words::time(error as f64))),
+    ];
+    [counts, figures.into_iter().flatten().collect::<Vec<String>>().join(", ")]
 }
 
 /// A CPU time in ns, in the unit that fits: `12 CPU-minutes`, `3.4 CPU-hours`, `45 CPU-seconds`.

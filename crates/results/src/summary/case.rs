@@ -7,6 +7,7 @@ use stampede_model::record::expectations::WrittenExpectation;
 use stampede_model::record::{CaseRecord, ProviderKind, Validity};
 use stampede_model::stat::Stat;
 
+use super::agents::AgentFigures;
 use super::breaking::{self, Rising};
 use super::in_flight::InFlight;
 use super::input::{RunData, TrialData};
@@ -101,6 +102,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         },
         exhausted: exhausted::over(&trials),
         kept_up: KeptUp::over(&trials),
+        agents: AgentFigures::over(&trials),
         in_flight: InFlight::over(&trials),
         pages: Pages::default(),
         figures: over(&figures),

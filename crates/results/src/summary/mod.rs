@@ -2,6 +2,7 @@
 //! file, so the same files give the same page a year later.
 
 use stampede_model::fact::{Fact, Notice};
+pub mod agents;
 pub mod breaking;
 mod case;
 mod comparable;

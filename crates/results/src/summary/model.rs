@@ -10,6 +10,7 @@ use stampede_model::lag::LagMark;
 use stampede_model::record::{AutoRecord, ProviderKind, Validity as Verdict};
 use stampede_stats::estimate::Estimate;
 
+use super::agents::AgentFigures;
 use super::breaking::{Breaking, BreakingPoint};
 use super::exhausted::Exhausted;
 use super::in_flight::InFlight;
@@ -197,6 +198,9 @@ pub struct CaseSummary {
     /// determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
+    /// The agents that sent the load, over the trials that count. Empty: stampede sent it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentFigures>,
     /// The check by Little's law. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
@@ -277,6 +281,9 @@ pub struct TrialSummary {
     /// The same as `kept_up` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<KeptUp>,
+    /// The agents that sent the load. Empty: stampede sent it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentFigures>,
     /// The same as `in_flight` of a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,

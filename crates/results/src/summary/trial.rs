@@ -11,6 +11,7 @@ use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 
+use super::agents::AgentFigures;
 use super::breaking::Rising;
 use super::exhausted;
 use super::in_flight::InFlight;
@@ -46,6 +47,7 @@ pub fn summarize(
         why: why::of_trial(trial, model),
         exhausted: exhausted::of_trial(trial, model, run),
         kept_up,
+        agents: AgentFigures::of(trial),
         in_flight: InFlight::of(trial),
         steady: Steady::of(case, trial),
         over_time: OverTime::of(&trial.seconds),

@@ -14,6 +14,7 @@ use super::super::evidence as words_of;
 use super::case_of;
 use super::model::{CaseEvidence, Evidence, ObservedEvidence, RuntimeEvidence, TrialEvidence};
 use crate::store::{StoredRun, StoredTrial};
+use crate::summary::agents::AgentFigures;
 use crate::summary::in_flight::InFlight;
 use crate::summary::{RunData, Summary, TrialData};
 
@@ -138,7 +139,9 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     let ratio =
         |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
-    [
+    let agents = AgentFigures::of(read);
+    let agents = (!agents.is_empty()).then(|| ("agents".to_owned(), words_of::agents(&agents)));
+    let figures = [
         ("schedule lag p99", words::time(load.schedule_lag_ns_p99 as f64)),
         ("requests sent", words::share(sent)),
         ("busiest load thread", words::percent(load.busy_share_max * 100.0)),
@@ -154,8 +157,8 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
         ("connections", if load.keep_alive { "kept" } else { "one a request" }.to_owned()),
         ("client", load.client.clone()),
     ]
-    .map(|(label, value)| (label.to_owned(), value))
-    .into()
+    .map(|(label, value)| (label.to_owned(), value));
+    figures.into_iter().chain(agents).collect()
 }
 
 /// The share of the machine's CPU time that its host took away.

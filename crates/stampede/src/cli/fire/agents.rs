@@ -6,8 +6,9 @@ use stampede_load::{Generator, LoadError};
 use stampede_model::agent_places::{Agents, AgentsError};
 use stampede_model::agents::AgentRecord;
 use stampede_model::load::{Address, Model};
-use stampede_model::words;
 use stampede_plan::model::LoadFrom;
+use stampede_results::report::evidence;
+use stampede_results::summary::agents::AgentFigures;
 
 use super::error::FireError;
 use crate::cli::Failure;
@@ -54,26 +55,8 @@ impl CommandError for AgentsError {
 
 /// Two lines for an agent.
 pub fn lines(agent: &AgentRecord) -> [String; 2] {
-    let lost = if agent.loss.is_some() { "LOST, " } else { "" };
-    let (planned, ok) = (words::count(agent.planned), words::count(agent.ok));
-    let mut counts = format!("{}: {lost}{planned} planned, {ok} ok", agent.name);
-    for (count, what) in [(agent.failed, "failed"), (agent.dropped, "dropped")] {
-        if count > 0 {
-            counts += &format!(", {} {what}", words::count(count));
-        }
-    }
-    let mut figures = Vec::new();
-    if let Some(median) = agent.service_time_p50 {
-        figures.push(format!("p50 {}", words::time(median.median as f64)));
-    }
-    if agent.loss.is_none() {
-        let busy = words::percent(agent.busy_share * 100.0);
-        figures.push(format!("busiest thread {busy}"));
-    }
-    if let Some(start) = agent.start {
-        figures.push(format!("start ±{}", words::time(start.error as f64)));
-    }
-    [counts, format!("  {}", figures.join(", "))]
+    let [counts, figures] = evidence::agent(&AgentFigures::from(agent));
+    [counts, format!("  {figures}")]
 }
 
 /// Two agents for tests, one of which was lost.

@@ -1,0 +1,121 @@
+//! What each agent of a load did, over the trials of a case.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stampede_model::agents::AgentRecord;
+use stampede_model::record::Validity;
+
+use super::input::TrialData;
+use super::model::TrialSummary;
+
+/// What an agent did in one trial, or in all trials of a case that count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentFigures {
+    /// How the user named it.
+    pub name: String,
+    /// Requests that were due.
+    pub planned: u64,
+    /// Correct answers.
+    pub ok: u64,
+    /// Requests without a correct answer.
+    pub failed: u64,
+    /// Requests that were due and never started.
+    pub dropped: u64,
+    /// Median service time of its correct answers; over several trials the mean of their medians.
+    pub service_time_p50_ns: Option<f64>,
+    /// Share of its time that its busiest load thread spent on work, 0 to 1; the largest one.
+    pub busy_share: f64,
+    /// How far its start may have been from the common one; the largest one.
+    pub start_error_ns: Option<u64>,
+    /// In how many trials it was lost.
+    pub lost: u32,
+}
+
+impl AgentFigures {
+    /// The agents of a trial. Empty: stampede sent the load itself, or none was sent.
+    pub fn of(trial: &TrialData) -> Vec<AgentFigures> {
+        let load = trial.record.load.iter();
+        load.flat_map(|load| load.agents.iter().map(AgentFigures::from)).collect()
+    }
+
+    /// The agents of a case, over the trials that count.
+    pub fn over(trials: &[TrialSummary]) -> Vec<AgentFigures> {
+        let counted = trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
+        let all: Vec<&AgentFigures> = counted.flat_map(|trial| &trial.agents).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for one in &all {
+            if !names.contains(&one.name.as_str()) {
+                names.push(&one.name);
+            }
+        }
+        let own = |name| all.iter().copied().filter(|one| one.name == name).collect();
+        names.into_iter().filter_map(|name| AgentFigures::sum(own(name))).collect()
+    }
+
+    /// The same agent in several trials.
+    fn sum(trials: Vec<&AgentFigures>) -> Option<AgentFigures> {
+        let total = |of: fn(&AgentFigures) -> u64| trials.iter().map(|one| of(one)).sum();
+        let medians: Vec<f64> = trials.iter().filter_map(|one| one.service_time_p50_ns).collect();
+        Some(AgentFigures {
+            name: trials.first()?.name.clone(),
+            planned: total(|one| one.planned),
+            ok: total(|one| one.ok),
+            failed: total(|one| one.failed),
+            dropped: total(|one| one.dropped),
+            service_time_p50_ns: (!medians.is_empty())
+                .then(|| medians.iter().sum::<f64>() / medians.len() as f64),
+            busy_share: trials.iter().map(|one| one.busy_share).fold(0.0, f64::max),
+            start_error_ns: trials.iter().filter_map(|one| one.start_error_ns).max(),
+            lost: trials.iter().map(|one| one.lost).sum(),
+        })
+    }
+}
+
+impl From<&AgentRecord> for AgentFigures {
+    fn from(record: &AgentRecord) -> AgentFigures {
+        AgentFigures {
+            name: record.name.clone(),
+            planned: record.planned,
+            ok: record.ok,
+            failed: record.failed,
+            dropped: record.dropped,
+            service_time_p50_ns: record.service_time_p50.map(|median| median.median as f64),
+            busy_share: record.busy_share,
+            start_error_ns: record.start.map(|start| start.error),
+            lost: u32::from(record.loss.is_some()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(name: &str, ok: u64, p50: Option<f64>, start_error_ns: u64) -> AgentFigures {
+        AgentFigures {
+            name: name.to_owned(),
+            planned: ok + 3,
+            ok,
+            failed: 2,
+            dropped: 1,
+            service_time_p50_ns: p50,
+            busy_share: ok as f64 / 1e3,
+            start_error_ns: Some(start_error_ns),
+            lost: u32::from(p50.is_none()),
+        }
+    }
+
+    #[test]
+    fn trials_are_added_up() {
+        let all = [
+            agent("load1", 100, Some(1e6), 40_000),
+            agent("load1", 300, Some(3e6), 20_000),
+            agent("load1", 5, None, 10_000),
+        ];
+        let sum = AgentFigures::sum(all.iter().collect()).unwrap();
+        assert_eq!((sum.planned, sum.ok, sum.failed, sum.dropped), (414, 405, 6, 3));
+        assert_eq!((sum.service_time_p50_ns, sum.busy_share), (Some(2e6), 0.3));
+        assert_eq!((sum.start_error_ns, sum.lost), (Some(40_000), 1));
+        assert_eq!(AgentFigures::sum(Vec::new()), None);
+    }
+}
