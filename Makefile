@@ -99,6 +99,13 @@ test-all: test-packages ## Every test, the long ones too, and `test-codes`
 	@$(RUST) cargo xtask all $(WITHIN)
 	@if [[ -z "$(WITHIN)" ]]; then $(MAKE) test-codes; else echo "did not run: make test-codes"; fi
 
+# Needs Go. Its tests are in no other target: a control plane takes minutes to build and 1 GB to run.
+.PHONY: test-kubernetes
+test-kubernetes: ## Agents as Jobs in a real control plane of Kubernetes (needs Go)
+	@cluster=$$(scripts/build-cluster) && \
+		$(RUST) env STAMPEDE_TEST_CLUSTER="$$cluster" \
+		cargo test --locked --package stampede --test it -- --ignored --test-threads 1 agents_kubernetes::
+
 # Does not depend on `build`: `sudo make install` must not build as root what `make build` built.
 .PHONY: install
 install: ## Install binary, man page and completions below PREFIX (default /usr/local)

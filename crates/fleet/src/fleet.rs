@@ -19,7 +19,9 @@ use stampede_traffic::Source;
 
 use crate::clock::{Clock as _, Monotonic, instant_of};
 use crate::coordinator::{AgentError, Coordinator, Effect, Input};
+use crate::launch::kubernetes::{KubernetesError, RunningJob};
 use crate::launch::{Arrival, ENDING_MAX, Incoming, Launch, Link, Program};
+use crate::meet::{Broker, Come, MeetError, Token, gather};
 use crate::message::ToAgent;
 
 /// Agents that send loads. They are started for the first load, or before by
@@ -27,7 +29,7 @@ use crate::message::ToAgent;
 pub struct Fleet {
     agents: Agents,
     launch: Launch,
-    token: String,
+    token_file: Option<PathBuf>,
     state: Mutex<Option<State>>,
 }
 
@@ -35,6 +37,10 @@ struct State {
     coordinator: Coordinator,
     links: Vec<Link>,
     events: Receiver<Arrival>,
+    /// What carries links has to live as long as they do.
+    _brokers: Vec<Broker>,
+    /// Jobs whose pods are agents.
+    _jobs: Vec<RunningJob>,
 }
 
 /// Why agents cannot send a load.
@@ -43,6 +49,20 @@ pub enum FleetError {
     /// An agent cannot, or will not.
     #[error(transparent)]
     Agent(#[from] AgentError),
+    /// Agents that wait for orders did not come.
+    #[error(transparent)]
+    Meet(#[from] MeetError),
+    /// Agents cannot be started in Kubernetes.
+    #[error(transparent)]
+    Kubernetes(#[from] KubernetesError),
+    /// Pods were created, and too few of them came.
+    #[error("the agents of job/{job} have not come")]
+    Pods {
+        /// Name of the Job, which is deleted again.
+        job: String,
+        /// What happened instead.
+        source: MeetError,
+    },
     /// The program that carries the connection to an agent cannot be started.
     #[error("agent {agent} cannot be started")]
     Start {
@@ -81,6 +101,13 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             FleetError::Agent(error) => error.hint(),
+            FleetError::Meet(error) => error.hint().map(str::to_owned),
+            FleetError::Kubernetes(error) => Some(error.hint().to_owned()),
+            FleetError::Pods { .. } => Some(
+                "`kubectl get pods -l app.kubernetes.io/name=stampede-agent`, while stampede waits, shows whether the \
+                 image can be pulled and the pods are scheduled; the pods must reach the place where agents meet"
+                    .to_owned(),
+            ),
             FleetError::Start { agent, .. } if agent.starts_with("local ") => None,
             FleetError::Start { .. } => {
                 Some("install the OpenSSH client on this machine".to_owned())
@@ -100,15 +127,16 @@ impl FleetError {
 }
 
 impl Fleet {
-    /// Agents that are started as `launch` says. `token` shows them who gives orders; empty for agents
-    /// that this starts itself. Starts nothing yet.
-    pub fn new(agents: Agents, launch: Launch, token: &str) -> Fleet {
-        Fleet { agents, launch, token: token.to_owned(), state: Mutex::new(None) }
+    /// Agents that are started as `launch` says, or that wait for orders and have the token in this
+    /// file ([`Token::read`]). Starts and reads nothing yet.
+    pub fn new(agents: Agents, launch: Launch, token_file: Option<PathBuf>) -> Fleet {
+        Fleet { agents, launch, token_file, state: Mutex::new(None) }
     }
 
     /// Does `work` with the agents, which are started if they are not there.
     fn with<T>(
         &self,
+        stop: &Stop,
         work: impl FnOnce(&mut State) -> Result<T, FleetError>,
     ) -> Result<T, LoadError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,10 +146,68 @@ impl Fleet {
         }
         let done = match &mut *state {
             Some(state) => work(state),
-            none => State::start(&self.agents, &self.launch, &self.token)
-                .and_then(|started| work(none.insert(started))),
+            none => self.start(stop).and_then(|started| work(none.insert(started))),
         };
         done.map_err(LoadError::from)
+    }
+
+    /// Starts the agents, and waits for those that come by themselves.
+    fn start(&self, stop: &Stop) -> Result<State, FleetError> {
+        let launch = &self.launch;
+        let program = match self.agents.need_ssh() && launch.remote.is_none() {
+            true => Some(Program::read(&launch.program).map_err(FleetError::Program)?),
+            false => None,
+        };
+        let program = program.map(Arc::new);
+        let (to_us, events) = mpsc::sync_channel(EVENTS_MAX);
+        let (mut agents, mut links) = (Vec::new(), Vec::new());
+        let (mut brokers, mut jobs) = (Vec::new(), Vec::new());
+        for place in self.agents.places() {
+            let number = links.len();
+            if let Some((come, job)) = self.come(place, stop)? {
+                brokers.extend(come.broker);
+                jobs.extend(job);
+                for (number, agent) in (number..).zip(come.agents) {
+                    agents.push((agent.name.clone(), agent.token.clone()));
+                    links.push(Link::joined(agent, number, to_us.clone()));
+                }
+                continue;
+            }
+            let link = Link::start(place, launch, program.as_ref(), number, to_us.clone());
+            let agent = || place.to_string();
+            links.push(link.map_err(|source| FleetError::Start { agent: agent(), source })?);
+            agents.push((place.to_string(), String::new()));
+        }
+        let (coordinator, hellos) = Coordinator::new(&agents);
+        for effect in hellos {
+            if let Effect::Send(agent, message) = effect {
+                links[agent].send(message);
+            }
+        }
+        Ok(State { coordinator, links, events, _brokers: brokers, _jobs: jobs })
+    }
+
+    /// Waits for agents that come by themselves, or that a Job starts. `None`: there are none.
+    fn come(
+        &self,
+        place: &Place,
+        stop: &Stop,
+    ) -> Result<Option<(Come, Option<RunningJob>)>, FleetError> {
+        match place {
+            Place::Local(_) | Place::Ssh(_) => Ok(None),
+            Place::Meeting(meeting) => {
+                let token = Token::read(self.token_file.as_deref())?;
+                Ok(Some((gather(meeting, &token, stop)?, None)))
+            }
+            Place::Kubernetes(job) => {
+                // Its pods serve this coordinator only, so nobody has to know their token.
+                let token = Token::new();
+                let running = RunningJob::create(job, &token)?;
+                let pods = |source| FleetError::Pods { job: running.name().to_owned(), source };
+                let come = gather(&job.meeting, &token, stop).map_err(pods)?;
+                Ok(Some((come, Some(running))))
+            }
+        }
     }
 }
 
@@ -143,7 +229,7 @@ impl Drop for State {
 
 impl Generator for Fleet {
     fn prepare(&self, stop: &Stop) -> Result<(), LoadError> {
-        self.with(|state| state.meet(stop))
+        self.with(stop, |state| state.meet(stop))
     }
 
     fn run(
@@ -152,7 +238,7 @@ impl Generator for Fleet {
         stop: &Stop,
         listener: &mut dyn Listener,
     ) -> Result<LoadResult, LoadError> {
-        self.with(|state| {
+        self.with(stop, |state| {
             reached_by(&self.agents, load.target.iter())?;
             let mut result = *state.send(load, stop, listener)?;
             if !self.agents.are_elsewhere() {
@@ -166,29 +252,6 @@ impl Generator for Fleet {
 }
 
 impl State {
-    fn start(agents: &Agents, launch: &Launch, token: &str) -> Result<State, FleetError> {
-        let names: Vec<String> = agents.places().iter().map(Place::to_string).collect();
-        let program = match agents.are_elsewhere() && launch.remote.is_none() {
-            true => Some(Program::read(&launch.program).map_err(FleetError::Program)?),
-            false => None,
-        };
-        let program = program.map(Arc::new);
-        let (to_us, events) = mpsc::sync_channel(EVENTS_MAX);
-        let mut links = Vec::with_capacity(names.len());
-        for (number, place) in agents.places().iter().enumerate() {
-            let link = Link::start(place, launch, program.as_ref(), number, to_us.clone());
-            let agent = || place.to_string();
-            links.push(link.map_err(|source| FleetError::Start { agent: agent(), source })?);
-        }
-        let (coordinator, hellos) = Coordinator::new(&names, token);
-        for effect in hellos {
-            if let Effect::Send(agent, message) = effect {
-                links[agent].send(message);
-            }
-        }
-        Ok(State { coordinator, links, events })
-    }
-
     /// Waits until all agents are there and their clocks are known.
     fn meet(&mut self, stop: &Stop) -> Result<(), FleetError> {
         let (mut input, mut at) = (Input::Meet, Monotonic.now());

@@ -15,6 +15,7 @@ mod fleet;
 pub mod frame;
 mod hash;
 pub mod launch;
+pub mod meet;
 pub mod message;
 
 pub use fleet::{Fleet, FleetError, reached_by};

@@ -87,6 +87,8 @@ pub struct Overrides {
     pub agents: Vec<String>,
     /// `--agent-program /opt/stampede`.
     pub agent_program: Option<String>,
+    /// `--token-file token`.
+    pub token_file: Option<String>,
     /// `--listen 10.0.0.5`.
     pub listen: Option<String>,
     /// `--arrivals uniform|poisson`: applies to every load with a schedule or a rate.
@@ -420,6 +422,7 @@ impl Overrides {
             ("against", &self.against),
             ("against-prepare", &self.against_prepare),
             ("agent-program", &self.agent_program),
+            ("token-file", &self.token_file),
             ("listen", &self.listen),
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));

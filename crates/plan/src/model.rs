@@ -61,6 +61,8 @@ pub struct LoadFrom {
     pub agents: Agents,
     /// A program of stampede that lies on the agents. `None`: the own one is copied there.
     pub program: Option<PathBuf>,
+    /// The file with the token of agents that wait for orders. `None`: it is in the environment.
+    pub token_file: Option<PathBuf>,
 }
 
 /// Another version of a plan's apps.

@@ -170,7 +170,7 @@ pub fn search(path: Option<&Path>, flags: &Overrides) -> Result<SearchPlan, Plan
         stack,
         load: loads::search_load(node, &common, &named)?,
         begin: begin(&fields)?,
-        load_from: senders(&fields)?,
+        load_from: senders(&fields, home.as_deref())?,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
         seed,
         out: out(&fields, home.as_deref())?,
@@ -204,8 +204,8 @@ pub fn load_from_flags(flags: &Overrides) -> Result<LoadPlan, PlanError> {
     Ok(LoadPlan { load, warm_up })
 }
 
-fn senders(fields: &Fields<'_>) -> Result<LoadFrom, PlanError> {
-    fields.get("load_from").map_or(Ok(LoadFrom::default()), load_from::load_from)
+fn senders(fields: &Fields<'_>, home: Option<&Path>) -> Result<LoadFrom, PlanError> {
+    fields.get("load_from").map_or(Ok(LoadFrom::default()), |node| load_from::load_from(node, home))
 }
 
 fn seed(fields: &Fields<'_>) -> Result<u64, PlanError> {
@@ -262,7 +262,7 @@ pub(super) fn resolve(
         },
         seed,
         expect: fields.get("expect").map_or(Ok(Vec::new()), expectations)?,
-        load_from: senders(&fields)?,
+        load_from: senders(&fields, home.as_deref())?,
         fairness: fairness(&fields)?,
         baseline: String::new(),
         peak: None,

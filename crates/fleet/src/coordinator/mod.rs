@@ -102,15 +102,15 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// A coordinator of the agents with these names, and what to say to them first.
-    pub fn new(names: &[String], token: &str) -> (Coordinator, Vec<Effect>) {
-        let members: Vec<Member> = names.iter().map(|name| Member::new(name)).collect();
+    /// A coordinator of the agents with these names and tokens, and what to say to them first.
+    pub fn new(agents: &[(String, String)]) -> (Coordinator, Vec<Effect>) {
+        let members: Vec<Member> = agents.iter().map(|(name, _)| Member::new(name)).collect();
         let seconds = MergedSeconds::new(members.len());
         let (phase, load, result) = (Phase::Idle, None, LoadResult::nothing());
-        let hello = |agent| {
-            Effect::Send(agent, ToAgent::Hello { version: VERSION, token: token.to_owned() })
+        let hello = |(agent, (_, token)): (usize, &(String, String))| {
+            Effect::Send(agent, ToAgent::Hello { version: VERSION, token: token.clone() })
         };
-        let hellos = (0..members.len()).map(hello).collect();
+        let hellos = agents.iter().enumerate().map(hello).collect();
         (Coordinator { members, phase, used: 0, load, file_bytes: 0, seconds, result }, hellos)
     }
 

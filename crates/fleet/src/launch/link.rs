@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Launch;
@@ -17,6 +18,7 @@ use stampede_model::time::Nanos;
 
 use crate::clock::{Clock as _, Monotonic};
 use crate::frame::{CHUNK_BYTES, Frame, FrameError, read_frame, write_bytes, write_message};
+use crate::meet::Joined;
 use crate::message::{FromAgent, ToAgent};
 
 /// Why no agent could be reached.
@@ -62,8 +64,19 @@ enum Outgoing {
 /// The connection to an agent. Dropping it ends the agent.
 pub struct Link {
     to: Option<Sender<Outgoing>>,
-    child: Child,
+    carrier: Carrier,
 }
+
+/// What carries a connection.
+enum Carrier {
+    /// A program of ours, which is the agent or leads to it.
+    Program(Child),
+    /// A connection to an agent that runs without us.
+    Joined { carried: JoinHandle<()>, close: Box<dyn Fn() + Send> },
+}
+
+/// Where an agent listens, and where it speaks.
+type Ends = (Box<dyn Write + Send>, Box<dyn Read + Send>);
 
 impl Link {
     /// Starts an agent. What comes from it is sent to `events` with this number. Messages may be
@@ -91,8 +104,19 @@ impl Link {
         let said = Said::of(errors);
         let start =
             Start { place: place.clone(), program: program.cloned(), launch: launch.clone() };
-        std::thread::spawn(move || carry(start, number, (to, from), outgoing, said, &events));
-        Ok(Link { to: Some(sender), child })
+        let ends: Ends = (Box::new(to), Box::new(from));
+        std::thread::spawn(move || carry(Some(start), number, ends, outgoing, said, &events));
+        Ok(Link { to: Some(sender), carrier: Carrier::Program(child) })
+    }
+
+    /// Speaks with an agent that came by itself.
+    pub(crate) fn joined(agent: Joined, number: usize, events: SyncSender<Arrival>) -> Link {
+        let (sender, outgoing) = mpsc::channel();
+        let (ends, close) = ((agent.to, agent.from), agent.close);
+        let said = Said::of(io::empty());
+        let carry = move || carry(None, number, ends, outgoing, said, &events);
+        let carrier = Carrier::Joined { carried: std::thread::spawn(carry), close };
+        Link { to: Some(sender), carrier }
     }
 
     /// Sends a message. Never waits.
@@ -127,14 +151,28 @@ impl Link {
     pub fn end(&mut self, until: Instant) {
         self.close();
         while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+            if self.carrier.has_ended() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // A process of ours, which nobody has waited for yet: its id is still its own.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        match &mut self.carrier {
+            // A process of ours, which nobody has waited for yet: its id is still its own.
+            Carrier::Program(child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Carrier::Joined { close, .. } => close(),
+        }
+    }
+}
+
+impl Carrier {
+    fn has_ended(&mut self) -> bool {
+        match self {
+            Carrier::Program(child) => !matches!(child.try_wait(), Ok(None)),
+            Carrier::Joined { carried, .. } => carried.is_finished(),
+        }
     }
 }
 
@@ -146,7 +184,8 @@ impl Drop for Link {
 
 fn command(place: &Place, launch: &Launch, program: Option<&Arc<Program>>) -> Command {
     match place {
-        Place::Local(_) => {
+        // Agents that came by themselves are not started here.
+        Place::Local(_) | Place::Meeting(_) | Place::Kubernetes(_) => {
             let program = launch.remote.as_ref().map_or(&launch.program, |remote| remote);
             let mut command = Command::new(program);
             command.args(["agent", "--allow-unix-sockets"]).args(&launch.arguments);
@@ -175,22 +214,22 @@ struct Start {
 
 impl Start {
     /// Waits until the agent runs.
-    fn wait(&self, to: &mut ChildStdin, from: &mut ChildStdout) -> Result<(), LinkError> {
+    fn wait(&self, to: &mut impl Write, from: &mut impl Read) -> Result<(), LinkError> {
         match (&self.place, &self.program) {
-            (Place::Local(_), _) => Ok(()),
             (Place::Ssh(_), Some(program)) if self.launch.remote.is_none() => {
                 program.deliver(to, from)
             }
             (Place::Ssh(_), _) => ssh::wait_for_start(from),
+            (Place::Local(_) | Place::Meeting(_) | Place::Kubernetes(_), _) => Ok(()),
         }
     }
 }
 
 /// Carries messages in both directions until the agent has ended.
 fn carry(
-    start: Start,
+    start: Option<Start>,
     number: usize,
-    (mut to, mut from): (ChildStdin, ChildStdout),
+    (mut to, mut from): Ends,
     outgoing: Receiver<Outgoing>,
     said: Said,
     events: &SyncSender<Arrival>,
@@ -199,7 +238,7 @@ fn carry(
         // Nobody listens any more when the load is over.
         let _ = events.send((number, incoming, Monotonic.now()));
     };
-    if let Err(error) = start.wait(&mut to, &mut from) {
+    if let Some(Err(error)) = start.map(|start| start.wait(&mut to, &mut from)) {
         drop(to);
         let said = said.last_line();
         let own = !matches!(error, LinkError::Ended | LinkError::Io(_)) || said.is_empty();
@@ -218,8 +257,13 @@ fn carry(
         match read_frame(&mut from) {
             Ok(Some(Frame::Message(message))) => put(Incoming::Message(message)),
             Ok(Some(Frame::Bytes(_))) => return put(Incoming::Foreign),
-            Ok(None) | Err(FrameError::Io(_)) => {
-                return put(Incoming::Closed(said.last_line()));
+            Ok(None) => return put(Incoming::Closed(said.last_line())),
+            Err(FrameError::Io(error)) => {
+                let said = said.last_line();
+                // What a program says of its connection is more than the end of its output.
+                let ended = error.kind() == io::ErrorKind::UnexpectedEof;
+                let own = said.is_empty() && !ended;
+                return put(Incoming::Closed(if own { error.to_string() } else { said }));
             }
             Err(_) => return put(Incoming::Foreign),
         }
@@ -251,7 +295,7 @@ impl From<FrameError> for WriteError {
 
 /// Writes until nobody sends any more. While there is nothing to write, the agent hears that we are
 /// still there, even if the thread that leads the load waits for a terminal or a disk.
-fn write(to: &mut ChildStdin, outgoing: &Receiver<Outgoing>) -> Result<(), WriteError> {
+fn write(to: &mut impl Write, outgoing: &Receiver<Outgoing>) -> Result<(), WriteError> {
     let mut postponed = VecDeque::new();
     loop {
         let next = match postponed.pop_front() {

@@ -1,5 +1,6 @@
 //! How agents are started.
 
+pub mod kubernetes;
 mod link;
 mod ssh;
 

@@ -127,8 +127,9 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(places: Vec<Place>, seed: u64) -> Simulation {
-        let names: Vec<String> = (1..=places.len()).map(|number| format!("load{number}")).collect();
-        let (coordinator, hellos) = Coordinator::new(&names, "token");
+        let named = |number| (format!("load{number}"), "token".to_owned());
+        let names: Vec<(String, String)> = (1..=places.len()).map(named).collect();
+        let (coordinator, hellos) = Coordinator::new(&names);
         let count = places.len();
         let agents = places.into_iter().map(|place| {
             let rules = Rules { token: "token".to_owned(), ..Rules::default() };

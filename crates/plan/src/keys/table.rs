@@ -397,12 +397,19 @@ pub static LOAD_FROM: Object = Object {
             Key::new(
                 "agents",
                 &TEXTS,
-                "Machines that `ssh` reaches by these names, or processes of this machine.",
+                "Machines that `ssh` reaches by these names, agents that wait at a NATS broker or come to a port, or \
+                 processes of this machine.",
             )
             .like("ssh:load1,load2")
             .otherwise("none"),
             Key::new("program", &Kind::Text, "A stampede that lies on the agents.")
                 .otherwise("this program is copied there"),
+            Key::new(
+                "token_file",
+                &Kind::Text,
+                "A file with the token that agents have which wait for orders.",
+            )
+            .otherwise("the environment variable `STAMPEDE_AGENT_TOKEN`"),
         ],
     }],
     rest: None,

@@ -1,14 +1,20 @@
 //! The command `stampede agent`: sends load for a stampede elsewhere, which speaks to it on standard
-//! input and output.
+//! input and output, or which it waits for.
 
 use std::io::IsTerminal as _;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use stampede_fleet::agent::{AgentEnd, Rules, run as run_agent};
 use stampede_fleet::clock::{Clock, Monotonic};
+use stampede_fleet::launch::kubernetes;
+use stampede_fleet::meet::{MeetError, Served, Token, Worker, serve};
+use stampede_linux::interrupt;
+use stampede_model::agent_places::{AgentsError, Job, Meeting};
 use stampede_model::quantity::parse_length;
+use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use super::fail::CommandError;
@@ -17,6 +23,21 @@ use super::{Failure, Outcome};
 /// Arguments of `agent`.
 #[derive(Args, Debug)]
 pub struct AgentArgs {
+    /// Wait for a coordinator at a NATS broker (nats://broker:4222), or for one that listens
+    /// (tcp://10.0.0.5:7070)
+    #[arg(long, value_name = "URL")]
+    connect: Option<String>,
+    /// Read the token that coordinators have to know from this file [default: the environment
+    /// variable STAMPEDE_AGENT_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    token_file: Option<PathBuf>,
+    /// Exit after the orders of one coordinator
+    #[arg(long, requires = "connect")]
+    once: bool,
+    /// Print a Job of Kubernetes whose pods are such agents, and start nothing:
+    /// 'kubernetes:8?image=IMAGE&meet=nats://broker:4222'
+    #[arg(long, value_name = "JOB", conflicts_with_all = ["connect", "token_file"])]
+    manifest: Option<String>,
     /// Also allow load to ADDRESS; this machine and private networks are always allowed (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     allow: Vec<IpAddr>,
@@ -41,27 +62,45 @@ enum AgentError {
     ByHand,
     #[error("the coordinator's orders cannot be read")]
     Orders(#[source] stampede_fleet::frame::FrameError),
+    #[error(transparent)]
+    Place(#[from] AgentsError),
+    #[error(transparent)]
+    Meet(#[from] MeetError),
+    #[error("cannot start what does a coordinator's orders")]
+    Worker(#[source] std::io::Error),
 }
 
 impl CommandError for AgentError {
     fn hint(&self) -> Option<String> {
         match self {
             AgentError::ByHand => Some(
-                "`stampede fire URL --agents ssh:HOST,HOST --rate 1000 --for 60s` starts agents on these machines"
+                "`stampede fire URL --agents ssh:HOST,HOST --rate 1000 --for 60s` starts agents on these machines; \
+                 with --connect an agent waits for orders"
                     .to_owned(),
             ),
-            AgentError::Orders(_) => None,
+            AgentError::Place(error) => Some(error.hint().to_owned()),
+            AgentError::Meet(error) => error.hint().map(str::to_owned),
+            AgentError::Orders(_) | AgentError::Worker(_) => None,
         }
     }
 }
 
 /// Does what it is told until the orders end.
 pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
+    if let Some(job) = &args.manifest {
+        let job = Job::parse(job).map_err(AgentError::from)?;
+        print!("{}", kubernetes::manifest_text(&job));
+        return Ok(Outcome::Fine);
+    }
+    if let Some(place) = &args.connect {
+        return wait(place, &args);
+    }
     let (input, output) = (std::io::stdin(), std::io::stdout());
     if input.is_terminal() {
         return Err(AgentError::ByHand.into());
     }
     let rules = Rules {
+        token: std::env::var(PROOF_VARIABLE).unwrap_or_default(),
         allowed: args.allow,
         rate_max: args.max_rate,
         connections_max: args.max_connections,
@@ -75,3 +114,40 @@ pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
         AgentEnd::Broken(error) => Err(AgentError::Orders(error).into()),
     }
 }
+
+/// Waits for coordinators and does their orders, until Ctrl-C.
+fn wait(place: &str, args: &AgentArgs) -> Result<Outcome, Failure> {
+    let meeting = Meeting::parse(place).map_err(AgentError::from)?;
+    let token = Token::read(args.token_file.as_deref()).map_err(AgentError::from)?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    let stop = Stop::from(interrupt::new_flag());
+    let worker = Worker {
+        program: std::env::current_exe().map_err(AgentError::Worker)?,
+        arguments: rules_of(args),
+        variable: PROOF_VARIABLE,
+    };
+    let at = meeting.to_string();
+    let mut tell = |what| match what {
+        Served::Waiting => eprintln!("waiting for a coordinator at {at}"),
+        Served::Away(error) => eprintln!("{error}; trying again until it works"),
+        Served::Working => eprintln!("a coordinator has come; doing its orders"),
+        Served::Done => eprintln!("its orders are done"),
+    };
+    serve(&meeting, &token, (&worker, args.once), &stop, &mut tell).map_err(AgentError::Worker)?;
+    Ok(Outcome::Fine)
+}
+
+/// The same rules for the program that does the orders.
+fn rules_of(args: &AgentArgs) -> Vec<String> {
+    let allowed = args.allow.iter().flat_map(|address| ["--allow".to_owned(), address.to_string()]);
+    let mut arguments = vec!["agent".to_owned()];
+    arguments.extend(allowed);
+    arguments.extend(args.allow_unix_sockets.then(|| "--allow-unix-sockets".to_owned()));
+    arguments.extend(["--max-rate".to_owned(), args.max_rate.to_string()]);
+    arguments.extend(["--max-connections".to_owned(), args.max_connections.to_string()]);
+    arguments.extend(["--max-time".to_owned(), format!("{}ms", args.max_time.0 / 1_000_000)]);
+    arguments
+}
+
+/// Says to the program that does the orders what its coordinator will show.
+const PROOF_VARIABLE: &str = "STAMPEDE_AGENT_PROOF";

@@ -136,14 +136,18 @@ pub struct LoadFlags {
 /// Which machines send the loads.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SenderFlags {
-    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them, or local:2 to
-    /// try it here (repeatable; docs/agents.md); arrivals are then Poisson unless --arrivals says
-    /// otherwise
+    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them,
+    /// nats://broker:4222 for agents that wait at a NATS broker, or local:2 to try it here
+    /// (repeatable; docs/agents.md); arrivals are then Poisson unless --arrivals says otherwise
     #[arg(long, value_name = "AGENTS")]
     pub agents: Vec<String>,
     /// Run the stampede at PATH on each agent; copy nothing
     #[arg(long, value_name = "PATH", requires = "agents")]
     pub agent_program: Option<String>,
+    /// Read the token of agents that wait for orders from this file [default: the environment
+    /// variable STAMPEDE_AGENT_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    pub token_file: Option<String>,
     /// Let the stacks listen on this IPv4 address of this machine, so that agents can connect
     /// [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]

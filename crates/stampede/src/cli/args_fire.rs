@@ -200,13 +200,18 @@ pub enum TrafficOrder {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "More than one machine (docs/agents.md)")]
 pub struct AgentFlags {
-    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them, or local:2 to
-    /// try it here (repeatable); arrivals are then Poisson unless --arrivals says otherwise
+    /// Send the load from these machines together: ssh:load1,load2 as ssh knows them,
+    /// nats://broker:4222 for agents that wait at a NATS broker, or local:2 to try it here
+    /// (repeatable); arrivals are then Poisson unless --arrivals says otherwise
     #[arg(long, value_name = "AGENTS", conflicts_with_all = ["load_cpus", "phout"])]
     pub agents: Vec<String>,
     /// Run the stampede at PATH on each agent; copy nothing
     #[arg(long, value_name = "PATH", requires = "agents")]
     pub agent_program: Option<PathBuf>,
+    /// Read the token of agents that wait for orders from this file [default: the environment
+    /// variable STAMPEDE_AGENT_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// What `fire` writes besides its summary.

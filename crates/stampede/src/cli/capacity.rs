@@ -210,6 +210,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         out: flags.out.clone(),
         agents: flags.from.agents.clone(),
         agent_program: flags.from.agent_program.clone(),
+        token_file: flags.from.token_file.clone(),
         listen: flags.from.listen.clone(),
         ..Overrides::default()
     }

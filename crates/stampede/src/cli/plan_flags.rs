@@ -35,6 +35,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         against_prepare: args.against_prepare.clone(),
         agents: args.from.agents.clone(),
         agent_program: args.from.agent_program.clone(),
+        token_file: args.from.token_file.clone(),
         listen: args.from.listen.clone(),
         ..load(&args.load)
     }

@@ -30,8 +30,8 @@ pub fn prepare(
     generator.prepare(&Stop::from(interrupt::new_flag()))
 }
 
-/// The generator of a plan. Agents may send to the addresses in `allowed`, besides private ones. No
-/// agent is started yet.
+/// The generator of a plan. Agents that are started may send to the addresses in `allowed`, besides
+/// private ones; those that wait for orders have their own rules. No agent is started yet.
 pub fn generator(from: &LoadFrom, allowed: impl IntoIterator<Item = IpAddr>) -> Box<dyn Generator> {
     if from.agents.is_empty() {
         return Box::new(InProcess);
@@ -40,5 +40,5 @@ pub fn generator(from: &LoadFrom, allowed: impl IntoIterator<Item = IpAddr>) -> 
     let flags = |address: IpAddr| ["--allow".to_owned(), address.to_string()];
     let arguments = allowed.into_iter().flat_map(flags).collect();
     let launch = Launch { program, remote: from.program.clone(), arguments };
-    Box::new(Fleet::new(from.agents.clone(), launch, ""))
+    Box::new(Fleet::new(from.agents.clone(), launch, from.token_file.clone()))
 }

@@ -1,6 +1,6 @@
 //! Tests loads that agents send together: as processes here, in other clocks, and behind ssh.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer, Listen};
 
 use crate::agents_support::{
-    HUB, Hosts, address, cannot_make_hosts, path_with, relay, write_program,
+    HUB, Hosts, address, cannot_make_hosts, local_address, path_with, relay, sum, write_program,
 };
 use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
 
@@ -30,13 +30,8 @@ fn summary(sandbox: &Sandbox, server: &KnownServer, line: &str) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
 
-fn sum(summary: &Value, field: &str) -> u64 {
-    let agents = summary["agents"].as_array().expect("agents");
-    agents.iter().map(|agent| agent[field].as_u64().expect("a number")).sum()
-}
-
 /// The children of a process.
-fn children(pid: u32) -> Vec<Pid> {
+pub fn children(pid: u32) -> Vec<Pid> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let raw = text.split_whitespace().filter_map(|pid| pid.parse().ok());
@@ -285,12 +280,6 @@ fn a_stack_listens_for_agents_behind_ssh() {
     let output = run("--listen 10.77.0.99 --out other");
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("an address of this machine"), "{}", stderr(&output));
-}
-
-/// An address of this machine that is not loopback.
-fn local_address() -> Option<Ipv4Addr> {
-    let output = std::process::Command::new("hostname").arg("-I").output().ok()?;
-    stdout(&output).split_whitespace().find_map(|address| address.parse().ok())
 }
 
 /// Runs `fire` in the network of the hub, against a server there.

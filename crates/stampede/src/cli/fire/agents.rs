@@ -29,7 +29,7 @@ pub fn fit(agents: &Agents, load: &Load) -> Result<(), Failure> {
         Model::Open { max_in_flight, .. } => max_in_flight,
         Model::Closed { concurrency, .. } => concurrency,
     };
-    let agents = agents.places().len();
+    let agents = agents.at_least();
     match agents > connections as usize {
         true => Err(FireError::TooManyAgents { agents, connections }.into()),
         false => Ok(()),
@@ -39,7 +39,8 @@ pub fn fit(agents: &Agents, load: &Load) -> Result<(), Failure> {
 /// The generator of the flags. Agents may send where the user may.
 pub fn generator(args: &FireArgs, agents: Option<&Agents>, load: &Load) -> Box<dyn Generator> {
     let program = args.agents.agent_program.clone();
-    let from = LoadFrom { agents: agents.cloned().unwrap_or_default(), program };
+    let token_file = args.agents.token_file.clone();
+    let from = LoadFrom { agents: agents.cloned().unwrap_or_default(), program, token_file };
     let addresses = load.target.iter().filter_map(|address| match address {
         Address::Tcp(address) => Some(address.ip()),
         Address::Unix(_) => None,

@@ -11,6 +11,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::Value;
+use stampede_known_server::{Answer, Behaviour, KnownServer, Listen};
 use tempfile::TempDir;
 
 /// A network of a hub, where server and coordinator run, and hosts with an `sshd` each.
@@ -176,7 +178,46 @@ impl Drop for Hosts {
     }
 }
 
-fn wait_for(address: SocketAddr) {
+/// An address of this machine that is not loopback.
+pub fn local_address() -> Option<Ipv4Addr> {
+    let output = Command::new("hostname").arg("-I").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split_whitespace().find_map(|address| address.parse().ok())
+}
+
+/// A server that is no agent's loopback. `None`: this machine has no other address, as was printed.
+pub fn server_for_agents() -> Option<KnownServer> {
+    let Some(own) = local_address() else {
+        eprintln!("skipped: this machine has no address but loopback");
+        return None;
+    };
+    let behaviour = Behaviour::answering(Answer::ok());
+    Some(KnownServer::start_on(&Listen::TcpOn(own), behaviour).expect("a server"))
+}
+
+/// A port that is free now.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// A field of all agents of a summary, added up.
+pub fn sum(summary: &Value, field: &str) -> u64 {
+    let agents = summary["agents"].as_array().expect("agents");
+    agents.iter().map(|agent| agent[field].as_u64().expect("a number")).sum()
+}
+
+/// Waits for something that other processes do.
+pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(15), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until a server listens.
+pub fn wait_for(address: SocketAddr) {
     let begun = Instant::now();
     while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
         assert!(begun.elapsed() < Duration::from_secs(10), "{address} does not answer");
