@@ -3507,6 +3507,8 @@ export interface CaseSummary {
    * determined.
    */
   kept_up?: KeptUp | null;
+  /** The agents that sent the load, over the trials that count. Empty: stampede sent it itself. */
+  agents?: AgentFigures[];
   /** The check by Little's law. `None`: not known. */
   in_flight?: InFlight | null;
   /** Its answers when each page was requested before the load. */
@@ -3836,6 +3838,8 @@ export interface TrialSummary {
   exhausted?: Exhausted[] | null;
   /** The same as `kept_up` of a case. */
   kept_up?: KeptUp | null;
+  /** The agents that sent the load. Empty: stampede sent it itself. */
+  agents?: AgentFigures[];
   /** The same as `in_flight` of a case. */
   in_flight?: InFlight | null;
   /** Whether answers to a constant load were stable over time. `None`: it is not constant. */
@@ -4030,6 +4034,28 @@ export type KeptUp =
   | {
     kept_up: "too_short";
   };
+
+/** What an agent did in one trial, or in all trials of a case that count. */
+export interface AgentFigures {
+  /** How the user named it. */
+  name: string;
+  /** Requests that were due. */
+  planned: number;
+  /** Correct answers. */
+  ok: number;
+  /** Requests without a correct answer. */
+  failed: number;
+  /** Requests that were due and never started. */
+  dropped: number;
+  /** Median service time of its correct answers; over several trials the mean of their medians. */
+  service_time_p50_ns: number | null;
+  /** Share of its time that its busiest load thread spent on work, 0 to 1; the largest one. */
+  busy_share: number;
+  /** How far its start may have been from the common one; the largest one. */
+  start_error_ns: number | null;
+  /** In how many trials it was lost. */
+  lost: number;
+}
 
 /** The mean number of requests in flight, as counted and as Little's law predicts it. */
 export interface InFlight {
