@@ -78,6 +78,7 @@ export interface Case
   forced: string[];
   figures: Figures;
   trials: Trial[];
+  agents: written.AgentFigures[];
   expectations: Expectation[];
   breaking: Breaking | null;
 }

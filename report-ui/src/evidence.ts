@@ -1,5 +1,6 @@
 // The evidence: all data that the answer is based on.
 
+import { agents } from "./agents.ts";
 import { button, h } from "./dom.ts";
 import { sections } from "./columns.ts";
 import type { Download } from "./data.generated.ts";
@@ -17,6 +18,7 @@ export function evidence(store: Store, raw: string): HTMLElement {
   return h("section", { id: "evidence", "aria-labelledby": "evidence-title" },
     h("h2", { id: "evidence-title" }, "Evidence"),
     ...basis(store),
+    ...agents(store),
     ...figures(store),
     ...runtimeEvidence(store),
     ...runEvidence(store),

@@ -245,6 +245,16 @@ function relation(raw: unknown): Relation | null {
   }
 }
 
+function toAgent(raw: Raw<written.AgentFigures>): written.AgentFigures {
+  const known = (value: unknown) => isNumber(value) ? value : null;
+  return {
+    name: text(raw.name),
+    planned: number(raw.planned), ok: number(raw.ok), failed: number(raw.failed), dropped: number(raw.dropped),
+    service_time_p50_ns: known(raw.service_time_p50_ns), start_error_ns: known(raw.start_error_ns),
+    busy_share: number(raw.busy_share), lost: number(raw.lost),
+  };
+}
+
 /** `letters`: the name of `significance_groups` in older runs. */
 function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: number): Case {
   return {
@@ -255,6 +265,7 @@ function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: nu
     reasons: records<written.CaseReason>(raw.reasons).map(toReason),
     why: records<written.LimitingCause>(raw.why).map(toWhy),
     not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept),
+    agents: records<written.AgentFigures>(raw.agents).map(toAgent),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
     budget_cpus: number(raw.budget_cpus),

@@ -7,6 +7,7 @@ use stampede_model::cpus::CpuCount;
 use stampede_model::fact::search::Limited;
 use stampede_model::fact::{Fact, LimitFound, Reason};
 
+use crate::summary::agents::AgentFigures;
 use crate::summary::why::Cause;
 
 /// Version of the format; it increases when a field changes its meaning.
@@ -167,6 +168,9 @@ pub struct Point {
     /// What held it back, where it is not met: the most direct reason; null: not known.
     #[serde(default)]
     pub held_back: Option<LimitingFactor>,
+    /// The agents that sent the load. Empty: stampede sent it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentFigures>,
 }
 
 /// What held a runtime back.

@@ -27,7 +27,6 @@ pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
         ("kept up", case.kept_up.map(kept_up)),
         ("requests in flight", case.in_flight.map(in_flight)),
         ("1 million requests", cpu_ns_per_million(case).map(cpu_time)),
-        ("agents", (!case.agents.is_empty()).then(|| agents(&case.agents))),
         ("pages", (!pages.first.is_empty()).then(|| list_of(pages))),
     ];
     facts.into_iter().filter_map(|(what, known)| Some((what, known?))).collect()
@@ -36,7 +35,10 @@ pub fn of_case(case: &CaseSummary) -> Vec<(&'static str, String)> {
 /// The evidence of some rows, one line per row, for the details on a terminal.
 pub fn details(cases: &[&CaseSummary]) -> Vec<String> {
     let line = |case: &&CaseSummary| {
-        let facts = of_case(case).into_iter().map(|(what, known)| format!("{what}: {known}"));
+        // The page has a table of them.
+        let agents = (!case.agents.is_empty()).then(|| ("agents", agents(&case.agents)));
+        let facts = of_case(case).into_iter().chain(agents);
+        let facts = facts.map(|(what, known)| format!("{what}: {known}"));
         let facts: Vec<String> = facts.collect();
         (!facts.is_empty()).then(|| format!("{}: {}", case.runtime, facts.join("; ")))
     };

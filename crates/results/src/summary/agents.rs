@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stampede_model::agents::AgentRecord;
-use stampede_model::record::Validity;
+use stampede_model::record::{LoadRecord, Validity};
 
-use super::input::TrialData;
 use super::model::TrialSummary;
 
 /// What an agent did in one trial, or in all trials of a case that count.
@@ -32,16 +31,20 @@ pub struct AgentFigures {
 }
 
 impl AgentFigures {
-    /// The agents of a trial. Empty: stampede sent the load itself, or none was sent.
-    pub fn of(trial: &TrialData) -> Vec<AgentFigures> {
-        let load = trial.record.load.iter();
-        load.flat_map(|load| load.agents.iter().map(AgentFigures::from)).collect()
+    /// The agents of a trial's load. Empty: stampede sent the load itself, or none was sent.
+    pub fn of(load: Option<&LoadRecord>) -> Vec<AgentFigures> {
+        load.iter().flat_map(|load| load.agents.iter().map(AgentFigures::from)).collect()
     }
 
     /// The agents of a case, over the trials that count.
     pub fn over(trials: &[TrialSummary]) -> Vec<AgentFigures> {
         let counted = trials.iter().filter(|trial| trial.verdict != Validity::Invalid);
-        let all: Vec<&AgentFigures> = counted.flat_map(|trial| &trial.agents).collect();
+        AgentFigures::add_up(counted.flat_map(|trial| &trial.agents))
+    }
+
+    /// Adds up what each agent did, in the order in which agents first occur.
+    pub fn add_up<'a>(all: impl Iterator<Item = &'a AgentFigures>) -> Vec<AgentFigures> {
+        let all: Vec<&AgentFigures> = all.collect();
         let mut names: Vec<&str> = Vec::new();
         for one in &all {
             if !names.contains(&one.name.as_str()) {

@@ -47,7 +47,7 @@ pub fn summarize(
         why: why::of_trial(trial, model),
         exhausted: exhausted::of_trial(trial, model, run),
         kept_up,
-        agents: AgentFigures::of(trial),
+        agents: AgentFigures::of(record.load.as_ref()),
         in_flight: InFlight::of(trial),
         steady: Steady::of(case, trial),
         over_time: OverTime::of(&trial.seconds),

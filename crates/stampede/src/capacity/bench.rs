@@ -9,6 +9,7 @@ use stampede_model::time::Nanos;
 use stampede_plan::model::{LoadChoice, RuntimeChoice};
 use stampede_results::capacity::{LimitingFactor, Point, TrialOutcome};
 use stampede_results::store::StoreError;
+use stampede_results::summary::agents::AgentFigures;
 use stampede_results::summary::kept_up::KeptUp;
 use stampede_results::summary::model::{CaseSummary, ExpectedOutcome, Found, LoadModel};
 use stampede_results::summary::why::Cause;
@@ -91,6 +92,7 @@ fn point(result: &TrialResult, spec: &TrialSpec) -> Point {
         memory_bytes_max: figures.memory_bytes_max.known(),
         out_of_memory: verdict::out_of_memory(&record.verdict).cloned(),
         held_back: held_back(case, seen),
+        agents: AgentFigures::of(record.load.as_ref()),
     }
 }
 

@@ -59,6 +59,7 @@ impl Server {
             held_back: (seen == TrialOutcome::Missed).then(|| {
                 factor_with(format!("CPU-bound at {}/s", stampede_model::words::target_rate(rate)))
             }),
+            agents: Vec::new(),
         }
     }
 }

@@ -6,6 +6,8 @@ use stampede_model::words::target_rate;
 use stampede_results::capacity::{
     CapacityReport, Ending, Limit, Point, Purpose, TrialOutcome, held_back,
 };
+use stampede_results::report::evidence;
+use stampede_results::summary::agents::AgentFigures;
 
 /// Returns the text for the terminal.
 pub fn text(report: &CapacityReport) -> String {
@@ -70,6 +72,9 @@ fn of_runtime(limit: &Limit) -> String {
         text.push('\n');
     }
     text.push_str(&late(limit));
+    for agent in AgentFigures::add_up(limit.points.iter().flat_map(|point| &point.agents)) {
+        text.push_str(&format!("  {}\n", evidence::agent(&agent).join(", ")));
+    }
     text
 }
 

@@ -43,6 +43,7 @@ fn measure(at: &[Value], spec: &TrialSpec, memory_ends: u32) -> Point {
         memory_bytes_max: Some(2e7 + workers * 8e6),
         out_of_memory: killed,
         held_back: None,
+        agents: Vec::new(),
     }
 }
 

@@ -139,7 +139,7 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     let sent = load.counts.started as f64 / load.counts.planned.max(1) as f64;
     let ratio =
         |value: f64| if value.is_finite() { format!("{value:.3}") } else { "—".to_owned() };
-    let agents = AgentFigures::of(read);
+    let agents = AgentFigures::of(Some(load));
     let agents = (!agents.is_empty()).then(|| ("agents".to_owned(), words_of::agents(&agents)));
     let figures = [
         ("schedule lag p99", words::time(load.schedule_lag_ns_p99 as f64)),
