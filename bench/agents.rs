@@ -57,9 +57,8 @@ fn read(bytes: &[u8]) -> FromAgent {
 
 /// Greets all agents and starts the load. Pings come back at once.
 fn started(agents: u32, seconds: u32) -> (Coordinator, Nanos) {
-    let names: Vec<(String, String)> =
-        (0..agents).map(|agent| (format!("load{agent}"), String::new())).collect();
-    let (mut coordinator, _) = Coordinator::new(&names);
+    let names: Vec<String> = (0..agents).map(|agent| format!("load{agent}")).collect();
+    let mut coordinator = Coordinator::new(&names, Nanos::from_secs(180));
     let model = Model::Open {
         schedule: Segments::parse(&format!("const({RATE},{seconds}s)")).expect("a schedule"),
         arrivals: Arrivals::Uniform,

@@ -45,8 +45,8 @@ fn of_agent(mut frames: &[u8]) {
 }
 
 fn of_coordinator(mut frames: &[u8]) {
-    let agents = ["one", "two"].map(|name| (name.to_owned(), String::new()));
-    let (mut coordinator, _) = Coordinator::new(&agents);
+    let names = ["one".to_owned(), "two".to_owned()];
+    let mut coordinator = Coordinator::new(&names, Nanos::from_secs(180));
     let model = Model::Closed { concurrency: 2, until: Until::For(Nanos::SECOND) };
     let target = Address::Tcp("10.0.0.1:80".parse().expect("an address"));
     let load = Box::new(Load::new(target, model, [Request::default()]));

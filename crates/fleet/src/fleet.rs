@@ -1,6 +1,6 @@
 //! Sends loads from agents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use stampede_load::report::Listener;
 use stampede_load::{ElsewhereError, Generator, Load, LoadError, LoadResult};
-use stampede_model::agent_places::{Agents, Place};
+use stampede_model::agent_places::{Agents, Meeting, Place};
 use stampede_model::load::Address;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -30,6 +30,8 @@ pub struct Fleet {
     agents: Agents,
     launch: Launch,
     token_file: Option<PathBuf>,
+    /// How many agents came to a place first.
+    first: Mutex<BTreeMap<Place, u32>>,
     state: Mutex<Option<State>>,
 }
 
@@ -130,7 +132,8 @@ impl Fleet {
     /// Agents that are started as `launch` says, or that wait for orders and have the token in this
     /// file ([`Token::read`]). Starts and reads nothing yet.
     pub fn new(agents: Agents, launch: Launch, token_file: Option<PathBuf>) -> Fleet {
-        Fleet { agents, launch, token_file, state: Mutex::new(None) }
+        let (first, state) = (Mutex::default(), Mutex::new(None));
+        Fleet { agents, launch, token_file, first, state }
     }
 
     /// Does `work` with the agents, which are started if they are not there.
@@ -160,30 +163,30 @@ impl Fleet {
         };
         let program = program.map(Arc::new);
         let (to_us, events) = mpsc::sync_channel(EVENTS_MAX);
-        let (mut agents, mut links) = (Vec::new(), Vec::new());
-        let (mut brokers, mut jobs) = (Vec::new(), Vec::new());
+        // Dropped in the opposite order: links need what carries them until they have ended.
+        let (mut jobs, mut brokers) = (Vec::new(), Vec::new());
+        let (mut names, mut links) = (Vec::new(), Vec::new());
         for place in self.agents.places() {
             let number = links.len();
             if let Some((come, job)) = self.come(place, stop)? {
                 brokers.extend(come.broker);
                 jobs.extend(job);
                 for (number, agent) in (number..).zip(come.agents) {
-                    agents.push((agent.name.clone(), agent.token.clone()));
+                    names.push(agent.name.clone());
+                    let hello = Coordinator::hello(&agent.token);
                     links.push(Link::joined(agent, number, to_us.clone()));
+                    links[number].send(hello);
                 }
                 continue;
             }
             let link = Link::start(place, launch, program.as_ref(), number, to_us.clone());
             let agent = || place.to_string();
             links.push(link.map_err(|source| FleetError::Start { agent: agent(), source })?);
-            agents.push((place.to_string(), String::new()));
+            links[number].send(Coordinator::hello(""));
+            names.push(place.to_string());
         }
-        let (coordinator, hellos) = Coordinator::new(&agents);
-        for effect in hellos {
-            if let Effect::Send(agent, message) = effect {
-                links[agent].send(message);
-            }
-        }
+        let absent = if self.agents.need_ssh() { COPYING_MAX } else { ABSENT_MAX };
+        let coordinator = Coordinator::new(&names, absent);
         Ok(State { coordinator, links, events, _brokers: brokers, _jobs: jobs })
     }
 
@@ -197,14 +200,23 @@ impl Fleet {
             Place::Local(_) | Place::Ssh(_) => Ok(None),
             Place::Meeting(meeting) => {
                 let token = Token::read(self.token_file.as_deref())?;
-                Ok(Some((gather(meeting, &token, stop)?, None)))
+                // After a loss all have to come back: the next load is no smaller.
+                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                let agents = meeting.agents.or(first.get(place).copied());
+                let come = gather(&Meeting { agents, ..meeting.clone() }, &token, stop)?;
+                first.entry(place.clone()).or_insert(come.agents.len() as u32);
+                Ok(Some((come, None)))
             }
             Place::Kubernetes(job) => {
                 // Its pods serve this coordinator only, so nobody has to know their token.
                 let token = Token::new();
-                let running = RunningJob::create(job, &token)?;
-                let pods = |source| FleetError::Pods { job: running.name().to_owned(), source };
-                let come = gather(&job.meeting, &token, stop).map_err(pods)?;
+                let running = RunningJob::create(job, &token, &self.launch.arguments)?;
+                let come = gather(&job.meeting, &token, stop).map_err(|error| match error {
+                    MeetError::Few { .. } | MeetError::OtherToken { .. } => {
+                        FleetError::Pods { job: running.name().to_owned(), source: error }
+                    }
+                    other => FleetError::Meet(other),
+                })?;
                 Ok(Some((come, Some(running))))
             }
         }
@@ -383,6 +395,10 @@ fn hash_of(path: &Path) -> Result<(String, u64), FleetError> {
     crate::hash::of(File::open(path).map_err(failed)?).map_err(failed)
 }
 
+/// How long an agent may take to be there. A binary may have to be copied before.
+const COPYING_MAX: Nanos = Nanos::from_secs(180);
+/// The same without a copy.
+const ABSENT_MAX: Nanos = Nanos::from_secs(20);
 /// Messages that wait here, before agents wait with theirs.
 const EVENTS_MAX: usize = 4_096;
 

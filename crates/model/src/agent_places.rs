@@ -244,12 +244,16 @@ fn has_port(host: &str) -> bool {
 
 /// The text without the user and the password of its URL.
 fn without_password(text: &str) -> String {
-    match text.split_once("://") {
-        Some((scheme, rest)) => match rest.rsplit_once('@') {
-            Some((_, host)) => format!("{scheme}://***@{host}"),
-            None => text.to_owned(),
-        },
-        None => text.to_owned(),
+    let (before, rest) = match text.split_once("://") {
+        Some((before, rest)) => (format!("{before}://"), rest),
+        None => (String::new(), text),
+    };
+    match rest.rsplit_once('@') {
+        // Without a scheme, a name alone is that of a user for `ssh`.
+        Some((user, host)) if !before.is_empty() || user.contains(':') => {
+            format!("{before}***@{host}")
+        }
+        _ => text.to_owned(),
     }
 }
 
@@ -363,7 +367,7 @@ mod tests {
 
     #[test]
     fn mistakes_say_what_was_expected() {
-        let lists: [&[&str]; 23] = [
+        let lists: [&[&str]; 24] = [
             &["kubernetes:8"],
             &["kubernetes:0?image=stampede&meet=nats://broker"],
             &["kubernetes:8?image=stampede"],
@@ -377,6 +381,7 @@ mod tests {
             &["tcp://0.0.0.0?agents=2"],
             &["tcp://0.0.0.0:7070"],
             &["http://me:secret@broker"],
+            &["me:secret@broker:4222"],
             &["load1"],
             &["shh:load1"],
             &["local:"],

@@ -44,12 +44,13 @@ impl Second {
     /// # Errors
     /// Its times cannot be read. A part of them may have been added then.
     pub fn add(&mut self, more: &PackedSecond, unpacker: &mut Unpacker) -> Result<(), UnpackError> {
+        let (to, from) = (self.times.each_mut(), more.times.each_ref());
+        to.into_iter().zip(from).try_for_each(|(to, from)| unpacker.add(from, to))?;
         self.counts.add(&more.counts);
         // The maxima need not be simultaneous, so the sum is an upper bound.
         self.in_flight_max = self.in_flight_max.saturating_add(more.in_flight_max);
         self.busy = self.busy.plus(more.busy);
-        let (to, from) = (self.times.each_mut(), more.times.each_ref());
-        to.into_iter().zip(from).try_for_each(|(to, from)| unpacker.add(from, to))
+        Ok(())
     }
 
     /// The second as it is sent.

@@ -64,11 +64,11 @@ impl AgentError {
                 None
             }
             AgentError::Absent { agent } => Some(format!(
-                "check that {agent} is up and that `ssh {agent} true` works; stampede starts the agent itself"
+                "check that {agent} is up. If stampede starts it by ssh, `ssh {agent} true` has to work"
             )),
             AgentError::Closed { agent, .. } => Some(format!(
-                "check that `ssh {agent} true` works without a password prompt; a stampede that is already there \
-                 is named with --agent-program"
+                "if stampede starts it by ssh, `ssh {agent} true` has to work without a password prompt; a stampede \
+                 that is already there is named with --agent-program"
             )),
             AgentError::Refused { hint, .. } => hint.clone(),
             AgentError::Version { .. } => {

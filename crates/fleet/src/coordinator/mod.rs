@@ -91,6 +91,8 @@ enum Phase {
 #[derive(Debug)]
 pub struct Coordinator {
     members: Vec<Member>,
+    /// How long an agent may take to be there.
+    absent: Nanos,
     phase: Phase,
     /// How many members take part in the load: no more than it has connections.
     used: usize,
@@ -102,16 +104,18 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// A coordinator of the agents with these names and tokens, and what to say to them first.
-    pub fn new(agents: &[(String, String)]) -> (Coordinator, Vec<Effect>) {
-        let members: Vec<Member> = agents.iter().map(|(name, _)| Member::new(name)).collect();
+    /// A coordinator of the agents with these names, which were told [`Coordinator::hello`]. `absent` is
+    /// how long one may take to be there.
+    pub fn new(names: &[String], absent: Nanos) -> Coordinator {
+        let members: Vec<Member> = names.iter().map(|name| Member::new(name)).collect();
         let seconds = MergedSeconds::new(members.len());
         let (phase, load, result) = (Phase::Idle, None, LoadResult::nothing());
-        let hello = |(agent, (_, token)): (usize, &(String, String))| {
-            Effect::Send(agent, ToAgent::Hello { version: VERSION, token: token.clone() })
-        };
-        let hellos = agents.iter().enumerate().map(hello).collect();
-        (Coordinator { members, phase, used: 0, load, file_bytes: 0, seconds, result }, hellos)
+        Coordinator { members, absent, phase, used: 0, load, file_bytes: 0, seconds, result }
+    }
+
+    /// What to say to an agent first, and at once: it takes no other word before.
+    pub fn hello(token: &str) -> ToAgent {
+        ToAgent::Hello { version: VERSION, token: token.to_owned() }
     }
 
     /// Whether an agent was lost. It takes part in no further load.
@@ -169,7 +173,7 @@ impl Coordinator {
         }
         self.members.iter_mut().for_each(|member| member.meet(now));
         self.load = None;
-        self.phase = Phase::Meeting { until: now.plus(MEETING_MAX) };
+        self.phase = Phase::Meeting { until: now.plus(self.absent) };
         Ok(())
     }
 
@@ -496,8 +500,6 @@ fn warm_up_at_most(load: &Load) -> Nanos {
 
 /// Time between the pings of an agent before the first load.
 const MEETING_PINGS_APART: Nanos = Nanos::from_millis(5);
-/// How long an agent may take to answer at all. A binary may have to be copied before.
-const MEETING_MAX: Nanos = Nanos::from_secs(180);
 /// How long an agent may take to prepare, besides its warm-up and the way of its files.
 const PREPARING_MAX: Nanos = Nanos::from_secs(120);
 /// Files come faster than this.

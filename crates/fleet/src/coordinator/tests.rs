@@ -15,9 +15,8 @@ fn load() -> Box<Load> {
 
 /// A coordinator with two agents whose clocks are known, after 1 s.
 fn met() -> (Coordinator, Nanos) {
-    let names = ["load1", "load2"].map(|name| (name.to_owned(), String::new()));
-    let (mut coordinator, hellos) = Coordinator::new(&names);
-    assert_eq!(hellos.len(), 2);
+    let names = ["load1".to_owned(), "load2".to_owned()];
+    let mut coordinator = Coordinator::new(&names, Nanos::from_secs(180));
     coordinator.handle(Nanos(0), Input::Begin(load(), Vec::new(), 0));
     let now = Nanos(MS);
     for agent in 0..2 {

@@ -4,12 +4,13 @@
 //! agents wait travel in a Secret, by standard input.
 
 use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use stampede_model::agent_places::{Job, MeetingKind};
 
-use crate::meet::{TOKEN_VARIABLE, Token};
+use crate::meet::{CONNECT_VARIABLE, TOKEN_VARIABLE, Token};
 
 /// Why the agents of a Job cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -41,16 +42,41 @@ impl KubernetesError {
 /// A Job that runs. Dropping it deletes it, with its pods and its Secret.
 pub(crate) struct RunningJob {
     name: String,
+    /// Options of `kubectl` that lead there, wherever its current context leads by then.
+    place: Vec<String>,
 }
 
 impl RunningJob {
-    /// Creates the Job and its Secret. Does not wait for pods.
-    pub(crate) fn create(job: &Job, token: &Token) -> Result<RunningJob, KubernetesError> {
+    /// Creates the Job and its Secret. `rules` are options of the agents. Does not wait for pods.
+    pub(crate) fn create(
+        job: &Job,
+        token: &Token,
+        rules: &[String],
+    ) -> Result<RunningJob, KubernetesError> {
         let name = format!("stampede-agents-{}", &crate::meet::nonce()[..8]);
-        let created = create(&manifest(&name, job))?;
-        // Goes again if its Secret is refused. Until that is there, its pods wait.
-        let running = RunningJob { name };
-        create(&secret(&created, job, token))?;
+        let own = [&["--give-up-after".to_owned(), GIVE_UP_AFTER.to_owned()], rules].concat();
+        let mut object = manifest(&name, job, &own);
+        // It starts when its Secret is there. If we are killed before, it starts nothing.
+        object["spec"]["suspend"] = json!(true);
+        let context = kubectl(&["config", "current-context"], "")
+            .ok()
+            .filter(|output| output.status.success());
+        let context =
+            context.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let context = context.filter(|name| !name.is_empty());
+        let place = context.map(|name| format!("--context={name}")).into_iter().collect();
+        // Whatever fails from here on, what was created goes.
+        let mut running = RunningJob { name, place };
+        let created = running.kubectl(&["create", "-f", "-", "-o", "json"], &object)?;
+        if let Some(namespace) = created["metadata"]["namespace"].as_str() {
+            running.place.push(format!("--namespace={namespace}"));
+        }
+        let secret = secret(&created, job, token);
+        running.kubectl(&["create", "-f", "-", "-o", "json"], &secret)?;
+        let own = format!("job/{}", running.name);
+        let start =
+            ["patch", &own, "--type=merge", "-p", "{\"spec\":{\"suspend\":false}}", "-o", "json"];
+        running.kubectl(&start, &Value::Null)?;
         Ok(running)
     }
 
@@ -58,28 +84,32 @@ impl RunningJob {
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
+
+    /// Runs `kubectl`; returns the object that it prints.
+    fn kubectl(&self, args: &[&str], input: &Value) -> Result<Value, KubernetesError> {
+        let place = self.place.iter().map(String::as_str);
+        let args: Vec<&str> = args.iter().copied().chain(place).collect();
+        let input = if input.is_null() { String::new() } else { input.to_string() };
+        let output = kubectl(&args, &input).map_err(KubernetesError::Kubectl)?;
+        match output.status.success() {
+            true => Ok(serde_json::from_slice(&output.stdout).unwrap_or_default()),
+            false => Err(KubernetesError::Failed { said: last_line(&output.stderr) }),
+        }
+    }
 }
 
 impl Drop for RunningJob {
     fn drop(&mut self) {
         let job = format!("job/{}", self.name);
-        let options = ["--ignore-not-found", "--wait=false", "--cascade=background"];
-        let _ = kubectl(&[&["delete", &job], &options[..]].concat(), "");
-    }
-}
-
-/// Creates an object; returns it as it is there.
-fn create(object: &Value) -> Result<Value, KubernetesError> {
-    let output = kubectl(&["create", "-f", "-", "-o", "json"], &object.to_string())
-        .map_err(KubernetesError::Kubectl)?;
-    match output.status.success() {
-        true => Ok(serde_json::from_slice(&output.stdout).unwrap_or_default()),
-        false => Err(KubernetesError::Failed { said: last_line(&output.stderr) }),
+        let args = ["delete", &job, "--ignore-not-found", "--wait=false", "--cascade=background"];
+        let _ = self.kubectl(&args, &Value::Null);
     }
 }
 
 fn kubectl(args: &[&str], input: &str) -> io::Result<Output> {
     let mut command = Command::new("kubectl");
+    // The terminal's Ctrl-C is for us: what was created still has to be deleted.
+    command.process_group(0);
     command.args(args).arg("--request-timeout=15s");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
@@ -118,11 +148,14 @@ fn connect(job: &Job) -> String {
     }
 }
 
-/// A Job for people who start it themselves, and how to make the Secret that it needs.
-pub fn manifest_text(job: &Job) -> String {
+/// A Job for people who start it themselves, and how to make the Secret that it needs. `rules` are
+/// options of the agents.
+pub fn manifest_text(job: &Job, rules: &[String]) -> String {
     let name = "stampede-agents";
-    let yaml = serde_saphyr::to_string(&manifest(name, job)).expect("an object can be written");
-    let (meeting, agents) = (&job.meeting, job.agents);
+    let object = manifest(name, job, rules);
+    let yaml = serde_saphyr::to_string(&object).expect("an object can be written");
+    let (meeting, agents) = (job.meeting.to_string(), job.agents);
+    let meeting = meeting.replace("***", "USER:PASSWORD");
     format!(
         "# The agents' Secret, once:\n\
          #   openssl rand -hex 16 > token\n\
@@ -134,9 +167,11 @@ pub fn manifest_text(job: &Job) -> String {
 }
 
 /// The Job of agents. Its Secret has the same name, and the keys `token` and `connect`.
-fn manifest(name: &str, job: &Job) -> Value {
+fn manifest(name: &str, job: &Job, rules: &[String]) -> Value {
     let from_secret = |key: &str| json!({"secretKeyRef": {"name": name, "key": key}});
     let resources = json!({"cpu": CPUS, "memory": MEMORY});
+    let args: Vec<&str> =
+        ["agent", "--once"].into_iter().chain(rules.iter().map(String::as_str)).collect();
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -170,10 +205,10 @@ fn manifest(name: &str, job: &Job) -> Value {
                         "name": "agent",
                         "image": job.image,
                         "command": ["stampede"],
-                        "args": ["agent", "--once", "--connect", "$(STAMPEDE_CONNECT)"],
+                        "args": args,
                         "env": [
                             {"name": TOKEN_VARIABLE, "valueFrom": from_secret("token")},
-                            {"name": "STAMPEDE_CONNECT", "valueFrom": from_secret("connect")},
+                            {"name": CONNECT_VARIABLE, "valueFrom": from_secret("connect")},
                         ],
                         // Requests equal to limits: no neighbour takes what was promised.
                         "resources": {"requests": resources, "limits": resources},
@@ -197,5 +232,7 @@ const CPUS: &str = "2";
 const MEMORY: &str = "1Gi";
 /// No Job lives longer, whatever happens to its coordinator: the longest load and some time around it.
 const LIFE_S: u64 = 25 * 3_600;
+/// An agent whose coordinator has gone before it came does not wait for another one.
+const GIVE_UP_AFTER: &str = "3m";
 /// How long a finished Job is kept, so that its logs can be read.
 const KEPT_S: u64 = 600;

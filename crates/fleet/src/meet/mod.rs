@@ -27,7 +27,7 @@ use crate::hash::hexadecimal;
 use crate::message::VERSION;
 
 pub(crate) use nats::Broker;
-pub use serve::{Served, Worker, serve};
+pub use serve::{Served, Serving, Worker, serve};
 
 /// What a coordinator and its agents know and nobody else does.
 #[derive(Clone, PartialEq, Eq)]
@@ -158,6 +158,13 @@ impl Token {
         hexadecimal(hmac::sign(&key, signed(side, call, answer).as_bytes()).as_ref())
     }
 
+    /// A key for what is said afterwards.
+    fn key(&self, call: &str, answer: &str) -> Vec<u8> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes());
+        let text = format!("stampede agents {VERSION} seal {call} {answer}");
+        hmac::sign(&key, text.as_bytes()).as_ref().to_vec()
+    }
+
     fn is_proven(&self, side: Side, call: &str, answer: &str, proof: &str) -> bool {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes());
         let Some(proof) = bytes_of(proof) else { return false };
@@ -204,6 +211,11 @@ pub(crate) fn nonce() -> String {
     hexadecimal(&bytes)
 }
 
+/// Whether it is one of ours. It becomes a part of a subject.
+fn is_nonce(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// A coordinator looks for agents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Call {
@@ -236,9 +248,7 @@ impl Answer {
 
     /// Whether it is an answer to this call from who knows the token.
     fn fits(&self, call: &Call, token: &Token) -> bool {
-        // The nonce becomes a part of a subject.
-        let is_plain = self.nonce.len() == 32 && self.nonce.bytes().all(|b| b.is_ascii_hexdigit());
-        is_plain && token.is_proven(Side::Agent, &call.nonce, &self.nonce, &self.proof)
+        is_nonce(&self.nonce) && token.is_proven(Side::Agent, &call.nonce, &self.nonce, &self.proof)
     }
 
     /// What shows this agent who gives orders.
@@ -298,6 +308,9 @@ fn shown(host: &str) -> String {
 const TOKEN_MIN: usize = 16;
 /// Where a token is, if not in a file.
 pub const TOKEN_VARIABLE: &str = "STAMPEDE_AGENT_TOKEN";
+/// Where an agent waits, if no option says it: an address may have a password, and options are seen by
+/// everybody on a machine.
+pub const CONNECT_VARIABLE: &str = "STAMPEDE_AGENT_CONNECT";
 /// How long a number of agents is waited for.
 const GATHER_MAX: Duration = Duration::from_secs(60);
 

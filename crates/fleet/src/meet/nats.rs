@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::env::var;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::{Client, ConnectOptions, Event, Message, Subscriber};
@@ -14,14 +15,17 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::pipe::{self, Closer, PipeReader, PipeWriter};
-use super::{Answer, Call, Come, GATHER_MAX, Joined, MeetError, Token, shown};
+use super::pipe::{self, Closer, PipeReader, PipeWriter, Seal};
+use super::serve::Offered;
+use super::{Answer, Call, Come, GATHER_MAX, Joined, MeetError, Side, Token, is_nonce, shown};
 use crate::message::VERSION;
 
 /// A connection to a broker, and the thread that keeps it.
 pub(crate) struct Broker {
     client: Client,
     lost: watch::Receiver<bool>,
+    /// What the broker refused last, such as a subject.
+    refused: Arc<Mutex<Option<String>>>,
     place: String,
     runtime: Runtime,
 }
@@ -33,27 +37,42 @@ impl Broker {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(error.to_string()))?;
         let (gone, lost) = watch::channel(false);
+        let refused: Arc<Mutex<Option<String>>> = Arc::default();
+        let said = Arc::clone(&refused);
+        let happened = move |event| {
+            if let Event::ServerError(error) = &event {
+                *said.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            }
+            // Whatever was on its way may be lost, so the connections over it have ended.
+            let is_gone = matches!(event, Event::Disconnected | Event::Closed);
+            let _ = is_gone.then(|| gone.send(true));
+            async {}
+        };
         let connecting = async {
             let (server, user) = split(&meeting.address);
             let options = options(user).await.map_err(|error| error.to_string())?;
-            let options = options.name("stampede").connection_timeout(CONNECT_MAX).event_callback(
-                move |event| {
-                    // Whatever was on its way may be lost, so the connections over it have ended.
-                    let is_gone = matches!(event, Event::Disconnected | Event::Closed);
-                    let _ = is_gone.then(|| gone.send(true));
-                    async {}
-                },
-            );
+            let options = options.name("stampede").connection_timeout(CONNECT_MAX);
+            let options = options.ping_interval(PINGS_APART).event_callback(happened);
             let connected = timeout(2 * CONNECT_MAX, options.connect(server.as_str()));
             let connected = connected.await.map_err(|_| "it does not answer".to_owned())?;
             connected.map_err(|error| with_causes(&error))
         };
         let client = runtime.block_on(connecting).map_err(failed)?;
-        Ok(Broker { client, lost, place, runtime })
+        Ok(Broker { client, lost, refused, place, runtime })
     }
 
     pub(super) fn is_lost(&self) -> bool {
         *self.lost.borrow()
+    }
+
+    /// Whether the broker refuses what agents and coordinators need.
+    fn check(&self) -> Result<(), MeetError> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let lost = self.is_lost().then(|| "the connection was lost".to_owned());
+        match refused.or(lost) {
+            Some(message) => Err(MeetError::Broker { place: self.place.clone(), message }),
+            None => Ok(()),
+        }
     }
 
     fn failed(&self, error: &dyn std::error::Error) -> MeetError {
@@ -67,9 +86,9 @@ impl Broker {
     fn open(
         &self,
         inbound: impl Stream<Item = Message> + Unpin + Send + 'static,
-        subject: String,
+        to: (String, Seal),
     ) -> (PipeReader, PipeWriter, Closer) {
-        pipe::open(self.runtime.handle(), &self.client, inbound, subject, self.lost.clone())
+        pipe::open(self.runtime.handle(), &self.client, inbound, to, self.lost.clone())
     }
 }
 
@@ -133,10 +152,12 @@ pub(super) fn gather(meeting: &Meeting, token: &Token, stop: &Stop) -> Result<Co
     let call = Call::new();
     let answers = broker.runtime.block_on(answers(&broker, meeting, (token, &call), stop))?;
     let mut agents = Vec::with_capacity(answers.len());
-    for answer in answers.into_values() {
+    for answer in answers {
         let [to, from] = subjects(&call, &answer);
         let inbound = broker.runtime.block_on(broker.subscribe(from))?;
-        let (from, to, close) = broker.open(inbound, to);
+        let sides = (Side::Coordinator, Side::Agent);
+        let seal = Seal::new(token, sides, &call.nonce, &answer.nonce);
+        let (from, to, close) = broker.open(inbound, (to, seal));
         agents.push(Joined {
             name: shown(&answer.host),
             token: answer.token_of_coordinator(&call, token),
@@ -153,11 +174,12 @@ async fn answers(
     meeting: &Meeting,
     (token, call): (&Token, &Call),
     stop: &Stop,
-) -> Result<BTreeMap<String, Answer>, MeetError> {
+) -> Result<Vec<Answer>, MeetError> {
     let inbox = broker.client.new_inbox();
     let mut inbound = broker.subscribe(inbox.clone()).await?;
     let text = serde_json::to_vec(call).unwrap_or_default();
-    let (mut come, mut has_strangers) = (BTreeMap::new(), false);
+    let mut come: BTreeMap<String, (Answer, Instant)> = BTreeMap::new();
+    let (mut has_strangers, mut version) = (false, None);
     let (begun, mut last, mut called) = (Instant::now(), Instant::now(), None::<Instant>);
     loop {
         if called.is_none_or(|called| called.elapsed() > CALLS_APART) {
@@ -169,13 +191,12 @@ async fn answers(
         if let Ok(Some(message)) = timeout(TICK, inbound.next()).await {
             match serde_json::from_slice::<Answer>(&message.payload) {
                 Ok(answer) if answer.version != VERSION => {
-                    let (host, version) = (shown(&answer.host), answer.version);
-                    return Err(MeetError::Version { host, version });
+                    version = Some((shown(&answer.host), answer.version));
                 }
                 Ok(answer) if answer.fits(call, token) => {
-                    // Each call is answered again.
-                    if come.insert(answer.nonce.clone(), answer).is_none() {
-                        last = Instant::now();
+                    let heard = Instant::now();
+                    if come.insert(answer.nonce.clone(), (answer, heard)).is_none() {
+                        last = heard;
                     }
                 }
                 _ => has_strangers = true,
@@ -184,20 +205,23 @@ async fn answers(
         if stop.is_asked() {
             return Err(MeetError::Stopped);
         }
+        // Each call is answered again: an agent that does not has gone.
+        come.retain(|_, (_, heard)| heard.elapsed() < GONE_AFTER);
+        let most = if meeting.agents.is_some() { GATHER_MAX } else { CALL_MAX };
         let is_enough = match meeting.agents {
             Some(wanted) => come.len() >= wanted as usize,
-            None => !come.is_empty() && last.elapsed() > QUIET,
+            None => !come.is_empty() && (last.elapsed() > QUIET || begun.elapsed() > most),
         };
         if is_enough {
-            return Ok(come);
+            let wanted = meeting.agents.unwrap_or(u32::MAX) as usize;
+            return Ok(come.into_values().map(|(answer, _)| answer).take(wanted).collect());
         }
-        let most = if meeting.agents.is_some() { GATHER_MAX } else { CALL_MAX };
-        if broker.is_lost() {
-            let message = "the connection was lost".to_owned();
-            return Err(MeetError::Broker { place: broker.place.clone(), message });
-        }
+        broker.check()?;
         if begun.elapsed() > most {
-            return Err(missing(meeting, come.len(), has_strangers, most));
+            return Err(match version {
+                Some((host, version)) => MeetError::Version { host, version },
+                None => missing(meeting, come.len(), has_strangers, most),
+            });
         }
     }
 }
@@ -215,28 +239,24 @@ fn missing(meeting: &Meeting, come: usize, has_strangers: bool, within: Duration
     }
 }
 
-/// A connection to a coordinator that wants an agent's orders done.
-pub(super) struct Offered {
-    pub from: PipeReader,
-    pub to: PipeWriter,
-    /// What the coordinator will show.
-    pub proof: String,
-}
-
 /// Waits at a broker until a coordinator calls, and is offered the orders. `None`: asked to stop, or
 /// the broker is lost.
 pub(super) fn wait(
     broker: &Broker,
     token: &Token,
-    stop: &Stop,
+    (stop, most): (&Stop, Option<Duration>),
 ) -> Result<Option<Offered>, MeetError> {
+    let begun = Instant::now();
     broker.runtime.block_on(async {
         // Subscribed to anew each time, so that no call of earlier is answered.
         let mut calls = broker.subscribe(CALL.to_owned()).await?;
-        while !stop.is_asked() && !broker.is_lost() {
+        while !stop.is_asked() && most.is_none_or(|most| begun.elapsed() < most) {
+            broker.check()?;
             let Ok(Some(message)) = timeout(CALLS_APART, calls.next()).await else { continue };
             let Some(call) = call_of(&message) else { continue };
-            if let Some(offered) = offer(broker, &mut calls, (&call, message), token).await? {
+            if let Some(offered) =
+                offer(broker, &mut calls, (&call, message), (token, stop)).await?
+            {
                 return Ok(Some(offered));
             }
         }
@@ -246,7 +266,7 @@ pub(super) fn wait(
 
 fn call_of(message: &Message) -> Option<Call> {
     message.reply.as_ref()?;
-    serde_json::from_slice::<Call>(&message.payload).ok().filter(|call| call.nonce.len() == 32)
+    serde_json::from_slice::<Call>(&message.payload).ok().filter(|call| is_nonce(&call.nonce))
 }
 
 /// Answers a call until the first order comes, or nobody calls any more.
@@ -254,11 +274,12 @@ async fn offer(
     broker: &Broker,
     calls: &mut Subscriber,
     (call, message): (&Call, Message),
-    token: &Token,
+    (token, stop): (&Token, &Stop),
 ) -> Result<Option<Offered>, MeetError> {
     let answer = Answer::to(call, token);
     let [to, from] = subjects(call, &answer);
     let mut inbound = broker.subscribe(to).await?;
+    let seal = Seal::new(token, (Side::Agent, Side::Coordinator), &call.nonce, &answer.nonce);
     let text = serde_json::to_vec(&answer).unwrap_or_default();
     let (mut reply, mut heard) = (message.reply, Instant::now());
     loop {
@@ -268,12 +289,15 @@ async fn offer(
         }
         let again = tokio::select! {
             order = inbound.next() => match order {
-                Some(order) => {
+                Some(order) if seal.open(&order.payload).is_some() => {
                     let rest = stream::iter([order]).chain(inbound);
-                    let (from, to, _) = broker.open(rest, from);
+                    let (from, to, close) = broker.open(rest, (from, seal));
                     let proof = answer.token_of_coordinator(call, token);
-                    return Ok(Some(Offered { from, to, proof }));
+                    let (from, to) = (Box::new(from), Box::new(to));
+                    return Ok(Some(Offered { from, to, close, proof }));
                 }
+                // Somebody else writes here.
+                Some(_) => continue,
                 None => return Ok(None),
             },
             again = timeout(TICK, calls.next()) => again,
@@ -283,9 +307,10 @@ async fn offer(
         {
             (reply, heard) = (again.reply, Instant::now());
         }
-        if heard.elapsed() > CALLED_MAX || broker.is_lost() {
+        if heard.elapsed() > CALLED_MAX || stop.is_asked() {
             return Ok(None);
         }
+        broker.check()?;
     }
 }
 
@@ -295,6 +320,10 @@ const TICK: Duration = Duration::from_millis(20);
 const CALLS_APART: Duration = Duration::from_millis(300);
 /// Without a further answer for so long, all have answered.
 const QUIET: Duration = Duration::from_secs(1);
+/// An agent that has not answered the last calls has gone.
+const GONE_AFTER: Duration = Duration::from_millis(1_500);
+/// How often a silent broker is asked whether it is there.
+const PINGS_APART: Duration = Duration::from_secs(5);
 /// How long any agent is waited for.
 const CALL_MAX: Duration = Duration::from_secs(10);
 /// A coordinator that has not called for so long has enough agents, or is gone.

@@ -11,8 +11,47 @@ use std::time::{Duration, Instant};
 
 use async_nats::{Client, Message};
 use futures_util::{Stream, StreamExt as _};
+use ring::hmac;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+
+use super::{Side, Token};
+
+/// What shows that a message of a connection is from its other side: nobody else on the broker can
+/// write to it.
+#[derive(Clone)]
+pub(super) struct Seal {
+    key: hmac::Key,
+    /// Who writes, and who reads.
+    own: Side,
+    other: Side,
+}
+
+impl Seal {
+    /// The seal of a connection whose sides know the token, and both nonces.
+    pub(super) fn new(token: &Token, (own, other): (Side, Side), call: &str, answer: &str) -> Seal {
+        let secret = token.key(call, answer);
+        Seal { key: hmac::Key::new(hmac::HMAC_SHA256, &secret), own, other }
+    }
+
+    fn text(side: Side, part: &[u8]) -> Vec<u8> {
+        let mut text = format!("{side:?} ").into_bytes();
+        text.extend(part);
+        text
+    }
+
+    fn close(&self, mut part: Vec<u8>) -> Vec<u8> {
+        let tag = hmac::sign(&self.key, &Seal::text(self.own, &part));
+        part.extend(tag.as_ref());
+        part
+    }
+
+    /// The part, if it is from the other side.
+    pub(super) fn open<'a>(&self, payload: &'a [u8]) -> Option<&'a [u8]> {
+        let (part, tag) = payload.split_at_checked(payload.len().checked_sub(TAG_BYTES)?)?;
+        hmac::verify(&self.key, &Seal::text(self.other, part), tag).ok().map(|()| part)
+    }
+}
 
 /// A message of a connection.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,6 +97,7 @@ struct Shared {
     client: Client,
     /// Where the other side reads.
     subject: String,
+    seal: Seal,
     state: Mutex<State>,
     changed: Condvar,
     /// Ends the task that takes messages.
@@ -68,6 +108,8 @@ struct Shared {
 struct State {
     /// How many of our messages the other side has taken.
     taken: u64,
+    /// How many of its messages our side has taken.
+    read: u64,
     /// The connection has ended, and why if not in order.
     over: Option<Option<&'static str>>,
 }
@@ -78,7 +120,7 @@ impl Shared {
     }
 
     fn publish(&self, part: &Part<'_>) -> io::Result<()> {
-        let payload = part.write();
+        let payload = self.seal.close(part.write());
         let publishing = self.client.publish(self.subject.clone(), payload.into());
         self.handle.block_on(publishing).map_err(io::Error::other)
     }
@@ -113,7 +155,7 @@ pub(super) fn open(
     handle: &Handle,
     client: &Client,
     inbound: impl Stream<Item = Message> + Unpin + Send + 'static,
-    subject: String,
+    (subject, seal): (String, Seal),
     lost: watch::Receiver<bool>,
 ) -> (PipeReader, PipeWriter, Closer) {
     let (close, closed) = watch::channel(false);
@@ -121,6 +163,7 @@ pub(super) fn open(
         handle: handle.clone(),
         client: client.clone(),
         subject,
+        seal,
         state: Mutex::default(),
         changed: Condvar::new(),
         close,
@@ -152,9 +195,14 @@ async fn take(
             _ = closed.wait_for(|closed| *closed) => break None,
         };
         let Some(message) = message else { break Some("the connection to the broker was lost") };
-        match Part::read(&message.payload) {
+        // What somebody else writes here is no part of it.
+        let Some(part) = shared.seal.open(&message.payload) else { continue };
+        match Part::read(part) {
             Some(Part::Data(number, bytes)) if number == next => {
                 next += 1;
+                if next - shared.state().read.min(next) > WINDOW + TOLD_EACH {
+                    break Some("the other side does not wait until its messages are taken");
+                }
                 if to_reader.send(bytes.to_vec()).is_err() {
                     break None;
                 }
@@ -167,7 +215,7 @@ async fn take(
                 shared.changed.notify_all();
             }
             Some(Part::Close) => break None,
-            None => break Some("somebody else writes to this connection"),
+            None => break Some("the other side sent what stampede cannot read"),
         }
     };
     shared.end(why);
@@ -187,6 +235,7 @@ impl Read for PipeReader {
                 }
             }
             self.taken += 1;
+            self.shared.state().read = self.taken;
             if self.taken % TOLD_EACH == 0 {
                 self.shared.publish(&Part::Taken(self.taken))?;
             }
@@ -238,6 +287,8 @@ impl Drop for PipeWriter {
     }
 }
 
+/// Bytes of a seal.
+const TAG_BYTES: usize = 32;
 /// Bytes of a message. Brokers take 1 MB, unless they are configured to take less.
 const PART_BYTES: usize = 32 << 10;
 /// Messages that may be on their way: 8 MB.
@@ -252,6 +303,26 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_else_can_write_to_a_connection() {
+        let (ours, other) = (Token::new(), Token::new());
+        let seal = |token: &Token, own, other, call| Seal::new(token, (own, other), call, "answer");
+        let agent = seal(&ours, Side::Agent, Side::Coordinator, "call");
+        let coordinator = seal(&ours, Side::Coordinator, Side::Agent, "call");
+        let sent = coordinator.close(Part::Data(1, b"order").write());
+        assert_eq!(agent.open(&sent).and_then(Part::read), Some(Part::Data(1, b"order")));
+        assert_eq!(coordinator.open(&sent), None, "what was sent does not come back");
+        for strange in [
+            seal(&other, Side::Coordinator, Side::Agent, "call").close(Part::Close.write()),
+            seal(&ours, Side::Coordinator, Side::Agent, "another").close(Part::Close.write()),
+            sent[..sent.len() - 1].to_vec(),
+            [&b"c"[..], &sent[1..]].concat(),
+            Vec::new(),
+        ] {
+            assert_eq!(agent.open(&strange), None, "{strange:?}");
+        }
+    }
 
     #[test]
     fn parts_come_back_as_they_were_written() {

@@ -10,7 +10,10 @@ use stampede_model::agent_places::{Meeting, MeetingKind};
 use stampede_model::stop::Stop;
 
 use super::nats::{self, Broker};
-use super::{MeetError, TOKEN_VARIABLE, Token, tcp};
+use super::pipe::Closer;
+use super::{MeetError, Token, tcp};
+use crate::frame::{Frame, read_frame};
+use crate::message::ToAgent;
 
 /// The program that does orders on its standard input, and answers on its output.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct Worker {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// The variables that it must not have.
+    pub without: &'static [&'static str],
     /// The variable of its environment that says what the coordinator will show.
     pub variable: &'static str,
 }
@@ -30,56 +35,105 @@ pub enum Served {
     Waiting,
     /// It cannot wait now, and tries again.
     Away(MeetError),
+    /// Somebody has come who does not know the token, or for whom this agent does not know it.
+    Stranger,
     /// It does the orders of a coordinator.
     Working,
     /// These orders are done.
     Done,
 }
 
-/// Waits for orders and does them, until asked to stop; with `once`, those of one coordinator.
+/// How an agent serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Serving<'a> {
+    /// What does the orders.
+    pub worker: &'a Worker,
+    /// Whether it ends after the orders of one coordinator.
+    pub once: bool,
+    /// How long it waits for its first coordinator. `None`: as long as it takes.
+    pub patience: Option<Duration>,
+}
+
+/// Waits for orders and does them, until asked to stop. Returns whether it did any.
 ///
 /// # Errors
 /// The program that does the orders cannot be started.
 pub fn serve(
     meeting: &Meeting,
     token: &Token,
-    (worker, once): (&Worker, bool),
+    serving: Serving<'_>,
     stop: &Stop,
     tell: &mut dyn FnMut(Served),
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let mut point = Point { meeting, broker: None };
-    let mut is_away = false;
+    let begun = Instant::now();
+    let (mut is_told, mut has_served) = (false, false);
     tell(Served::Waiting);
     while !stop.is_asked() {
-        let offered = match point.wait(token, stop) {
-            Ok(offered) => offered,
-            Err(error) => {
-                if !std::mem::replace(&mut is_away, true) {
-                    tell(Served::Away(error));
-                }
-                None
-            }
-        };
-        let Some(Offered { from, to, proof }) = offered else {
-            std::thread::sleep(AGAIN);
-            continue;
-        };
-        is_away = false;
-        tell(Served::Working);
-        do_orders(worker, from, to, (&proof, stop))?;
-        tell(Served::Done);
-        if once {
+        let patience = serving.patience.filter(|_| !has_served);
+        if patience.is_some_and(|most| begun.elapsed() > most) {
             break;
         }
-        tell(Served::Waiting);
+        let trouble = match point.wait(token, (stop, patience)) {
+            Ok(Some(mut offered)) => match first_order(&mut offered) {
+                Some(first) => {
+                    (is_told, has_served) = (false, true);
+                    tell(Served::Working);
+                    do_orders(serving.worker, offered, &first, stop)?;
+                    tell(Served::Done);
+                    if serving.once {
+                        break;
+                    }
+                    tell(Served::Waiting);
+                    continue;
+                }
+                None => Some(Served::Stranger),
+            },
+            Ok(None) => None,
+            Err(error) => Some(Served::Away(error)),
+        };
+        if let Some(trouble) = trouble
+            && !std::mem::replace(&mut is_told, true)
+        {
+            tell(trouble);
+        }
+        std::thread::sleep(AGAIN);
     }
-    Ok(())
+    Ok(has_served)
 }
 
-struct Offered {
-    from: Box<dyn Read + Send>,
-    to: Box<dyn Write + Send>,
-    proof: String,
+/// A connection to a coordinator.
+pub(super) struct Offered {
+    pub from: Box<dyn Read + Send>,
+    pub to: Box<dyn Write + Send>,
+    pub close: Closer,
+    /// What the coordinator will show.
+    pub proof: String,
+}
+
+/// Reads the first order, if it is from who knows the token.
+fn first_order(offered: &mut Offered) -> Option<Vec<u8>> {
+    let mut read = Copied { from: &mut offered.from, bytes: Vec::new() };
+    match read_frame::<ToAgent>(&mut (&mut read).take(FIRST_BYTES_MAX)) {
+        Ok(Some(Frame::Message(ToAgent::Hello { token, .. }))) if token == offered.proof => {
+            Some(read.bytes)
+        }
+        _ => None,
+    }
+}
+
+/// Keeps what is read.
+struct Copied<'a> {
+    from: &'a mut dyn Read,
+    bytes: Vec<u8>,
+}
+
+impl Read for Copied<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.bytes.extend_from_slice(&buffer[..count]);
+        Ok(count)
+    }
 }
 
 /// Where an agent waits.
@@ -89,63 +143,62 @@ struct Point<'a> {
 }
 
 impl Point<'_> {
-    fn wait(&mut self, token: &Token, stop: &Stop) -> Result<Option<Offered>, MeetError> {
+    fn wait(
+        &mut self,
+        token: &Token,
+        until: (&Stop, Option<Duration>),
+    ) -> Result<Option<Offered>, MeetError> {
         match self.meeting.kind {
             MeetingKind::Nats => {
-                if self.broker.as_ref().is_some_and(Broker::is_lost) {
-                    self.broker = None;
-                }
-                let broker = match &mut self.broker {
+                let broker = match self.broker.take().filter(|broker| !broker.is_lost()) {
                     Some(broker) => broker,
-                    none => none.insert(Broker::connect(self.meeting)?),
+                    None => Broker::connect(self.meeting)?,
                 };
-                let offered = nats::wait(broker, token, stop)?;
-                Ok(offered.map(|nats::Offered { from, to, proof }| Offered {
-                    from: Box::new(from),
-                    to: Box::new(to),
-                    proof,
-                }))
+                // After an error it is connected anew.
+                let offered = nats::wait(&broker, token, until)?;
+                self.broker = Some(broker);
+                Ok(offered)
             }
-            MeetingKind::Tcp => {
-                // Nobody listens, or who does is no coordinator: both may change.
-                let Ok(Some((stream, proof))) = tcp::offer(self.meeting, token) else {
-                    return Ok(None);
-                };
-                let Ok(from) = stream.try_clone() else { return Ok(None) };
-                Ok(Some(Offered { from: Box::new(from), to: Box::new(stream), proof }))
-            }
+            // Nobody listens, or who does is no coordinator: both may change.
+            MeetingKind::Tcp => Ok(tcp::offer(self.meeting, token).unwrap_or_default()),
         }
     }
 }
 
 /// Carries orders to a program, and its answers back, until it has ended.
-fn do_orders(
-    worker: &Worker,
-    mut from: Box<dyn Read + Send>,
-    mut to: Box<dyn Write + Send>,
-    (proof, stop): (&str, &Stop),
-) -> io::Result<()> {
-    let mut child = Command::new(&worker.program)
-        .args(&worker.arguments)
-        .env(worker.variable, proof)
-        .env_remove(TOKEN_VARIABLE)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+fn do_orders(worker: &Worker, offered: Offered, first: &[u8], stop: &Stop) -> io::Result<()> {
+    let Offered { mut from, mut to, close, proof } = offered;
+    let mut command = Command::new(&worker.program);
+    command.args(&worker.arguments);
+    for name in worker.without {
+        command.env_remove(name);
+    }
+    command.env(worker.variable, proof).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
     let (Some(mut orders), Some(mut answers)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("the standard streams are not there"));
     };
+    // If it has ended already, that is seen below.
+    let _ = orders.write_all(first);
     // Ends with the connection. Then the program's orders end, and so does it.
     std::thread::spawn(move || copy(&mut from, &mut orders));
     let answering = std::thread::spawn(move || copy(&mut answers, &mut to));
     while matches!(child.try_wait(), Ok(None)) {
         if stop.is_asked() || answering.is_finished() {
+            // The program sees the end of its orders, and stops sending at once.
+            close();
             end(&mut child);
             break;
         }
         std::thread::sleep(TICK);
     }
     let _ = child.wait();
+    // Its last words may still be on their way.
+    let until = Instant::now() + ENDING_MAX;
+    while !answering.is_finished() && Instant::now() < until {
+        std::thread::sleep(TICK);
+    }
+    close();
     Ok(())
 }
 
@@ -172,6 +225,8 @@ fn end(child: &mut Child) {
 }
 
 const TICK: Duration = Duration::from_millis(20);
+/// Most bytes of a first order.
+const FIRST_BYTES_MAX: u64 = 4 << 10;
 /// How long after a failure it is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How long a program may take to end: an agent ends a second after its orders.

@@ -1,14 +1,17 @@
 //! Agents that come to a TCP port of the coordinator.
 
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use rustix::net::RecvFlags;
 use serde::de::DeserializeOwned;
 use stampede_model::agent_places::Meeting;
 use stampede_model::stop::Stop;
 
+use super::pipe::Closer;
+use super::serve::Offered;
 use super::{Answer, Call, GATHER_MAX, Joined, MeetError, Token, shown};
 use crate::frame::{Frame, FrameError, read_frame, write_message};
 use crate::message::VERSION;
@@ -24,10 +27,9 @@ pub(super) fn gather(
     let listener = TcpListener::bind(&meeting.address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let (to_us, greeted) = mpsc::channel();
-    let (mut agents, mut has_strangers) = (Vec::new(), false);
-    let begun = Instant::now();
-    let mut waiting = 0;
-    while agents.len() < wanted as usize {
+    let mut came = Came::default();
+    let (begun, mut waiting) = (Instant::now(), 0);
+    loop {
         match listener.accept() {
             // Whoever connects and says nothing keeps nobody waiting.
             Ok((stream, _)) if waiting < GREETED_MAX => {
@@ -41,40 +43,65 @@ pub(super) fn gather(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(failed(error)),
         }
-        match greeted.recv_timeout(TICK) {
-            Ok(Greeted::Agent(agent)) => agents.push(*agent),
-            Ok(Greeted::Version(host, version)) => {
-                return Err(MeetError::Version { host, version });
-            }
-            Ok(Greeted::Stranger) => has_strangers = true,
-            Ok(Greeted::Nobody) => {}
-            Err(_) => {
-                if stop.is_asked() {
-                    return Err(MeetError::Stopped);
-                }
-                if begun.elapsed() > GATHER_MAX {
-                    let place = meeting.to_string();
-                    return Err(match has_strangers && agents.is_empty() {
-                        true => MeetError::OtherToken { place },
-                        false => MeetError::Few {
-                            place,
-                            come: agents.len(),
-                            wanted,
-                            within_s: GATHER_MAX.as_secs(),
-                        },
-                    });
-                }
-                continue;
-            }
+        if let Ok(greeted) = greeted.recv_timeout(TICK) {
+            waiting -= 1;
+            came.add(greeted);
         }
-        waiting -= 1;
+        // One that has gone again is none.
+        came.agents.retain(|(_, stream)| is_open(stream));
+        if came.agents.len() >= wanted as usize {
+            return Ok(came.agents.into_iter().map(|(agent, _)| agent).collect());
+        }
+        if stop.is_asked() {
+            return Err(MeetError::Stopped);
+        }
+        if begun.elapsed() > GATHER_MAX {
+            return Err(came.too_few(meeting.to_string(), wanted));
+        }
     }
-    Ok(agents)
+}
+
+/// Who came to a port.
+#[derive(Default)]
+struct Came {
+    agents: Vec<(Joined, TcpStream)>,
+    version: Option<(String, u32)>,
+    has_strangers: bool,
+}
+
+impl Came {
+    fn add(&mut self, greeted: Greeted) {
+        match greeted {
+            Greeted::Agent(agent, stream) => self.agents.push((*agent, stream)),
+            Greeted::Version(host, version) => self.version = Some((host, version)),
+            Greeted::Stranger => self.has_strangers = true,
+            Greeted::Nobody => {}
+        }
+    }
+
+    fn too_few(self, place: String, wanted: u32) -> MeetError {
+        let come = self.agents.len();
+        match self.version {
+            Some((host, version)) => MeetError::Version { host, version },
+            None if self.has_strangers && come == 0 => MeetError::OtherToken { place },
+            None => MeetError::Few { place, come, wanted, within_s: GATHER_MAX.as_secs() },
+        }
+    }
+}
+
+/// Whether the other side has not closed. An agent says nothing before it is spoken to.
+fn is_open(stream: &TcpStream) -> bool {
+    // Only this call must not wait, so no flag of the socket is changed.
+    let mut byte = [0; 1];
+    match rustix::net::recv(stream, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        Ok((_, length)) => length > 0,
+        Err(error) => error == rustix::io::Errno::AGAIN,
+    }
 }
 
 /// Who connected.
 enum Greeted {
-    Agent(Box<Joined>),
+    Agent(Box<Joined>, TcpStream),
     /// An agent of another version.
     Version(String, u32),
     /// An agent with another token.
@@ -100,7 +127,7 @@ fn greet(mut stream: TcpStream, token: &Token) -> Greeted {
     }
     let proof = answer.token_of_coordinator(&call, token);
     match joined(&stream, shown(&answer.host), proof) {
-        Ok(agent) => Greeted::Agent(Box::new(agent)),
+        Ok(agent) => Greeted::Agent(Box::new(agent), stream),
         Err(_) => Greeted::Nobody,
     }
 }
@@ -109,29 +136,50 @@ fn joined(stream: &TcpStream, name: String, token: String) -> io::Result<Joined>
     stream.set_read_timeout(None)?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
     let (from, to, own) = (stream.try_clone()?, stream.try_clone()?, stream.try_clone()?);
-    let close = move || {
-        let _ = own.shutdown(Shutdown::Both);
-    };
-    Ok(Joined { name, token, from: Box::new(from), to: Box::new(to), close: Box::new(close) })
+    Ok(Joined { name, token, from: Box::new(from), to: Box::new(Sending(to)), close: closer(own) })
 }
 
-/// An agent's connection to a coordinator that wants its orders done, and the proof that this
-/// coordinator will give. `None`: nobody listens there.
-pub(super) fn offer(
-    meeting: &Meeting,
-    token: &Token,
-) -> Result<Option<(TcpStream, String)>, FrameError> {
-    let Some(address) = meeting.address.to_socket_addrs()?.next() else { return Ok(None) };
-    let Ok(mut stream) = TcpStream::connect_timeout(&address, GREETING_MAX) else {
-        return Ok(None);
-    };
+fn closer(stream: TcpStream) -> Closer {
+    Box::new(move || {
+        let _ = stream.shutdown(Shutdown::Both);
+    })
+}
+
+/// The side that writes. Dropping it tells the other side that nothing more comes.
+struct Sending(TcpStream);
+
+impl Write for Sending {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.0.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
+}
+
+/// An agent's connection to a coordinator that may want its orders done. `None`: nobody listens there.
+pub(super) fn offer(meeting: &Meeting, token: &Token) -> Result<Option<Offered>, FrameError> {
+    let mut addresses = meeting.address.to_socket_addrs()?;
+    let connect = |at| TcpStream::connect_timeout(&at, GREETING_MAX).ok();
+    let Some(mut stream) = addresses.find_map(connect) else { return Ok(None) };
     prepare(&stream)?;
     let Some(call) = read_short::<Call>(&mut stream)? else { return Ok(None) };
     let answer = Answer::to(&call, token);
     write_message(&mut stream, &answer)?;
-    stream.set_read_timeout(None)?;
+    // Others may have to come before it says anything.
+    stream.set_read_timeout(Some(2 * GATHER_MAX))?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
-    Ok(Some((stream, answer.token_of_coordinator(&call, token))))
+    let (from, own) = (stream.try_clone()?, stream.try_clone()?);
+    let proof = answer.token_of_coordinator(&call, token);
+    let (from, to) = (Box::new(from), Box::new(Sending(stream)));
+    Ok(Some(Offered { from, to, close: closer(own), proof }))
 }
 
 fn prepare(stream: &TcpStream) -> io::Result<()> {

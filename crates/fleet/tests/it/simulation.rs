@@ -127,9 +127,10 @@ pub struct Simulation {
 
 impl Simulation {
     pub fn new(places: Vec<Place>, seed: u64) -> Simulation {
-        let named = |number| (format!("load{number}"), "token".to_owned());
-        let names: Vec<(String, String)> = (1..=places.len()).map(named).collect();
-        let (coordinator, hellos) = Coordinator::new(&names);
+        let names: Vec<String> = (1..=places.len()).map(|number| format!("load{number}")).collect();
+        let coordinator = Coordinator::new(&names, Nanos::from_secs(180));
+        let hello = |agent| coordinator::Effect::Send(agent, Coordinator::hello("token"));
+        let hellos = (0..places.len()).map(hello).collect();
         let count = places.len();
         let agents = places.into_iter().map(|place| {
             let rules = Rules { token: "token".to_owned(), ..Rules::default() };

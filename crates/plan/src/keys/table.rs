@@ -407,7 +407,7 @@ pub static LOAD_FROM: Object = Object {
             Key::new(
                 "token_file",
                 &Kind::Text,
-                "A file with the token that agents have which wait for orders.",
+                "A file with the token of agents that wait for orders.",
             )
             .otherwise("the environment variable `STAMPEDE_AGENT_TOKEN`"),
         ],

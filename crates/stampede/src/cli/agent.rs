@@ -5,12 +5,15 @@ use std::io::IsTerminal as _;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use stampede_fleet::agent::{AgentEnd, Rules, run as run_agent};
 use stampede_fleet::clock::{Clock, Monotonic};
 use stampede_fleet::launch::kubernetes;
-use stampede_fleet::meet::{MeetError, Served, Token, Worker, serve};
+use stampede_fleet::meet::{
+    CONNECT_VARIABLE, MeetError, Served, Serving, TOKEN_VARIABLE, Token, Worker, serve,
+};
 use stampede_linux::interrupt;
 use stampede_model::agent_places::{AgentsError, Job, Meeting};
 use stampede_model::quantity::parse_length;
@@ -25,7 +28,7 @@ use super::{Failure, Outcome};
 pub struct AgentArgs {
     /// Wait for a coordinator at a NATS broker (nats://broker:4222), or for one that listens
     /// (tcp://10.0.0.5:7070)
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = CONNECT_VARIABLE, hide_env_values = true)]
     connect: Option<String>,
     /// Read the token that coordinators have to know from this file [default: the environment
     /// variable STAMPEDE_AGENT_TOKEN]
@@ -34,9 +37,12 @@ pub struct AgentArgs {
     /// Exit after the orders of one coordinator
     #[arg(long, requires = "connect")]
     once: bool,
+    /// Exit if no coordinator has come for so long
+    #[arg(long, value_name = "LENGTH", value_parser = parse_length, requires = "connect")]
+    give_up_after: Option<Nanos>,
     /// Print a Job of Kubernetes whose pods are such agents, and start nothing:
     /// 'kubernetes:8?image=IMAGE&meet=nats://broker:4222'
-    #[arg(long, value_name = "JOB", conflicts_with_all = ["connect", "token_file"])]
+    #[arg(long, value_name = "JOB")]
     manifest: Option<String>,
     /// Also allow load to ADDRESS; this machine and private networks are always allowed (repeatable)
     #[arg(long, value_name = "ADDRESS")]
@@ -66,7 +72,9 @@ enum AgentError {
     Place(#[from] AgentsError),
     #[error(transparent)]
     Meet(#[from] MeetError),
-    #[error("cannot start what does a coordinator's orders")]
+    #[error("no coordinator has come")]
+    Nobody,
+    #[error("cannot start the process that does a coordinator's orders")]
     Worker(#[source] std::io::Error),
 }
 
@@ -80,7 +88,7 @@ impl CommandError for AgentError {
             ),
             AgentError::Place(error) => Some(error.hint().to_owned()),
             AgentError::Meet(error) => error.hint().map(str::to_owned),
-            AgentError::Orders(_) | AgentError::Worker(_) => None,
+            AgentError::Orders(_) | AgentError::Worker(_) | AgentError::Nobody => None,
         }
     }
 }
@@ -89,7 +97,7 @@ impl CommandError for AgentError {
 pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
     if let Some(job) = &args.manifest {
         let job = Job::parse(job).map_err(AgentError::from)?;
-        print!("{}", kubernetes::manifest_text(&job));
+        print!("{}", kubernetes::manifest_text(&job, &rules_of(&args)));
         return Ok(Outcome::Fine);
     }
     if let Some(place) = &args.connect {
@@ -123,25 +131,31 @@ fn wait(place: &str, args: &AgentArgs) -> Result<Outcome, Failure> {
     let stop = Stop::from(interrupt::new_flag());
     let worker = Worker {
         program: std::env::current_exe().map_err(AgentError::Worker)?,
-        arguments: rules_of(args),
+        arguments: [vec!["agent".to_owned()], rules_of(args)].concat(),
+        without: &[TOKEN_VARIABLE, CONNECT_VARIABLE],
         variable: PROOF_VARIABLE,
     };
     let at = meeting.to_string();
     let mut tell = |what| match what {
         Served::Waiting => eprintln!("waiting for a coordinator at {at}"),
         Served::Away(error) => eprintln!("{error}; trying again until it works"),
+        Served::Stranger => eprintln!("who came has another token; waiting on"),
         Served::Working => eprintln!("a coordinator has come; doing its orders"),
         Served::Done => eprintln!("its orders are done"),
     };
-    serve(&meeting, &token, (&worker, args.once), &stop, &mut tell).map_err(AgentError::Worker)?;
-    Ok(Outcome::Fine)
+    let patience = args.give_up_after.map(|most| Duration::from_nanos(most.0));
+    let serving = Serving { worker: &worker, once: args.once, patience };
+    let served = serve(&meeting, &token, serving, &stop, &mut tell).map_err(AgentError::Worker)?;
+    match served || stop.is_asked() {
+        true => Ok(Outcome::Fine),
+        false => Err(AgentError::Nobody.into()),
+    }
 }
 
 /// The same rules for the program that does the orders.
 fn rules_of(args: &AgentArgs) -> Vec<String> {
     let allowed = args.allow.iter().flat_map(|address| ["--allow".to_owned(), address.to_string()]);
-    let mut arguments = vec!["agent".to_owned()];
-    arguments.extend(allowed);
+    let mut arguments: Vec<String> = allowed.collect();
     arguments.extend(args.allow_unix_sockets.then(|| "--allow-unix-sockets".to_owned()));
     arguments.extend(["--max-rate".to_owned(), args.max_rate.to_string()]);
     arguments.extend(["--max-connections".to_owned(), args.max_connections.to_string()]);

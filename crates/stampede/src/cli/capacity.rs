@@ -98,6 +98,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
     context.prepare()?;
     let record = context.run_record();
     let goal = goal.of(&context);
