@@ -2,9 +2,9 @@
 //!
 //! A change is only told where two detectors that have little in common agree: PELT ([`pelt`]),
 //! which assumes a level with noise around it, and E-divisive ([`energy`]), which assumes nothing
-//! and permutes. Daly, Brown, Ingo, O'Leary and Bradford (*The Use of Change Point Detection to
-//! Identify Software Performance Regressions in a Continuous Integration System*, ICPE 2020) report
-//! what one detector alone costs: most of what it finds must be sorted out by a person.
+//! and permutes. Daly, Brown, Ingo, O'Leary and Bradford (change points in continuous integration,
+//! ICPE 2020) report what one detector alone costs: most of what it finds must be sorted out by a
+//! person.
 
 use crate::compare::MARGIN;
 use crate::estimate::Estimate;
