@@ -19,6 +19,7 @@ mod check_again;
 mod check_others;
 mod check_requests;
 mod check_state;
+mod ci;
 mod cold;
 mod common;
 mod compare;
