@@ -34,6 +34,7 @@ mod preset;
 mod read;
 mod renamed;
 mod requests;
+mod rows;
 mod runtimes;
 mod schema;
 mod secrets;

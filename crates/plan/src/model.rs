@@ -36,6 +36,8 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// Name of the runtime that the others are compared with.
     pub baseline: String,
+    /// The row that shows the machine's mood in a history of runs. `None`: there is none.
+    pub control: Option<Control>,
     /// The peak that fixed rates were derived from. `None`: no load needs it, or it is not measured
     /// yet.
     pub peak: Option<PeakRecord>,
@@ -52,6 +54,15 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// The other version of the apps, when one is measured beside them.
     pub against: Option<Against>,
+}
+
+/// A row that the user keeps the same in each run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Name of a runtime of the plan.
+    pub runtime: String,
+    /// Name of its app. `None`: every app of the plan, each with this runtime.
+    pub app: Option<String>,
 }
 
 /// The machines that send the loads.

@@ -25,12 +25,11 @@ use super::model::{
 };
 use super::parts::{AppSelection, LoadPlan, SearchPlan, StackPlan, Written};
 use super::renamed;
+use super::rows;
 use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};
 use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Style, Value, shortened};
-use super::value::{
-    Fields, length, name_of, not_a, out_of_range, switch, text, value_of, whole, whole_u32,
-};
+use super::value::{Fields, length, not_a, out_of_range, switch, text, value_of, whole, whole_u32};
 
 /// Default length of the discarded load before measuring.
 pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
@@ -265,6 +264,7 @@ pub(super) fn resolve(
         load_from: senders(&fields, home.as_deref())?,
         fairness: fairness(&fields)?,
         baseline: String::new(),
+        control: None,
         peak: None,
         time_scale,
         out: out(&fields, home.as_deref())?,
@@ -273,6 +273,7 @@ pub(super) fn resolve(
     };
     only(&mut plan, &named, flags)?;
     plan.baseline = baseline(&plan, fields.get("baseline"))?;
+    plan.control = fields.get("control").map(|node| rows::control(&plan, node)).transpose()?;
     Ok(plan)
 }
 
@@ -525,19 +526,10 @@ fn time_scale(flags: &Flags) -> Result<f64, PlanError> {
     }
 }
 
-/// Name of the runtime that the others are compared with: the one named, or the first. The name of
-/// a sweep stands for its first variant.
+/// Name of the runtime that the others are compared with: the one named, or the first.
 fn baseline(plan: &Plan, node: Option<&Node>) -> Result<String, PlanError> {
-    let names = || plan.stack.runtimes.iter().map(|runtime| runtime.name.as_str());
-    let first = names().next().unwrap_or_default().to_owned();
-    let Some(node) = node else { return Ok(first) };
-    let wanted = text(node, "a runtime", "the name of a runtime of the plan")?;
-    let is_variant =
-        |name: &&str| name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(' '));
-    if let Some(name) = names().find(is_variant).filter(|_| !names().any(|name| name == wanted)) {
-        return Ok(name.to_owned());
-    }
-    name_of(node, "runtime of the plan", &names().collect::<Vec<_>>()).map(str::to_owned)
+    let first = plan.stack.runtimes.first().map_or(String::new(), |first| first.name.clone());
+    node.map_or(Ok(first), |node| rows::runtime(plan, node))
 }
 
 /// Keeps the runtimes that `--only` names, and the loads that are for at least one of them.

@@ -4,15 +4,18 @@
 pub mod baseline;
 pub mod best;
 pub mod bootstrap;
+pub mod change;
 mod chi;
 pub mod compare;
 pub mod drift;
 pub mod dunnett;
+pub mod energy;
 pub mod estimate;
 pub mod histogram;
 pub mod knee;
 pub mod letters;
 pub mod normal;
+pub mod pelt;
 pub mod percentile;
 pub mod random;
 pub mod rounds;

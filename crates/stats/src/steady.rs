@@ -7,6 +7,7 @@
 //! Eckley, JASA 107, 2012) with their penalty of 15 ln n.
 
 use crate::compare::MARGIN;
+use crate::pelt;
 
 /// Whether the level of a series changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,8 @@ pub fn steadiness(seconds: &[Option<f64>]) -> Steadiness {
         return Steadiness::TooShort;
     }
     let logs = without_outliers(&logs);
-    let begins = change_points(&logs);
+    let penalty = 15.0 * (logs.len() as f64).ln();
+    let begins = pelt::begins(&logs, penalty, LEVEL_SECONDS_MIN);
     let ends = begins.iter().skip(1).copied().chain([logs.len()]);
     let levels: Vec<Level> = begins
         .iter()
@@ -95,66 +97,8 @@ fn without_outliers(logs: &[f64]) -> Vec<f64> {
 /// enough that a level of a quarter of a minute is kept.
 const NEIGHBOURS: usize = 10;
 
-/// Returns where levels begin, 0 first. The partition minimizes the squares around the levels'
-/// means, in units of the noise, plus a penalty for each level.
-fn change_points(logs: &[f64]) -> Vec<usize> {
-    let noise = noise(logs);
-    let penalty = 15.0 * (logs.len() as f64).ln();
-    let sums = |power: i32| {
-        let mut sums = vec![0.0];
-        sums.extend(logs.iter().scan(0.0, |sum, log| {
-            *sum += log.powi(power);
-            Some(*sum)
-        }));
-        sums
-    };
-    let (sums, squares) = (sums(1), sums(2));
-    let cost = |from: usize, to: usize| {
-        let sum = sums[to] - sums[from];
-        (squares[to] - squares[from] - sum * sum / (to - from) as f64).max(0.0) / noise
-    };
-    let mut best = vec![-penalty];
-    let mut before = vec![0];
-    let mut candidates: Vec<usize> = Vec::new();
-    for to in 1..=logs.len() {
-        candidates.extend(
-            (to >= LEVEL_SECONDS_MIN)
-                .then(|| to - LEVEL_SECONDS_MIN)
-                .filter(|from| *from == 0 || *from >= LEVEL_SECONDS_MIN),
-        );
-        let total = |from: usize| best[from] + cost(from, to) + penalty;
-        let found = candidates.iter().copied().min_by(|a, b| total(*a).total_cmp(&total(*b)));
-        let least = found.map_or(f64::INFINITY, total);
-        // PELT's pruning: a beginning that is worse by a whole penalty cannot be the best later.
-        candidates.retain(|from| best[*from] + cost(*from, to) <= least);
-        best.push(least);
-        before.push(found.unwrap_or(0));
-    }
-    let mut begins = Vec::new();
-    let mut at = logs.len();
-    while at > 0 {
-        at = before[at];
-        begins.push(at);
-    }
-    begins.reverse();
-    begins
-}
-
 /// Fewest seconds of a level: a shorter one is a hiccup.
 const LEVEL_SECONDS_MIN: usize = 5;
-
-/// Returns the variance of the noise, from the median step between neighbours. Levels add only a
-/// few large steps, which do not move the median. The standard deviation is at least the
-/// histogram's resolution, 0.1 %.
-fn noise(logs: &[f64]) -> f64 {
-    let mut steps: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    steps.sort_by(f64::total_cmp);
-    let median = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
-    // The median size of a normal variable is 0.6745 of its deviation; a step has twice the
-    // variance.
-    let deviation = median / 0.6745 / 2.0_f64.sqrt();
-    deviation.max(0.001).powi(2)
-}
 
 #[cfg(test)]
 mod tests {

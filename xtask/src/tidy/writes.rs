@@ -4,8 +4,13 @@ use super::Finding;
 use crate::tree::{File, Tree};
 
 /// Crates that write results or print.
-const CRATES: [&str; 4] =
-    ["crates/results/src/", "crates/check/src/", "crates/serve/src/", "crates/stampede/src/"];
+const CRATES: [&str; 5] = [
+    "crates/results/src/",
+    "crates/history/src/",
+    "crates/check/src/",
+    "crates/serve/src/",
+    "crates/stampede/src/",
+];
 
 /// How a Rust program writes a file or prints.
 const WRITES: [&str; 12] = [

@@ -23,7 +23,8 @@ use unknown::known_values;
 
 pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 pub use run::{
-    AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, PeakRate, PeakRecord, RunRecord,
+    AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, ControlRecord, PeakRate, PeakRecord,
+    RunRecord,
 };
 
 /// The default directory for runs, in the current directory.

@@ -32,6 +32,9 @@ pub struct RunRecord {
     /// `None`: the first row of each load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// The row that shows the machine's mood in a history of runs. `None`: the plan names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlRecord>,
     /// The peak from which a fixed rate was chosen before the first trial; `None`: the plan gives
     /// its rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +55,15 @@ pub struct RunRecord {
     /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
+}
+
+/// A row that is the same in each run: what changes it is the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlRecord {
+    /// Name of the row: the runtime's or the variant's.
+    pub runtime: String,
+    /// Name of its app. `None`: every app of the run, each with this runtime.
+    pub app: Option<String>,
 }
 
 /// Another version of the plan's apps. Its cases have the names of the working tree's, followed by

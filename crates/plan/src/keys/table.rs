@@ -40,6 +40,8 @@ static OF_PLAN: Group = Group {
             .otherwise("the default runtimes that are installed and can run the app"),
         Key::new("baseline", &Kind::Text, "The runtime that the others are [compared with](#the-baseline).")
             .otherwise("the first runtime; nginx-fpm if nobody named the runtimes and it is among them"),
+        Key::new("control", &Kind::Object(&CONTROL), "A row that you keep the same in each run: [`stampede history`](runs.md#the-control) divides by it.")
+            .otherwise("none"),
         Key::new("missing", &Kind::Words(&MISSING), "What happens to runtimes that are not installed or cannot run the app. `refuse`: the plan is an error. `skip`: they are left out, and the run says so.")
             .or("refuse"),
         Key::new("fairness", &Kind::Words(&FAIRNESS), "What is equal: the number of workers, or that each runtime has the number with which it is best. See [runtimes and settings](#runtimes-and-settings).")
@@ -417,6 +419,25 @@ pub static LOAD_FROM: Object = Object {
     below: Some(
         "in the map of the agents, `load_from: {agents: ssh:load1, program: /opt/stampede}`",
     ),
+};
+
+pub static CONTROL: Object = Object {
+    name: "control",
+    place: "the control",
+    about: "A row that is the same in each run, so that what changes it is the machine. A text stands for `runtime`.",
+    short: Some(&Kind::Text),
+    groups: &[&Group {
+        title: None,
+        keys: &[
+            Key::new("runtime", &Kind::Text, "A runtime of the plan.").required().like("nginx-fpm"),
+            Key::new("app", &Kind::Text, "An app of the plan that you do not change.")
+                .otherwise("the app of the row that is divided")
+                .like("hello"),
+        ],
+    }],
+    rest: None,
+    entries: Entries::Any,
+    below: None,
 };
 
 pub static CLIENT: Object = Object {

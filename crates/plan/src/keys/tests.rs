@@ -48,6 +48,8 @@ fn plan_with(object: &Object, key: &str, value: &str) -> String {
         ("app", _) => "app: {path: ~/shop, @}",
         ("budget", _) => "budget: {@}",
         ("client", _) => "client: {@}",
+        ("control", "runtime") => "control: {@}",
+        ("control", _) => "control: {runtime: nginx-fpm, @}",
         ("load_from", "agents") => "load_from: {@}",
         ("load_from", _) => "load_from: {agents: local:2, @}",
         ("php_ini", _) => "php_ini: {@}",

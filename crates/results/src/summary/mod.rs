@@ -22,6 +22,7 @@ pub mod narrow;
 pub mod over_time;
 pub mod overlay;
 pub mod pages;
+pub mod price;
 pub mod steady;
 mod trial;
 pub mod why;

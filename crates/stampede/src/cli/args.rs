@@ -73,7 +73,8 @@ pub enum Command {
     /// Compare runs with the first one: what is slower or faster, and how sure that is
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
-    /// List the runs, newest first
+    /// List the runs, newest first, and show what changed over them
+    #[command(after_help = HISTORY_HELP)]
     History(HistoryArgs),
     /// Show the runs in a browser, with live results of the one in progress
     #[command(after_help = SERVE_HELP)]
@@ -354,6 +355,10 @@ pub struct ReportArgs {
     /// each row
     #[arg(long)]
     pub details: bool,
+    /// Print what a million requests cost below the answer: prices of a CPU and of a GiB of memory
+    /// for an hour; with a rate, also how many servers it needs
+    #[arg(long, value_name = "cpu=0.03,memory=0.004[,rate=2000][,EUR]")]
+    pub price: Option<String>,
     /// Choose the output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -402,12 +407,33 @@ pub struct HistoryArgs {
     /// List the runs in this directory [default: stampede-results]
     #[arg(long = "in", value_name = "DIR")]
     pub results: Option<PathBuf>,
-    /// List at most N runs
+    /// Read only the newest N runs
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
+    /// Draw this figure of each row, a line for each run with its interval, instead of the list
+    #[arg(long, value_name = "FIGURE", value_parser = FIGURES)]
+    pub figure: Option<String>,
+    /// Choose the output format
+    #[arg(long, value_enum, default_value_t = HistoryFormat::Text, conflicts_with = "figure")]
+    pub format: HistoryFormat,
+    /// Print JSON, the same as --format json
+    #[arg(long, conflicts_with_all = ["format", "figure"])]
     pub json: bool,
+}
+
+/// The figures that are followed over runs, as expectations name them.
+const FIGURES: [&str; 8] =
+    ["p50", "p95", "p99", "throughput", "ok", "cpu_cost", "memory", "first_answer"];
+
+/// Formats of `history`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryFormat {
+    /// The list of runs, then each row over the runs with its lasting changes
+    Text,
+    /// One line for each row of each run
+    Csv,
+    /// The runs with their rows, documented (docs/runs.md)
+    Json,
 }
 
 /// Arguments of `serve`.
@@ -441,6 +467,10 @@ pub enum Format {
     Svg,
     /// Test cases for continuous integration: each row, and each of its expectations
     Junit,
+    /// Bencher Metric Format: each row with its figures and intervals, for bencher.dev
+    Bmf,
+    /// The JSON of benchmark-action/github-action-benchmark, for its tool customSmallerIsBetter
+    GithubActionBenchmark,
 }
 
 /// What `schema` describes.
@@ -498,7 +528,9 @@ const REPORT_HELP: &str = "Examples:
   stampede report
   stampede report last --format markdown
   stampede report last --format svg --out charts
-  stampede report last --format junit > junit.xml";
+  stampede report last --format junit > junit.xml
+  stampede report last --format bmf > bmf.json
+  stampede report last --price cpu=0.03,memory=0.004,rate=2000,EUR";
 
 const DIFF_HELP: &str = "Examples:
   stampede diff last~1 last
@@ -515,6 +547,14 @@ An expectation is met if the whole 95 % interval meets it. Exit codes:
   1  an expectation is not met or not proven
   2  the runs are not comparable
   3  a row has no trial that counts";
+
+const HISTORY_HELP: &str = "Examples:
+  stampede history
+  stampede history -n 20 --figure cpu_cost
+  stampede history --format csv > history.csv
+
+A lasting change is told where two methods find it at the same run and it is
+beyond 3 %. That takes ten runs or more with the same load on one machine.";
 
 const SERVE_HELP: &str =
     "The address contains a token, new each time; without it, access is refused.

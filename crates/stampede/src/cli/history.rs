@@ -1,12 +1,15 @@
-//! The command `stampede history`: lists the stored runs.
+//! The command `stampede history`: lists the stored runs, and shows each row over them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use stampede_history::{History, csv, figure_text, json, series_text};
+use stampede_model::causes::chain;
 use stampede_model::record::RESULTS;
-use stampede_results::{history, report};
+use stampede_results::report;
+use stampede_results::summary::diff::Measure;
 
-use super::args::HistoryArgs;
+use super::args::{HistoryArgs, HistoryFormat};
 use super::fail::CommandError;
 use super::report::style;
 use super::shell::{print, print_message};
@@ -16,19 +19,42 @@ use super::{Failure, Outcome};
 pub fn run(args: &HistoryArgs) -> Result<Outcome, Failure> {
     let results = args.results.as_deref().unwrap_or(Path::new(RESULTS));
     readable(results)?;
-    let mut entries = history::of(results);
-    entries.truncate(args.limit.unwrap_or(usize::MAX));
-    if args.json {
-        let text = serde_json::to_string_pretty(&entries).map_err(|error| Failure::new(&error))?;
-        return print(format!("{text}\n").as_bytes());
+    let (history, unread) = stampede_history::read(results, args.limit.unwrap_or(usize::MAX));
+    for one in unread {
+        print_message(&format!("note: no figures of run `{}`: {}", one.run, chain(&one.error)));
     }
-    if entries.is_empty() {
-        print_message(&format!(
-            "`{}` holds no run; `stampede compare` makes one",
-            results.display()
-        ));
+    let format = if args.json { HistoryFormat::Json } else { args.format };
+    let figure = args.figure.as_deref().and_then(figure_of);
+    let text = match (format, figure) {
+        (HistoryFormat::Json, _) => json(&history),
+        (HistoryFormat::Csv, _) => csv(&history),
+        (HistoryFormat::Text, Some(measure)) => figure_text(&history, measure, &style()),
+        (HistoryFormat::Text, None) => list(&history),
+    };
+    if text.is_empty() {
+        print_message(&nothing(&history, results));
     }
-    print(report::history(&entries, &style()).as_bytes())
+    print(text.as_bytes())
+}
+
+fn figure_of(name: &str) -> Option<Measure> {
+    Measure::SHOWN.into_iter().find(|measure| measure.name() == name)
+}
+
+/// The list of runs, then what they show together.
+fn list(history: &History) -> String {
+    let entries: Vec<_> = history.runs.iter().map(|run| run.entry.clone()).collect();
+    let parts = [report::history(&entries, &style()), series_text(history, &style())];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn nothing(history: &History, results: &Path) -> String {
+    let results = results.display();
+    match history.runs.is_empty() {
+        true => format!("`{results}` holds no run; `stampede compare` makes one"),
+        false => format!("no two runs of `{results}` have this figure of the same row"),
+    }
 }
 
 /// Checks the results directory. A directory that was named must exist. The default one may be

@@ -8,6 +8,7 @@ use stampede_model::causes::chain;
 use stampede_model::record::RESULTS;
 use stampede_results::report::{self, CharacterSet, Colour, LoadedRuns, Style};
 use stampede_results::store;
+use stampede_results::summary::price::{PriceError, Prices};
 
 use super::args::{Format, ReportArgs};
 use super::fail::CommandError;
@@ -19,6 +20,7 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     if args.out.is_some() && args.format != Format::Svg {
         return Err(ReportError::OutWithoutSvg.into());
     }
+    let prices = prices(args)?;
     // A search has its own text. In the other formats its trials are printed like those of any run.
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
         return print(text.as_bytes());
@@ -31,11 +33,14 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
             if let Some(page) = write_page(&loaded) {
                 print_message(&format!("report: {}", page.display()));
             }
-            let answer = report::answer(summary, &style());
-            match args.details {
-                true => format!("{answer}\n{}", report::text(summary, &style())),
-                false => answer,
+            let mut text = report::answer(summary, &style());
+            if args.details {
+                text += &format!("\n{}", report::text(summary, &style()));
             }
+            if let Some(prices) = prices {
+                text += &report::price(summary, &prices, &style());
+            }
+            text
         }
         Format::Html => {
             let page = loaded.page()?;
@@ -46,8 +51,32 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         Format::Json => report::json(summary),
         Format::Svg => charts(&loaded, args.out.as_deref())?,
         Format::Junit => report::junit(summary),
+        Format::Bmf | Format::GithubActionBenchmark => exported(&loaded, args.format)?,
     };
     print(text.as_bytes())
+}
+
+/// Returns the figures for a tool that keeps them, and says on stderr what it does not get.
+fn exported(loaded: &LoadedRuns, format: Format) -> Result<String, Failure> {
+    if loaded.runs().count() > 1 {
+        return Err(ReportError::OneRunOnly.into());
+    }
+    let summary = loaded.summary();
+    let export = report::export::export(summary);
+    export.left_out.iter().for_each(|one| print_message(&one.to_string()));
+    Ok(match format {
+        Format::Bmf => report::export::bmf(&export),
+        _ => report::export::github_action_benchmark(summary, &export),
+    })
+}
+
+/// Parses `--price`.
+fn prices(args: &ReportArgs) -> Result<Option<Prices>, ReportError> {
+    let Some(text) = &args.price else { return Ok(None) };
+    if args.format != Format::Text {
+        return Err(ReportError::PriceIsText);
+    }
+    Ok(Some(text.parse().map_err(ReportError::Price)?))
 }
 
 /// Why a run is not reported.
@@ -56,6 +85,15 @@ pub enum ReportError {
     /// A directory was named for a format that is printed.
     #[error("`--out` is the directory of `--format svg`")]
     OutWithoutSvg,
+    /// Prices were given for a format that has no place for them.
+    #[error("`--price` is for the text of a report")]
+    PriceIsText,
+    /// The prices are not understood.
+    #[error(transparent)]
+    Price(PriceError),
+    /// Several runs were named for a format that holds one.
+    #[error("a tool that keeps figures over time gets one run at once")]
+    OneRunOnly,
     /// The run has no charts.
     #[error("run `{run}` has nothing to draw")]
     NothingToDraw {
@@ -69,6 +107,16 @@ impl CommandError for ReportError {
         Some(match self {
             ReportError::OutWithoutSvg => {
                 "the other formats go to stdout: `> FILE` puts them into a file".to_owned()
+            }
+            ReportError::PriceIsText => "leave `--format` out".to_owned(),
+            ReportError::Price(_) => {
+                "as in `--price cpu=0.03,memory=0.004`: a CPU and a GiB for an hour; \
+                 `rate=2000` and a currency may follow"
+                    .to_owned()
+            }
+            ReportError::OneRunOnly => {
+                "name one: in a table of several runs the names of rows have the runs' letters"
+                    .to_owned()
             }
             ReportError::NothingToDraw { .. } => "none of its trials has a load".to_owned(),
         })

@@ -13,10 +13,12 @@ use stampede_model::expectation::Expectation;
 use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
-use stampede_model::record::{CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord};
+use stampede_model::record::{
+    CaseRecord, Closed, ControlRecord, FORMAT, LoadModel, RunRecord, TrialRecord,
+};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{
-    AppChoice, AppPlace, Budget, LoadChoice, Plan, RuntimeSource, StartState,
+    AppChoice, AppPlace, Budget, Control, LoadChoice, Plan, RuntimeSource, StartState,
 };
 use stampede_plan::parts::StackPlan;
 use stampede_results::store::run_id;
@@ -318,6 +320,7 @@ fn run_record(
         rounds,
         auto,
         baseline: baseline(plan, cases, traits),
+        control: control(plan, cases, traits),
         peak: plan.peak.clone(),
         cases: cases.iter().map(|case| case_record(plan, apps, case, traits)).collect(),
         order: cases::order(cases, rounds, plan.seed),
@@ -348,6 +351,14 @@ fn baseline(plan: &Plan, cases: &[Case], traits: &[RuntimeTraits]) -> Option<Str
     let mut own = cases.iter().filter(is_it);
     let case = own.clone().find(is_old).or_else(|| own.next())?;
     Some(row_name(plan, case, traits))
+}
+
+/// The name of the row of the plan's control. With two versions of an app it is the newer one, as in
+/// runs with one version.
+fn control(plan: &Plan, cases: &[Case], traits: &[RuntimeTraits]) -> Option<ControlRecord> {
+    let Control { runtime, app } = plan.control.as_ref()?;
+    let case = cases.iter().find(|case| plan.stack.runtimes[case.runtime].name == *runtime)?;
+    Some(ControlRecord { runtime: row_name(plan, case, traits), app: app.clone() })
 }
 
 /// A row's name: the runtime's name with what tells the row apart.

@@ -150,6 +150,7 @@ impl SearchContext {
             rounds: 1,
             auto: None,
             baseline: None,
+            control: None,
             peak: None,
             against: None,
             cases: Vec::new(),

@@ -34,6 +34,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         rounds: 1,
         auto: None,
         baseline: None,
+        control: None,
         peak: None,
         cases: vec![CaseRecord {
             runtime: "nginx-fpm".to_owned(),

@@ -6,7 +6,7 @@ use stampede_model::words;
 
 use super::model::Change;
 use crate::summary::input::TrialData;
-use crate::summary::model::{Figure, LoadModel, Stat, TimeFigures, TrialSummary};
+use crate::summary::model::{Figure, Figures, LoadModel, Stat, TimeFigures, TrialSummary};
 use crate::summary::trial;
 
 /// A figure to compare.
@@ -102,18 +102,25 @@ impl Measure {
         data: Option<&TrialData>,
         model: LoadModel,
     ) -> Figure {
-        let figures = &trial.figures;
+        match self {
+            Measure::Percentile(percent) if Stat::percentile(percent).is_none() => {
+                data.map_or(Figure::None, |data| trial::any_percentile(data, model, percent))
+            }
+            stored => stored.in_figures(&trial.figures, model),
+        }
+    }
+
+    /// The figure's value among the figures of a trial, or of a case over its trials. `None` for a
+    /// percentile that no summary keeps.
+    pub fn in_figures(self, figures: &Figures, model: LoadModel) -> Figure {
         let times: &TimeFigures = match model {
             LoadModel::Open => &figures.response_time_ns,
             LoadModel::Closed => &figures.service_time_ns,
         };
         match self {
-            Measure::Percentile(percent) => match Stat::percentile(percent) {
-                Some(stat) => times.get(stat),
-                None => {
-                    data.map_or(Figure::None, |data| trial::any_percentile(data, model, percent))
-                }
-            },
+            Measure::Percentile(percent) => {
+                Stat::percentile(percent).map_or(Figure::None, |stat| times.get(stat))
+            }
             Measure::Mean => times.mean,
             Measure::Max => times.max,
             Measure::Throughput => figures.throughput_per_second,
@@ -125,7 +132,7 @@ impl Measure {
     }
 
     /// Whether a higher value is better.
-    pub(super) fn is_good(self) -> bool {
+    pub fn is_good(self) -> bool {
         matches!(self, Measure::Throughput | Measure::Ok)
     }
 

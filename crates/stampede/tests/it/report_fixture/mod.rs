@@ -98,6 +98,7 @@ pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
             rounds,
             auto: None,
             baseline: None,
+            control: None,
             peak: None,
             cases,
             order: (0..rounds).map(|_| round.clone()).collect(),
