@@ -123,12 +123,10 @@ impl Refusal {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Refusal::Version(_) => Some("use the same version of stampede on all machines"),
-            Refusal::Foreign(_) => {
-                Some(
-                    "if you may load this host: `fire` has --i-may-load-this-host for agents that it starts; one \
+            Refusal::Foreign(_) => Some(
+                "if you may load this host: `fire` has --i-may-load-this-host for agents that it starts; one \
                      that waits for orders needs `stampede agent --allow ADDRESS`",
-                )
-            }
+            ),
             Refusal::Rate { .. } | Refusal::Connections { .. } => Some("use more agents"),
             Refusal::Threads(_) => Some("use fewer --threads"),
             Refusal::Length { .. } => Some("shorten the load"),
