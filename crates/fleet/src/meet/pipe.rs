@@ -236,7 +236,7 @@ impl Read for PipeReader {
             }
             self.taken += 1;
             self.shared.state().read = self.taken;
-            if self.taken % TOLD_EACH == 0 {
+            if self.taken.is_multiple_of(TOLD_EACH) {
                 self.shared.publish(&Part::Taken(self.taken))?;
             }
         }

@@ -32,6 +32,8 @@ type pod struct {
 	process *exec.Cmd
 	ended   chan error
 	code    *int32
+	// When its process was asked to end.
+	asked time.Time
 }
 
 func node(kubeconfig, name string) error {
@@ -223,16 +225,20 @@ func (it *worker) report(ctx context.Context, one *core.Pod, known *pod) error {
 	return err
 }
 
-// remove ends a pod's process, and then the pod.
+// remove ends a pod's process, and then the pod. It never waits: other pods are to go, too.
 func (it *worker) remove(ctx context.Context, one *core.Pod, known *pod) error {
 	if known != nil && known.process != nil && known.code == nil {
-		_ = syscall.Kill(-known.process.Process.Pid, syscall.SIGTERM)
+		if known.asked.IsZero() {
+			known.asked = time.Now()
+			_ = syscall.Kill(-known.process.Process.Pid, syscall.SIGTERM)
+		} else if time.Since(known.asked) > 3*time.Second {
+			_ = syscall.Kill(-known.process.Process.Pid, syscall.SIGKILL)
+		}
 		select {
 		case result := <-known.ended:
 			known.code = codeOf(result)
-		case <-time.After(3 * time.Second):
-			_ = syscall.Kill(-known.process.Process.Pid, syscall.SIGKILL)
-			known.code = codeOf(<-known.ended)
+		default:
+			return nil
 		}
 		if err := it.report(ctx, one, known); err != nil {
 			return err
