@@ -311,6 +311,9 @@ pub const TOKEN_VARIABLE: &str = "STAMPEDE_AGENT_TOKEN";
 /// Where an agent waits, if no option says it: an address may have a password, and options are seen by
 /// everybody on a machine.
 pub const CONNECT_VARIABLE: &str = "STAMPEDE_AGENT_CONNECT";
+/// A coordinator says something every second, also between loads. One that has been silent for so long
+/// is gone, and the agent is free for the next one.
+const SILENCE_MAX: Duration = Duration::from_secs(8);
 /// How long a number of agents is waited for.
 const GATHER_MAX: Duration = Duration::from_secs(60);
 

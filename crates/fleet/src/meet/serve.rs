@@ -35,7 +35,7 @@ pub enum Served {
     Waiting,
     /// It cannot wait now, and tries again.
     Away(MeetError),
-    /// Somebody has come who does not know the token, or for whom this agent does not know it.
+    /// A coordinator has gone again: it has agents enough, or another token.
     Stranger,
     /// It does the orders of a coordinator.
     Working,
@@ -87,7 +87,10 @@ pub fn serve(
                     tell(Served::Waiting);
                     continue;
                 }
-                None => Some(Served::Stranger),
+                None => {
+                    (offered.close)();
+                    Some(Served::Stranger)
+                }
             },
             Ok(None) => None,
             Err(error) => Some(Served::Away(error)),
@@ -160,7 +163,7 @@ impl Point<'_> {
                 Ok(offered)
             }
             // Nobody listens, or who does is no coordinator: both may change.
-            MeetingKind::Tcp => Ok(tcp::offer(self.meeting, token).unwrap_or_default()),
+            MeetingKind::Tcp => Ok(tcp::offer(self.meeting, token, until.0).unwrap_or_default()),
         }
     }
 }

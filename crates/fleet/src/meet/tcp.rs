@@ -12,7 +12,7 @@ use stampede_model::stop::Stop;
 
 use super::pipe::Closer;
 use super::serve::Offered;
-use super::{Answer, Call, GATHER_MAX, Joined, MeetError, Token, shown};
+use super::{Answer, Call, GATHER_MAX, Joined, MeetError, SILENCE_MAX, Token, shown};
 use crate::frame::{Frame, FrameError, read_frame, write_message};
 use crate::message::VERSION;
 
@@ -165,7 +165,11 @@ impl Drop for Sending {
 }
 
 /// An agent's connection to a coordinator that may want its orders done. `None`: nobody listens there.
-pub(super) fn offer(meeting: &Meeting, token: &Token) -> Result<Option<Offered>, FrameError> {
+pub(super) fn offer(
+    meeting: &Meeting,
+    token: &Token,
+    stop: &Stop,
+) -> Result<Option<Offered>, FrameError> {
     let mut addresses = meeting.address.to_socket_addrs()?;
     let connect = |at| TcpStream::connect_timeout(&at, GREETING_MAX).ok();
     let Some(mut stream) = addresses.find_map(connect) else { return Ok(None) };
@@ -174,12 +178,28 @@ pub(super) fn offer(meeting: &Meeting, token: &Token) -> Result<Option<Offered>,
     let answer = Answer::to(&call, token);
     write_message(&mut stream, &answer)?;
     // Others may have to come before it says anything.
-    stream.set_read_timeout(Some(2 * GATHER_MAX))?;
+    let until = Instant::now() + 2 * GATHER_MAX;
+    stream.set_read_timeout(Some(LOOK))?;
+    while !has_spoken(&stream) {
+        if stop.is_asked() || Instant::now() > until {
+            return Ok(None);
+        }
+    }
+    stream.set_read_timeout(Some(SILENCE_MAX))?;
     stream.set_write_timeout(Some(WRITE_MAX))?;
     let (from, own) = (stream.try_clone()?, stream.try_clone()?);
     let proof = answer.token_of_coordinator(&call, token);
     let (from, to) = (Box::new(from), Box::new(Sending(stream)));
     Ok(Some(Offered { from, to, close: closer(own), proof }))
+}
+
+/// Waits a moment for bytes, or for the end of the connection.
+fn has_spoken(stream: &TcpStream) -> bool {
+    let waiting = [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut, io::ErrorKind::Interrupted];
+    match stream.peek(&mut [0; 1]) {
+        Ok(_) => true,
+        Err(error) => !waiting.contains(&error.kind()),
+    }
 }
 
 fn prepare(stream: &TcpStream) -> io::Result<()> {
@@ -198,6 +218,7 @@ fn read_short<M: DeserializeOwned>(stream: &mut TcpStream) -> Result<Option<M>, 
 }
 
 const TICK: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(200);
 /// How long a greeting may take.
 const GREETING_MAX: Duration = Duration::from_secs(5);
 /// A connection that takes nothing for so long is broken.

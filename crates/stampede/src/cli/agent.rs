@@ -139,7 +139,9 @@ fn wait(place: &str, args: &AgentArgs) -> Result<Outcome, Failure> {
     let mut tell = |what| match what {
         Served::Waiting => eprintln!("waiting for a coordinator at {at}"),
         Served::Away(error) => eprintln!("{error}; trying again until it works"),
-        Served::Stranger => eprintln!("who came has another token; waiting on"),
+        Served::Stranger => eprintln!(
+            "a coordinator has gone again: it has agents enough, or another token; still waiting"
+        ),
         Served::Working => eprintln!("a coordinator has come; doing its orders"),
         Served::Done => eprintln!("its orders are done"),
     };
