@@ -9,6 +9,7 @@
 //! [`coordinator`]) are state machines without I/O, which tests run in simulated time.
 
 pub mod agent;
+mod causes;
 pub mod clock;
 pub mod coordinator;
 mod fleet;

@@ -17,6 +17,7 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use super::{Agent, Effect, Input, Rules};
+use crate::causes::with_causes;
 use crate::clock::{Clock, instant_of};
 use crate::frame::{Frame, FrameError, read_frame, write_message};
 use crate::hash::hexadecimal;
@@ -284,11 +285,6 @@ impl RunningLoad {
     fn stop(&self) {
         lock(&self.running).ask();
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[derive(Clone)]

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use super::pipe::{self, Closer, PipeReader, PipeWriter, Seal};
 use super::serve::Offered;
 use super::{Answer, Call, Come, GATHER_MAX, Joined, MeetError, Side, Token, is_nonce, shown};
+use crate::causes::with_causes;
 use crate::message::VERSION;
 
 /// A connection to a broker, and the thread that keeps it.
@@ -90,11 +91,6 @@ impl Broker {
     ) -> (PipeReader, PipeWriter, Closer) {
         pipe::open(self.runtime.handle(), &self.client, inbound, to, self.lost.clone())
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// The address without its user, and the user: a name with a password, or a token alone.

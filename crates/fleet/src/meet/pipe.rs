@@ -106,9 +106,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// How many of our messages the other side has taken.
+    /// How many of our messages the other side has read.
     taken: u64,
-    /// How many of its messages our side has taken.
+    /// How many of its messages we have read.
     read: u64,
     /// The connection has ended, and why if not in order.
     over: Option<Option<&'static str>>,
@@ -137,7 +137,6 @@ pub(super) struct PipeReader {
     parts: Receiver<Vec<u8>>,
     part: Vec<u8>,
     used: usize,
-    taken: u64,
     /// Nobody tells this side when the other one is gone.
     silence_max: Duration,
 }
@@ -178,7 +177,7 @@ pub(super) fn open(
         Side::Coordinator => Duration::MAX,
     };
     let (part, own) = (Vec::new(), Arc::clone(&shared));
-    let reader = PipeReader { shared: own, parts, part, used: 0, taken: 0, silence_max };
+    let reader = PipeReader { shared: own, parts, part, used: 0, silence_max };
     let closer = Arc::clone(&shared);
     let close = Box::new(move || {
         let _ = closer.close.send(true);
@@ -242,10 +241,13 @@ impl Read for PipeReader {
                     };
                 }
             }
-            self.taken += 1;
-            self.shared.state().read = self.taken;
-            if self.taken.is_multiple_of(TOLD_EACH) {
-                self.shared.publish(&Part::Taken(self.taken))?;
+            let read = {
+                let mut state = self.shared.state();
+                state.read += 1;
+                state.read
+            };
+            if read.is_multiple_of(TOLD_EACH) {
+                self.shared.publish(&Part::Taken(read))?;
             }
         }
         let count = buffer.len().min(self.part.len() - self.used);

@@ -139,6 +139,25 @@ fn agents_at_a_broker_wait_for_the_next_coordinator() {
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
+/// Those that are started first wait until the others have come.
+#[test]
+fn agents_of_several_kinds_send_together() {
+    if skipped(&["nats-server"]) {
+        return;
+    }
+    let Some(server) = server_for_agents() else { return };
+    let (sandbox, broker) = (Sandbox::new(), Broker::start(free_port(), &[]));
+    let at_broker = format!("nats://127.0.0.1:{}", broker.port);
+    let at_port = format!("tcp://127.0.0.1:{}", free_port());
+    let _agents = [&at_broker, &at_port].map(|place| Agent::start(&sandbox, place, &[]));
+    let others = format!("--agents {at_broker} --agents {at_port}?agents=1 --rate 300 --for 1s");
+    let summary = summary(&sandbox, &server, "local:1", &others);
+    let agents = summary["agents"].as_array().expect("agents");
+    assert_eq!(agents.len(), 3, "{summary:#}");
+    assert!(agents.iter().all(|agent| agent["ok"].as_u64() > Some(30)), "{summary:#}");
+    assert_eq!(summary["requests_ok"].as_u64(), Some(sum(&summary, "ok")), "{summary:#}");
+}
+
 #[test]
 fn a_lost_broker_makes_the_load_invalid_and_agents_come_back() {
     if skipped(&["nats-server"]) {
