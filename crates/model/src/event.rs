@@ -103,6 +103,20 @@ pub enum Phase {
     Stop,
 }
 
+impl Phase {
+    /// The word for the phase, in records and on the terminal.
+    pub fn word(self) -> &'static str {
+        match self {
+            Phase::Start => "start",
+            Phase::Verify => "verify",
+            Phase::WarmUp => "warm-up",
+            Phase::Measure => "measure",
+            Phase::Drain => "drain",
+            Phase::Stop => "stop",
+        }
+    }
+}
+
 /// Receives events in order. A listener never fails: a recorder that cannot write remembers why.
 pub trait EventListener {
     /// Receives one event.

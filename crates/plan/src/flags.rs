@@ -57,6 +57,8 @@ pub struct Overrides {
     pub max_time: Option<String>,
     /// `--fairness each-at-its-best`.
     pub fairness: Option<String>,
+    /// `--starts per-round`.
+    pub starts: Option<String>,
     /// `--baseline nginx-fpm`: the runtime that the others are compared with.
     pub baseline: Option<String>,
     /// `--repeat-invalid 1`.
@@ -240,6 +242,7 @@ impl Flags {
             ("precision", "precision"),
             ("max-time", "max_time"),
             ("fairness", "fairness"),
+            ("starts", "starts"),
             ("baseline", "baseline"),
             ("repeat-invalid", "repeat_invalid"),
             ("seed", "seed"),
@@ -404,6 +407,7 @@ impl Overrides {
             ("precision", &self.precision),
             ("max-time", &self.max_time),
             ("fairness", &self.fairness),
+            ("starts", &self.starts),
             ("baseline", &self.baseline),
             ("repeat-invalid", &self.repeat_invalid),
             ("seed", &self.seed),

@@ -1,6 +1,6 @@
 //! The resolved plan. All defaults are filled in: a `None` here never means "the default".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use stampede_model::cpus::CpuCount;
 use stampede_model::expectation::Expectation;
 use stampede_model::fact::{Notice, RequestFile};
 use stampede_model::load::{Arrivals, HttpVersion, Model};
+pub use stampede_model::record::Starts;
 use stampede_model::record::{AgainstRecord, PeakRecord};
 use stampede_model::time::Nanos;
 
@@ -25,6 +26,8 @@ pub struct Plan {
     pub loads: Vec<LoadChoice>,
     /// The state of a runtime when the measured load begins.
     pub begin: StartState,
+    /// How many loads a start of a runtime serves.
+    pub starts: Starts,
     /// How often each case is measured.
     pub rounds: Rounds,
     /// How many times a trial that came out invalid is measured again.
@@ -83,6 +86,8 @@ pub struct Against {
     pub record: AgainstRecord,
     /// Maps the index of an app of that version in the plan's apps to the index of the original app.
     pub of: BTreeMap<usize, usize>,
+    /// Those of them that are the same version a second time. Empty: it is measured once.
+    pub again: BTreeSet<usize>,
 }
 
 /// The state of a runtime when the measured load begins.

@@ -21,7 +21,7 @@ use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::locate::list;
 use super::model::{
     DEFAULT_ARRIVALS, DEFAULT_TIMEOUT, Fairness, LoadFrom, MissingRuntimes, Plan, Rounds,
-    StartState,
+    StartState, Starts,
 };
 use super::parts::{AppSelection, LoadPlan, SearchPlan, StackPlan, Written};
 use super::renamed;
@@ -36,6 +36,9 @@ pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 
 /// Values of `missing`: what happens to runtimes that are not available.
 pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
+
+/// Values of `starts`: how many loads a start serves.
+pub(super) const STARTS: [&str; 2] = ["per-load", "per-round"];
 
 /// Values of `fairness`: what is made equal.
 pub(super) const FAIRNESS: [&str; 2] = ["equal-workers", "each-at-its-best"];
@@ -66,6 +69,20 @@ pub(super) const REPEATS_MAX: u32 = 10;
 pub fn read(path: &Path, flags: &Overrides) -> Result<Plan, PlanError> {
     let flags = Flags::new(flags);
     let (written, mut root) = written(Some(path), &flags)?;
+    resolve(&mut root, &flags, home(), written)
+}
+
+/// Reads a plan that is part of the program. `name` stands for its path in messages.
+///
+/// # Errors
+/// Something in it or in a flag is wrong; see [`PlanError`].
+pub fn read_ready(name: &str, text: &str, flags: &Overrides) -> Result<Plan, PlanError> {
+    let flags = Flags::new(flags);
+    let (name, text) = (name.to_owned(), text.to_owned());
+    let source = Arc::new(Source { name, text, base: PathBuf::new() });
+    let mut root = tree::parse(&source)?;
+    let text = source.text.clone();
+    let written = Written { source: None, text, flags: flags.as_typed() };
     resolve(&mut root, &flags, home(), written)
 }
 
@@ -254,6 +271,7 @@ pub(super) fn resolve(
             StartState::Warm(length) => StartState::Warm(scaled(length, time_scale)),
             StartState::Cold => StartState::Cold,
         },
+        starts: starts(&fields)?,
         rounds: rounds(&fields)?,
         repeat_invalid: match fields.get("repeat_invalid") {
             Some(node) => whole_u32(node, "number of repeats", 0..=REPEATS_MAX)?,
@@ -461,6 +479,18 @@ fn begin(fields: &Fields<'_>) -> Result<StartState, PlanError> {
         (false, Some(node)) => length(node, "warm-up", WARM_UP).map(StartState::Warm),
         (false, None) => Ok(StartState::Warm(DEFAULT_WARM_UP)),
     }
+}
+
+/// How many loads a start serves. Only the first of several loads would find a cold runtime.
+fn starts(fields: &Fields<'_>) -> Result<Starts, PlanError> {
+    let Some(node) = fields.get("starts") else { return Ok(Starts::PerLoad) };
+    if value_of(node, "starts", &STARTS)? == "per-load" {
+        return Ok(Starts::PerLoad);
+    }
+    if begin(fields)? == StartState::Cold {
+        fields.not_both("cold", "starts")?;
+    }
+    Ok(Starts::PerRound)
 }
 
 fn missing(fields: &Fields<'_>) -> Result<MissingRuntimes, PlanError> {

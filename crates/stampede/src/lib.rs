@@ -7,10 +7,8 @@
 //! Modules to the right of `store` start no process and open no socket to a runtime.
 
 pub mod capacity;
-pub mod causes;
 pub mod cli;
 pub mod own_words;
 pub mod progress;
 pub mod suggest;
-pub mod trial;
 pub mod tune;

@@ -175,6 +175,25 @@ pub enum Notice {
         /// The factor.
         scale: f64,
     },
+    /// The demo's own app cannot run here, and another one is served.
+    #[serde(rename = "demo_app")]
+    DemoApp {
+        /// The app that is served.
+        app: String,
+        /// Why the demo's own cannot run.
+        cause: Cause,
+        /// What the user can do, in English. Null: nothing helps.
+        todo: Option<String>,
+    },
+    /// Each runtime is started once a round for all loads.
+    #[serde(rename = "start_shared")]
+    StartShared {
+        /// The names of the loads, in their order.
+        loads: Vec<String>,
+    },
+    /// The comparison was made as short as possible.
+    #[serde(rename = "first_impression")]
+    FirstImpression {},
     /// The rule by which `rounds: auto` stops.
     #[serde(rename = "rounds_auto")]
     RoundsAuto {
@@ -377,6 +396,10 @@ impl fmt::Display for Notice {
                 write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
                 todo.as_ref().map_or(Ok(()), |todo| write!(f, "; {todo}"))
             }
+            Notice::DemoApp { app, cause, todo } => {
+                write!(f, "the demo serves the app `{app}`, because its own cannot run here: ")?;
+                with_todo(f, cause, todo.as_deref())
+            }
             Notice::RuntimeSkipped { runtime, cause, todo } => {
                 write!(f, "skipped: `{runtime}`: ")?;
                 with_todo(f, cause, todo.as_deref())
@@ -491,6 +514,16 @@ impl Notice {
                 f,
                 "time scale {scale}: all lengths, request counts and the warm-up are multiplied by {scale}; rates, \
                  timeouts and rounds are not"
+            ),
+            Notice::StartShared { loads } => write!(
+                f,
+                "each runtime is started once a round: the loads {} follow one another on it, so a later one finds what \
+                 an earlier one left",
+                words::list(&quoted(loads))
+            ),
+            Notice::FirstImpression {} => f.write_str(
+                "a first impression: one round with short loads shows only large differences; without `--quick` the \
+                 comparison says how sure it is",
             ),
             Notice::RoundsAuto { looks, precision, max_time_ns } => {
                 let looks: Vec<String> = looks.iter().map(ToString::to_string).collect();

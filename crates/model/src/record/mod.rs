@@ -24,7 +24,7 @@ use unknown::known_values;
 pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 pub use run::{
     AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, ControlRecord, PeakRate, PeakRecord,
-    RunRecord,
+    RunRecord, Starts,
 };
 
 /// The default directory for runs, in the current directory.
@@ -50,6 +50,10 @@ pub struct TrialRecord {
     pub case: usize,
     /// Start of the trial in RFC 3339.
     pub started_at: String,
+    /// Number of the earlier trial of the round on whose start this one went on. `None`: it had a
+    /// start of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<u32>,
     /// Phases in order, with begin and end in ns since the trial began.
     pub phases: Vec<PhaseRecord>,
     /// Results of the load; `None`: the load never started (see `verdict`).
@@ -77,6 +81,7 @@ impl TrialRecord {
             round,
             case,
             started_at: String::new(),
+            continues: None,
             phases: Vec::new(),
             load: None,
             runtime: RuntimeRecord::default(),

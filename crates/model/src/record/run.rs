@@ -39,6 +39,9 @@ pub struct RunRecord {
     /// its rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
+    /// How many loads a start of a runtime serves.
+    #[serde(default, skip_serializing_if = "Starts::is_per_load")]
+    pub starts: Starts,
     /// Every case, in the plan's order.
     #[serde(alias = "cells")]
     pub cases: Vec<CaseRecord>,
@@ -55,6 +58,24 @@ pub struct RunRecord {
     /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
+}
+
+/// How many loads a start of a runtime serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// One: each load finds a freshly started runtime.
+    #[default]
+    PerLoad,
+    /// All loads of the round, one after the other in the plan's order.
+    PerRound,
+}
+
+impl Starts {
+    /// Whether each load has a start of its own.
+    pub fn is_per_load(&self) -> bool {
+        *self == Starts::PerLoad
+    }
 }
 
 /// A row that is the same in each run: what changes it is the machine.
@@ -84,7 +105,14 @@ pub struct AgainstRecord {
     pub brought: Vec<String>,
     /// Command that was run in the other version's copy; empty: none.
     pub prepare: String,
+    /// Whether the other version was measured twice in each round: an A/A comparison, whose
+    /// differences are noise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub twice: bool,
 }
+
+/// What follows the label in names of the second measurement.
+const AGAIN: &str = " again";
 
 impl AgainstRecord {
     /// Returns the name that a runtime has with the other version.
@@ -92,10 +120,21 @@ impl AgainstRecord {
         format!("{runtime} {}", self.label)
     }
 
+    /// Returns the name that a runtime has with the other version when it is measured a second time.
+    pub fn name_of_again(&self, runtime: &str) -> String {
+        self.name_of(runtime) + AGAIN
+    }
+
     /// Returns the runtime if `name` belongs to the other version; `None`: it belongs to the
     /// working tree.
     pub fn version_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let name = if self.twice { name.strip_suffix(AGAIN).unwrap_or(name) } else { name };
         name.strip_suffix(self.label.as_str())?.strip_suffix(' ')
+    }
+
+    /// Returns the runtime if `name` belongs to the second measurement of the other version.
+    pub fn again_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        name.strip_suffix(AGAIN).filter(|_| self.twice).and_then(|name| self.version_of(name))
     }
 }
 

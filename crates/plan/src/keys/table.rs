@@ -10,7 +10,7 @@ use super::super::compose::{FILES_MAX, VOLUMES};
 use super::super::external::PID_MAX;
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
 use super::super::preset::PRESETS;
-use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX};
+use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX, STARTS};
 use super::super::runtimes::{RUNTIMES_MAX, WORKERS};
 use super::super::traffic_file::LOG_ERRORS;
 use super::super::{apps, requests};
@@ -63,6 +63,8 @@ static OF_PLAN: Group = Group {
         Key::new("warm_up", &LENGTH, "Length of the load before the measured one. It is sent and discarded.").or("5s"),
         Key::new("cold", &Kind::Switch, "Measures what visitors meet after a deployment: no warm-up, OPcache and the app's caches empty. In place of `warm_up`.")
             .or("false"),
+        Key::new("starts", &Kind::Words(&STARTS), "How many loads a start of a runtime serves. `per-load`: one, so that no load finds what an earlier one left. `per-round`: all of them, one after the other in the plan's order, each with its warm-up; this takes less time.")
+            .or("per-load"),
         Key::new("rounds", &ROUNDS, "How often each row is measured, in random order. `auto`: 5 times, then up to 10 and 20, until every interval is narrow.")
             .otherwise("3 without a plan file; 1 in a plan file"),
         Key::new("precision", &PRECISION, "With `rounds: auto`: an interval is narrow if it is narrower than this share of its value.").or("5%"),

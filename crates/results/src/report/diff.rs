@@ -27,10 +27,11 @@ pub fn diff_text(diff: &Diff, style: &Style) -> String {
         lines.push(String::new());
         of_case(diff, case, style, &mut lines);
     }
-    let only = only_in_lines(diff);
-    if !only.is_empty() {
-        lines.push(String::new());
-        lines.extend(only.iter().flat_map(|one| style.wrap(one, 2)));
+    for after in [noise_lines(diff), only_in_lines(diff)] {
+        if !after.is_empty() {
+            lines.push(String::new());
+            lines.extend(after.iter().flat_map(|one| style.wrap(one, 2)));
+        }
     }
     lines.join("\n").replace('\u{a0}', " ") + "\n"
 }
@@ -213,6 +214,40 @@ pub fn difference_lines(all: &[Difference], [base, other]: [&str; 2]) -> Vec<Str
     all.iter().map(one).collect()
 }
 
+/// What the base shows when it is compared with itself: a headline with the largest difference, then
+/// the primary figure of each case. Empty: it was measured once.
+fn noise_lines(diff: &Diff) -> Vec<String> {
+    let of_primary = |case: &CaseDiff| {
+        let about = case.figures.iter().find(|one| one.figure == case.primary)?;
+        let ratio = about.ratio?;
+        let text = match ratio.interval {
+            Some((low, high)) => format!("{} ({})", words::ratio(ratio.value), interval(low, high)),
+            None => words::ratio(ratio.value),
+        };
+        let line = format!("{} · {}: {} {text}", case.runtime, case.load, about.measure().title());
+        let (low, high) = ratio.interval.unwrap_or((ratio.value, ratio.value));
+        Some((line, (low - 1.0).abs().max((high - 1.0).abs())))
+    };
+    let (mut lines, widths): (Vec<String>, Vec<f64>) =
+        diff.noise.iter().filter_map(of_primary).unzip();
+    if diff.noise.is_empty() {
+        return lines;
+    }
+    let head = match widths.into_iter().reduce(f64::max) {
+        Some(widest) => format!(
+            "Noise of the day: {} against itself, in the same rounds. Differences up to {} mean nothing here.",
+            diff.base.label,
+            words::percent(widest * 100.0)
+        ),
+        None => format!(
+            "Noise of the day: {} has too few figures to compare it with itself.",
+            diff.base.label
+        ),
+    };
+    lines.insert(0, head);
+    lines
+}
+
 fn only_in_lines(diff: &Diff) -> Vec<String> {
     let one = |label: &str| {
         let of: Vec<String> = diff
@@ -257,7 +292,7 @@ pub fn diff_markdown(diff: &Diff) -> String {
             .collect();
         out += &list(&notes);
     }
-    out += &list(&[notices(diff), only_in_lines(diff)].concat());
+    out += &list(&[notices(diff), noise_lines(diff), only_in_lines(diff)].concat());
     out + &format!(
         "<sub>{}</sub>\n",
         sides(diff).iter().map(|side| escape(side)).collect::<Vec<_>>().join("<br>")

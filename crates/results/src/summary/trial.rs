@@ -243,15 +243,18 @@ struct ResourceUse<'a> {
 
 impl ResourceUse<'_> {
     /// The median and the highest share of the CPU budget, in per cent. Only readings mostly within
-    /// the schedule count: while the last answers are awaited, the stack is idle.
+    /// the schedule count: while the last answers are awaited, the stack is idle. The last reading
+    /// may be so short that it says little; it counts only where there is no other.
     fn cpu_percent(&self, of: impl Fn(&str) -> bool) -> (Figure, Figure) {
         if self.budget_cpus.is_zero() {
             return (Figure::None, Figure::None);
         }
+        let is_long = |sample: &ResourceSample| sample.interval_ns > SHORT_NS;
+        let shortest = if self.samples.iter().any(is_long) { SHORT_NS } else { 0 };
         let shares = self
             .samples
             .iter()
-            .filter(|sample| sample.interval_ns > 0 && roles(sample, &of).next().is_some())
+            .filter(|sample| sample.interval_ns > shortest && roles(sample, &of).next().is_some())
             .filter(|sample| {
                 sample.at_ns.saturating_sub(sample.interval_ns / 2) < self.scheduled_ns
             })
@@ -286,6 +289,9 @@ impl ResourceUse<'_> {
         median_and_max(readings)
     }
 }
+
+/// A reading of at most this length is short: the kernel accounts CPU time in ticks of up to 10 ms.
+const SHORT_NS: u64 = 100_000_000;
 
 fn roles<'a>(
     sample: &'a ResourceSample,

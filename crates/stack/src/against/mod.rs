@@ -5,7 +5,7 @@ mod error;
 mod git;
 mod prepare;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ pub struct AgainstRequest<'a> {
     pub rev: &'a str,
     /// `--against-prepare`: the command to run in each copy; `None`: nothing is run.
     pub prepare: Option<&'a str>,
+    /// Whether that version is measured twice in each round: `--aa`.
+    pub is_twice: bool,
     /// Whether this is a dry run: no command runs, and packages are taken as they are.
     pub is_dry: bool,
     /// The options of the keeper that removes the copies.
@@ -87,8 +89,17 @@ pub fn add(
         let record = record.get_or_insert_with(|| found.record(request));
         record.brought.append(&mut brought);
     }
+    let mut again = BTreeSet::new();
+    if request.is_twice {
+        // A start copies the app anyway, so both measurements have a copy of their own.
+        for (copy, original) in of.clone() {
+            again.insert(apps.len());
+            of.insert(apps.len(), original);
+            apps.push(apps[copy].clone());
+        }
+    }
     plan.notices.extend(notices);
-    plan.against = record.map(|record| Against { record, of });
+    plan.against = record.map(|record| Against { record, of, again });
     Ok(VersionCopies { _keeper: keeper })
 }
 
@@ -128,6 +139,7 @@ impl VersionedApp {
             changed: u32::try_from(self.changed).unwrap_or(u32::MAX),
             brought: Vec::new(),
             prepare: mask_secrets(request.prepare.unwrap_or_default()),
+            twice: request.is_twice,
         }
     }
 

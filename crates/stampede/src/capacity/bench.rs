@@ -16,7 +16,7 @@ use stampede_results::summary::why::Cause;
 use stampede_verdict::{self as verdict, Fault};
 
 use super::capacity_search::{LoadLevel, TrialSpec};
-use crate::trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
+use stampede_trial::search_context::{SearchContext, SearchRun, TrialResult, trial_length};
 
 /// Measures one trial. Returns `None` if the user wanted to end before the trial was over.
 ///

@@ -17,7 +17,8 @@ use super::args_traffic::{RequestFileArgs, TRAFFIC_HELP, TrafficArgs};
 #[command(name = "stampede", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Start with:
   stampede runtimes                     list what this machine can run
-  stampede compare plans/demo.yaml      run a two-minute comparison
+  stampede demo                         compare what is installed, in three minutes
+  stampede compare --app ~/shop --quick a first impression of your app in one minute
   stampede compare --app ~/shop         compare the installed runtimes with your app
   stampede compare --app hello --runtimes nginx-fpm,apache-modphp --rate 200 --for 30s
 
@@ -38,6 +39,8 @@ pub enum Command {
     /// Compare runtimes: start each one with the same app, send load, measure
     #[command(after_help = COMPARE_HELP, allow_negative_numbers = true)]
     Compare(Box<CompareArgs>),
+    /// Compare what is installed here with the app of a framework, in about three minutes
+    Demo(DemoArgs),
     /// Send load to a URL and print a summary
     #[command(after_help = FIRE_HELP, allow_negative_numbers = true)]
     Fire(Box<FireArgs>),
@@ -195,6 +198,16 @@ pub struct CompareArgs {
     /// Measure every row N times; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
+    /// Get a first impression in a minute: one round, short loads, one start for all loads
+    #[arg(long, conflicts_with_all = ["rounds", "within", "time_scale", "starts"])]
+    pub quick: bool,
+    /// Shorten all loads so that the comparison ends within this time: 10m
+    #[arg(long, value_name = "TIME", conflicts_with = "time_scale")]
+    pub within: Option<String>,
+    /// Start a runtime for each load, or once a round for all loads: per-load, per-round [default:
+    /// per-load]
+    #[arg(long, value_name = "WORD")]
+    pub starts: Option<String>,
     /// With --rounds auto: stop when the intervals are this narrow [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
@@ -242,6 +255,10 @@ pub struct CompareArgs {
     /// Measure this revision of the app's git repository too, in the same rounds: main, HEAD~1
     #[arg(long, value_name = "REV")]
     pub against: Option<String>,
+    /// Measure that revision twice in each round: what differs between the two is the noise of the
+    /// day
+    #[arg(long, requires = "against")]
+    pub aa: bool,
     /// Run this command to complete the revision's copy: 'composer install --no-dev'
     #[arg(long, value_name = "COMMAND", requires = "against")]
     pub against_prepare: Option<String>,
@@ -254,6 +271,23 @@ pub struct CompareArgs {
     /// What is said about the app
     #[command(flatten)]
     pub about_app: AppArgs,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Write the results to this directory, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<String>,
+    /// Set the seed for the order of trials [default: random, stored with the results]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+    /// Print what would run and how long it would take; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the summary as JSON instead of the table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `up`.
@@ -498,6 +532,7 @@ pub enum SchemaName {
 
 const COMPARE_HELP: &str = "Examples:
   stampede compare --app ~/shop
+  stampede compare --app ~/shop --quick
   stampede compare --app ~/shop --traffic urls.txt --concurrency 20 --for 60s
   stampede compare plans/demo.yaml
   stampede compare plans/demo.yaml --rounds 5 --only nginx-fpm,apache-modphp

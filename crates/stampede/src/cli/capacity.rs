@@ -28,8 +28,8 @@ use super::{Failure, Outcome};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::{bench, search, text};
 use crate::progress;
-use crate::trial::refusal;
-use crate::trial::search_context::{SearchContext, SearchRun};
+use stampede_trial::refusal;
+use stampede_trial::search_context::{SearchContext, SearchRun};
 
 /// Flags or a plan that `stampede capacity` cannot use.
 #[derive(Debug, thiserror::Error)]

@@ -32,7 +32,7 @@ use super::check_file::{PAGE, baseline, json, without_secrets, write};
 use super::check_flags::Flags;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
-use crate::trial::{budget, comparison, refusal};
+use stampede_trial::{budget, comparison, refusal};
 
 /// Runs a check, or sends one finding's requests again.
 pub fn run(args: &CheckArgs) -> Result<Outcome, Failure> {

@@ -13,8 +13,8 @@ use stampede_stack::RuntimeError;
 
 use super::shell::print_error;
 use crate::suggest::SuggestError;
-use crate::trial::refusal::Refusal;
 use stampede_stack::against::AgainstError;
+use stampede_trial::refusal::Refusal;
 
 /// The result of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use super::Failure;
 use super::capacity::{CapacityError, SearchLimits, begin, is_of_a_search, searchable_plan};
 use super::tune::{WORKERS, report, tune, write};
 use crate::progress;
-use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::settings::{Setting, variant};
 use crate::tune::tuning_search::{Objective, TuningSearch};
+use stampede_trial::search_context::{SearchContext, SearchRun};
 
 /// Tunes `workers` of every runtime that stampede starts. Each result becomes a setting and a
 /// notice of the plan.

@@ -15,7 +15,7 @@ use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::suggest::{Suggestion, plan_text, suggest};
-use crate::trial::refusal;
+use stampede_trial::refusal;
 
 /// Writes the plan, and prints what to try next.
 pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {

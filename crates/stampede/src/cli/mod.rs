@@ -17,6 +17,7 @@ mod check_error;
 mod check_file;
 mod check_flags;
 mod compare;
+mod demo;
 mod diff;
 mod doctor;
 mod fail;
@@ -79,6 +80,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(*args),
+        Command::Demo(args) => demo::run(&args),
         Command::Fire(args) => fire::run(*args),
         Command::Agent(args) => agent::run(args),
         Command::Traffic(args) => traffic::run(&args),

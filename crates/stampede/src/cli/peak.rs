@@ -24,7 +24,7 @@ use stampede_stack::{Catalogue, SearchPaths};
 use super::Failure;
 use super::fail::CommandError;
 use crate::progress;
-use crate::trial::search_context::{SearchContext, SearchRun};
+use stampede_trial::search_context::{SearchContext, SearchRun};
 
 /// Why the rates of a plan cannot be chosen.
 #[derive(Debug, thiserror::Error)]

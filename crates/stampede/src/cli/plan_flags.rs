@@ -21,6 +21,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         precision: args.precision.clone(),
         max_time: args.max_time.clone(),
         fairness: args.fairness.clone(),
+        starts: args.starts.clone(),
         baseline: args.baseline.clone(),
         repeat_invalid: args.repeat_invalid.clone(),
         seed: args.seed.clone(),

@@ -27,12 +27,12 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::capacity::bench;
 use crate::progress;
-use crate::trial::refusal::Refusal;
-use crate::trial::search_context::{SearchContext, SearchRun};
 use crate::tune::lines::Configuration;
 use crate::tune::settings::{Setting, SettingError, variant};
 use crate::tune::text::text;
 use crate::tune::tuning_search::{Objective, TuningSearch};
+use stampede_trial::refusal::Refusal;
+use stampede_trial::search_context::{SearchContext, SearchRun};
 
 /// Flags or a runtime that `stampede tune` cannot use.
 #[derive(Debug, thiserror::Error)]

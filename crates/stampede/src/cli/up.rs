@@ -19,7 +19,7 @@ use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::progress::words;
-use crate::trial::{budget, comparison, refusal};
+use stampede_trial::{budget, comparison, refusal};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {

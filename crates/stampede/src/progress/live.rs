@@ -7,20 +7,25 @@ use stampede_model::event::{Event, EventListener, Phase, RemainingUntil};
 use stampede_model::record::Validity;
 
 use super::plain;
-use super::tally::{ComparisonState, phase_word};
+use super::so_far::FiguresSoFar;
+use super::tally::ComparisonState;
 use crate::progress::words;
 
 /// A listener that draws on a terminal.
 pub struct TerminalProgress {
     term: Term,
     tally: ComparisonState,
+    so_far: FiguresSoFar,
+    /// App and load of the trial in progress.
+    shown: (String, String),
     drawn: usize,
 }
 
 impl TerminalProgress {
     /// A listener that draws on `term`.
     pub fn new(term: Term) -> TerminalProgress {
-        TerminalProgress { term, tally: ComparisonState::default(), drawn: 0 }
+        let (tally, so_far) = (ComparisonState::default(), FiguresSoFar::default());
+        TerminalProgress { term, tally, so_far, shown: Default::default(), drawn: 0 }
     }
 
     /// Draws the picture. Errors are ignored, because a closed terminal must not cost the trials.
@@ -53,7 +58,11 @@ impl EventListener for TerminalProgress {
                 self.print_above(&words::announcement(*trials, *expected, *warm_up));
             }
             Event::Notice(text) => self.print_above(&format!("{} {text}", style("note:").cyan())),
+            Event::TrialStarted { case, .. } => {
+                self.shown = (case.app.clone(), case.load.clone());
+            }
             Event::TrialEnded { record, case } => {
+                self.so_far.add(&self.tally, record, case);
                 let line = plain::line(&self.tally, record, case);
                 let mark = match record.verdict.judged {
                     Validity::Valid => style("✔").green(),
@@ -66,7 +75,13 @@ impl EventListener for TerminalProgress {
             _ => {}
         }
         if self.tally.number > 0 {
-            let lines = picture(&self.tally, usize::from(self.term.size().1));
+            let (rows, columns) = self.term.size();
+            let (app, load) = &self.shown;
+            let mut lines = match rows {
+                HIGH.. => self.so_far.bars(app, load, usize::from(columns)),
+                _ => Vec::new(),
+            };
+            lines.extend(picture(&self.tally, usize::from(columns)));
             self.draw(&lines);
         }
     }
@@ -74,7 +89,7 @@ impl EventListener for TerminalProgress {
 
 /// Returns the picture's lines for a terminal of `width` columns. Without colour if colour is off.
 pub fn picture(tally: &ComparisonState, width: usize) -> Vec<String> {
-    let phase = tally.phase.map_or("", phase_word);
+    let phase = tally.phase.map_or("", Phase::word);
     let head = format!(
         "{} {}",
         style(format!("[{}]", tally.of(tally.number))).bold(),
@@ -131,6 +146,8 @@ fn figures(tally: &ComparisonState) -> [String; 5] {
     ]
 }
 
+/// Rows that the bars need beside the picture and the ended trials.
+const HIGH: u16 = 20;
 /// Columns that all figures need on one line.
 const WIDE: usize = 80;
 /// Columns that three figures need.

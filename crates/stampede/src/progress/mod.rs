@@ -3,6 +3,7 @@
 
 pub mod live;
 pub mod plain;
+pub mod so_far;
 pub mod tally;
 pub mod words;
 
@@ -12,11 +13,16 @@ use stampede_mask::MaskingWriter;
 
 use stampede_model::event::EventListener;
 
+/// Whether progress is drawn: somebody watches a terminal.
+pub fn is_live() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    std::io::stderr().is_terminal() && !dumb
+}
+
 /// Returns the listener that fits standard error.
 pub fn for_stderr() -> Box<dyn EventListener> {
     let stderr = std::io::stderr();
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if stderr.is_terminal() && !dumb {
+    if is_live() {
         Box::new(live::TerminalProgress::new(console::Term::stderr()))
     } else {
         Box::new(plain::LineProgress::new(MaskingWriter::new(stderr)))

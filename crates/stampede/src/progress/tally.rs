@@ -148,18 +148,6 @@ impl ComparisonState {
     }
 }
 
-/// Returns the word for a phase.
-pub fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Start => "start",
-        Phase::Verify => "verify",
-        Phase::WarmUp => "warm-up",
-        Phase::Measure => "measure",
-        Phase::Drain => "drain",
-        Phase::Stop => "stop",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use stampede_model::event::RemainingUntil;

@@ -12,7 +12,7 @@ use stampede_plan::model::{RuntimeChoice, RuntimeSource};
 use stampede_plan::{LENGTH, MissingParts, Overrides};
 use stampede_stack::{App, Catalogue, RuntimeError};
 
-use crate::causes::cause;
+use stampede_trial::causes::cause;
 
 pub use written::plan_text;
 

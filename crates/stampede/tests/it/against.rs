@@ -180,7 +180,7 @@ fn with_copy(
         journal: sandbox.path().join("journal"),
         ..KeeperOptions::default()
     };
-    let asked = AgainstRequest { rev, prepare, is_dry: false, keeper: &keeper };
+    let asked = AgainstRequest { rev, prepare, is_twice: false, is_dry: false, keeper: &keeper };
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let copies = against::add(&mut plan, &catalogue, asked)?;
     let copy = plan.stack.apps.choices[1].path().expect("a directory").to_path_buf();

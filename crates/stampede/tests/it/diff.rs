@@ -370,6 +370,7 @@ fn versions() -> RunData {
     let mut run = fixture::run(vec![named("nginx-fpm"), named("nginx-fpm @main")], 5);
     run.record.id = "versions".to_owned();
     run.record.against = Some(AgainstRecord {
+        twice: false,
         label: "@main".to_owned(),
         rev: "main".to_owned(),
         commit: "0123456789abcdef".to_owned(),

@@ -69,6 +69,7 @@ mod runtime_real;
 mod runtime_settings;
 mod seams;
 mod serve;
+mod starts;
 mod store;
 mod summary;
 mod superglobals;

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use stampede::trial::comparison::{Comparison, Seams};
 use stampede_keeper::KeeperOptions;
 use stampede_load::example::UnusualLengths;
 use stampede_load::protocol::Aside;
@@ -35,6 +34,7 @@ use stampede_stack::{
 };
 use stampede_stats::histogram::Times;
 use stampede_traffic::TrafficNotes;
+use stampede_trial::comparison::{Comparison, Seams};
 
 use crate::common::skipped;
 

@@ -14,7 +14,7 @@ use stampede_model::fact::stored::Damage;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::record::{
     CaseRecord, ErrorRecord, FORMAT, LoadModel, LoadRecord, PhaseRecord, RunRecord, RuntimeRecord,
-    SecondRecord, TrialRecord, Validity, Verdict,
+    SecondRecord, Starts, TrialRecord, Validity, Verdict,
 };
 use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
@@ -36,6 +36,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         baseline: None,
         control: None,
         peak: None,
+        starts: Starts::PerLoad,
         cases: vec![CaseRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
@@ -59,6 +60,7 @@ fn trial_record(number: u32, load: Option<LoadRecord>) -> TrialRecord {
     TrialRecord {
         format: FORMAT,
         number,
+        continues: None,
         round: 1,
         case: 0,
         started_at: "2026-11-21T03:51:51+01:00".to_owned(),

@@ -84,11 +84,12 @@ pub fn between(
             .into_iter()
             .flat_map(|(a, b)| only(a, b, key))
             .collect(),
+        noise: Vec::new(),
     })
 }
 
 /// Compares the working tree's cases of a run with those of the other version, measured in the same
-/// rounds. `Ok(None)`: the run has no other version.
+/// rounds, and the other version with itself if it was measured twice. `Ok(None)`: the run has no other version.
 pub fn within(
     data: &RunData,
     summary: &Summary,
@@ -98,16 +99,26 @@ pub fn within(
     expected::fit(expect)?;
     let base = LabelledRun { label: &against.label, data, summary };
     let other = LabelledRun { label: WORKING_TREE, data, summary };
-    let mut pairs: Vec<CasePair<'_>> = Vec::new();
-    for case in &summary.cases {
-        let name = against.name_of(&case.runtime);
-        let is_it = |one: &&CaseSummary| {
-            (&one.runtime, &one.app, &one.load) == (&name, &case.app, &case.load)
-        };
-        if let Some(before) = summary.cases.iter().find(is_it) {
-            let base = RunCase { label: base.label, data, case: before };
-            pairs.push(CasePair { base, other: RunCase { label: other.label, data, case } });
-        }
+    let again = against.name_of_again("");
+    let pair = |base_name: &str, label, case| {
+        let before = summary.cases.iter().find(|one| {
+            let case: &CaseSummary = case;
+            (one.runtime.as_str(), &one.app, &one.load) == (base_name, &case.app, &case.load)
+        })?;
+        let base = RunCase { label: base.label, data, case: before };
+        Some(CasePair { base, other: RunCase { label, data, case } })
+    };
+    let of_change = |case: &CaseSummary| against.name_of(&case.runtime);
+    let of_noise = |case: &CaseSummary| Some(against.name_of(against.again_of(&case.runtime)?));
+    let all = || summary.cases.iter();
+    let pairs: Vec<CasePair<'_>> =
+        all().filter_map(|case| pair(&of_change(case), other.label, case)).collect();
+    let noise: Vec<CasePair<'_>> =
+        all().filter_map(|case| pair(&of_noise(case)?, again.trim_start(), case)).collect();
+    let mut noise = cases(&noise, Pairing::WithinRounds, &[]);
+    for case in &mut noise {
+        let runtime = against.again_of(&case.runtime).map(str::to_owned);
+        case.runtime = runtime.unwrap_or_default();
     }
     Ok(Some(Diff {
         base: side(base),
@@ -117,6 +128,7 @@ pub fn within(
         notices: Vec::new(),
         cases: cases(&pairs, Pairing::WithinRounds, expect),
         only: Vec::new(),
+        noise,
     }))
 }
 

@@ -30,6 +30,10 @@ pub struct Diff {
     pub cases: Vec<CaseDiff>,
     /// The cases that only one side has.
     pub only: Vec<OnlyIn>,
+    /// The base compared with itself, measured twice in the same rounds: noise alone. Empty: it was
+    /// measured once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<CaseDiff>,
 }
 
 impl Diff {

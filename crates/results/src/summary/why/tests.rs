@@ -59,6 +59,7 @@ fn trial() -> TrialData {
     let record = TrialRecord {
         format: 1,
         number: 7,
+        continues: None,
         round: 1,
         case: 0,
         started_at: String::new(),

@@ -14,7 +14,7 @@ use super::error::FireError;
 use crate::cli::Failure;
 use crate::cli::args_fire::{AgentFlags, FireArgs};
 use crate::cli::fail::CommandError;
-use crate::trial::senders;
+use stampede_trial::senders;
 
 /// Reads the flags. `None`: there are no agents.
 pub fn read(flags: &AgentFlags) -> Result<Option<Agents>, AgentsError> {

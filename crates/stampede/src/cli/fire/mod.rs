@@ -51,7 +51,7 @@ use super::args_fire::FireArgs;
 use super::fail::CommandError as _;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::trial::load_record;
+use stampede_trial::load_record;
 
 /// Sends the load, then prints the summary.
 pub fn run(args: FireArgs) -> Result<Outcome, Failure> {

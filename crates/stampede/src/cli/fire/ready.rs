@@ -25,7 +25,7 @@ use super::limits::{LimitSource, Limits};
 use super::traffic;
 use crate::cli::args_fire::{Engine, FireArgs, TrafficOrder};
 use crate::cli::{Failure, plan_flags};
-use crate::trial;
+use stampede_trial as trial;
 
 /// A load that is ready, with everything that belongs to it.
 pub struct PreparedLoad {

@@ -26,7 +26,7 @@ use stampede_traffic::Order;
 
 use super::found::{self, Example};
 use super::watch::LoadSeconds;
-use crate::trial::cases;
+use stampede_trial::cases;
 
 /// The result of a load on a URL. Times are in ns, lengths in s, rates per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@ use self::terminal::AlternateScreen;
 use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
 use crate::progress::plain::LineProgress;
-use crate::trial::cases;
+use stampede_trial::cases;
 
 /// The output during a load.
 pub enum LoadDisplay {

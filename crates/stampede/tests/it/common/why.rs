@@ -102,9 +102,19 @@ impl WhyRun {
     /// The output that explains a failed test.
     pub fn shown(&self, runtime: &str) -> String {
         let case = self.case(runtime);
+        let host: Vec<String> = self
+            .readings()
+            .iter()
+            .map(|row| format!("{} for {}: {}", row["at_ns"], row["interval_ns"], row["host"]))
+            .collect();
         format!(
-            "{:#}\n{:#}\n{:#}\n{:#}\n{}",
-            case["why"], case["reasons"], case["counts"], case["cpu_percent_median"], self.text
+            "{:#}\n{:#}\n{:#}\n{:#}\n{}\n{}",
+            case["why"],
+            case["reasons"],
+            case["counts"],
+            case["cpu_percent_median"],
+            host.join("\n"),
+            self.text
         )
     }
 }

@@ -6,7 +6,7 @@ use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::fact::Fact;
 use stampede_model::record::{
     CaseRecord, Closed, LoadModel, LoadRecord, ObservedState, PhaseRecord, RunRecord,
-    RuntimeRecord, TrialRecord, Validity, Verdict,
+    RuntimeRecord, Starts, TrialRecord, Validity, Verdict,
 };
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::schedule::Segments;
@@ -100,6 +100,7 @@ pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
             baseline: None,
             control: None,
             peak: None,
+            starts: Starts::PerLoad,
             cases,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Default::default(),
@@ -158,6 +159,7 @@ fn record(number: u32, round: u32, case: usize, requests: &Requests) -> TrialRec
     TrialRecord {
         format: 1,
         number,
+        continues: None,
         round,
         case,
         started_at: "2026-11-21T03:52:00+00:00".to_owned(),

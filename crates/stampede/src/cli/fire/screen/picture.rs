@@ -16,7 +16,6 @@ use stampede_results::summary::model::LoadModel;
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{Ranked, rank};
 
-use crate::progress::tally::phase_word;
 use crate::progress::words;
 
 /// Everything that is drawn.
@@ -180,7 +179,7 @@ impl Dashboard {
                 (0.0, format!("{} requests so far", words::count(self.all.started)))
             }
         };
-        let phase = phase_word(self.phase);
+        let phase = self.phase.word();
         let room = width.saturating_sub(phase.len() + far.chars().count() + 4).min(BAR);
         let full = (share.min(1.0) * room as f64).round() as usize;
         let bar = match self.length {

@@ -9,7 +9,7 @@ use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
 use stampede_model::words;
 use stampede_plan::model::{
-    AppChoice, AppPlace, KeepAlive, LoadChoice, Plan, RequestSpec, RuntimeChoice,
+    AppChoice, AppPlace, KeepAlive, LoadChoice, Plan, RequestSpec, RuntimeChoice, Starts,
 };
 use stampede_plan::parts::{SearchPlan, StackPlan};
 
@@ -28,6 +28,13 @@ pub struct Case {
     pub cpus: usize,
     /// Why the case is not measured at all; `None`: it is measured.
     pub refused: Option<Fact<Reason>>,
+}
+
+impl Case {
+    /// Whether both cases need the same stack, so that they differ in their load alone.
+    pub fn has_the_stack_of(&self, other: &Case) -> bool {
+        (self.runtime, self.app, self.cpus) == (other.runtime, other.app, other.cpus)
+    }
 }
 
 /// Every case of the plan, ordered by app, then load, then runtime, as a reader compares them.
@@ -142,6 +149,13 @@ pub fn scaling_notice(plan: &Plan) -> Option<Notice> {
     (scale != 1.0).then_some(Notice::TimeScale { scale })
 }
 
+/// The notice that loads share a start; `None`: each has one of its own.
+pub fn start_shared_notice(plan: &Plan) -> Option<Notice> {
+    let loads: Vec<String> = plan.loads.iter().map(|load| load.name.clone()).collect();
+    let is_shared = plan.starts == Starts::PerRound && loads.len() > 1;
+    is_shared.then_some(Notice::StartShared { loads })
+}
+
 /// The number of connections that a load may have open at once.
 pub fn connections(load: &LoadChoice) -> u32 {
     match &load.model {
@@ -213,23 +227,38 @@ fn count_with_noun(count: u64, thing: &str) -> String {
 
 /// The order of the trials, in randomized complete blocks: each round has every case once, in an
 /// order of its own from the stored seed (Abedi and Brecht, ICPE 2017). Refused cases are left out.
-pub fn order(cases: &[Case], rounds: u32, seed: u64) -> Vec<Vec<usize>> {
+/// Loads that share a start stay together, in the plan's order.
+pub fn order(cases: &[Case], rounds: u32, seed: u64, starts: Starts) -> Vec<Vec<usize>> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let measured: Vec<usize> =
-        (0..cases.len()).filter(|&case| cases[case].refused.is_none()).collect();
+    let measured = (0..cases.len()).filter(|&case| cases[case].refused.is_none());
+    let mut by_start: Vec<Vec<usize>> = Vec::new();
+    for case in measured {
+        let earlier = by_start.iter_mut().find(|start| {
+            starts == Starts::PerRound && cases[start[0]].has_the_stack_of(&cases[case])
+        });
+        match earlier {
+            Some(start) => start.push(case),
+            None => by_start.push(vec![case]),
+        }
+    }
     (0..rounds)
         .map(|_| {
-            let mut round = measured.clone();
+            let mut round = by_start.clone();
             random.shuffle(&mut round);
-            round
+            round.concat()
         })
         .collect()
 }
 
 /// Extends the order to `to` rounds. The existing rounds stay as they are, with their repeated
 /// trials.
-pub fn extend_order(cases: &[Case], rounds: &[Vec<usize>], to: u32, seed: u64) -> Vec<Vec<usize>> {
-    let more = order(cases, to, seed).into_iter().skip(rounds.len());
+pub fn extend_order(
+    cases: &[Case],
+    rounds: &[Vec<usize>],
+    to: u32,
+    (seed, starts): (u64, Starts),
+) -> Vec<Vec<usize>> {
+    let more = order(cases, to, seed, starts).into_iter().skip(rounds.len());
     rounds.iter().cloned().chain(more).collect()
 }
 
@@ -336,7 +365,7 @@ mod tests {
         assert!(settle_keep_alive(&mut plan, &mut cases, &traits).is_empty());
         let refused: Vec<bool> = cases.iter().map(|case| case.refused.is_some()).collect();
         assert_eq!(refused, [false, true]);
-        assert_eq!(order(&cases, 2, 1), [[0], [0]], "a refused case has no trial");
+        assert_eq!(order(&cases, 2, 1, Starts::PerLoad), [[0], [0]], "a refused case has no trial");
     }
 
     #[test]
@@ -359,17 +388,41 @@ mod tests {
     }
 
     #[test]
+    fn loads_that_share_a_start_follow_one_another_in_the_plans_order() {
+        let case = |load, runtime| Case { runtime, app: 0, load, cpus: 0, refused: None };
+        // As `cases` makes them: by load, then by runtime.
+        let mut cases: Vec<Case> =
+            (0..3).flat_map(|load| (0..4).map(move |runtime| case(load, runtime))).collect();
+        cases[5].refused = Some(Server::KeepAliveUnfit { unfit: Unfit::Closes {} }.into());
+        let rounds = order(&cases, 4, 7, Starts::PerRound);
+        for round in &rounds {
+            let mut all = round.clone();
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11], "each once, but the refused one");
+            let stacks: Vec<&[usize]> =
+                round.chunk_by(|a, b| cases[*a].has_the_stack_of(&cases[*b])).collect();
+            assert_eq!(stacks.len(), 4, "one start each: {round:?}");
+            assert!(stacks.iter().all(|stack| stack.is_sorted_by_key(|&case| cases[case].load)));
+        }
+        assert!(rounds.iter().any(|round| *round != rounds[0]), "the runtimes are shuffled");
+    }
+
+    #[test]
     fn every_round_has_every_case_once_in_an_order_of_its_own() {
         let case = |runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None };
         let cases: Vec<Case> = (0..8).map(case).collect();
-        let rounds = order(&cases, 3, 7);
-        assert_eq!(rounds, order(&cases, 3, 7), "the seed decides");
+        let rounds = order(&cases, 3, 7, Starts::PerLoad);
+        assert_eq!(rounds, order(&cases, 3, 7, Starts::PerLoad), "the seed decides");
         assert_ne!(rounds[0], rounds[1]);
         let mut repeated = rounds.clone();
         repeated[1].push(4);
-        let grown = extend_order(&cases, &repeated, 5, 7);
+        let grown = extend_order(&cases, &repeated, 5, (7, Starts::PerLoad));
         assert_eq!(grown[..3], repeated, "what was measured stays");
-        assert_eq!(grown[3..], order(&cases, 5, 7)[3..], "as if five had been planned");
+        assert_eq!(
+            grown[3..],
+            order(&cases, 5, 7, Starts::PerLoad)[3..],
+            "as if five had been planned"
+        );
         for mut round in rounds {
             round.sort_unstable();
             assert_eq!(round, (0..8).collect::<Vec<_>>());

@@ -199,7 +199,7 @@ mod tests {
     use stampede_stack::HeldBy;
 
     use super::*;
-    use crate::trial::comparison;
+    use crate::comparison;
 
     fn stack(cpus: &str, memory: &str) -> StackPlan {
         let given = |text: &str| Some(text.to_owned());

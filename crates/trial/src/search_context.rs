@@ -15,7 +15,7 @@ use stampede_model::load::Model;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{
-    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, TrialRecord, Validity,
+    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, Starts, TrialRecord, Validity,
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Budget, LoadChoice, RuntimeChoice};
@@ -28,7 +28,7 @@ use stampede_stack::{App, Catalogue, Providers, RuntimeTraits, env_notices};
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus};
 use super::refusal::{self, Refusal};
-use super::{Subject, TrialContext, budget, senders, sent, trial};
+use super::{SharedStart, Subject, TrialContext, budget, senders, sent, trial};
 
 /// A search on one app that can run on this machine. Every name is known, nothing is
 /// started.
@@ -152,6 +152,7 @@ impl SearchContext {
             baseline: None,
             control: None,
             peak: None,
+            starts: Starts::PerLoad,
             against: None,
             cases: Vec::new(),
             order: Vec::new(),
@@ -224,7 +225,14 @@ impl SearchContext {
             clock_source: &self.facts.clock_source,
             machine_cpus: self.facts.cpus_logical,
         };
-        let sent = trial(&ctx, &subject, &mut record, &mut directory, run.listener);
+        let sent = trial(
+            &ctx,
+            &subject,
+            &mut SharedStart::default(),
+            &mut record,
+            &mut directory,
+            run.listener,
+        );
         let path = directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
         run.listener.event(&Event::TrialEnded { record: &record, case: &named });
         let case =

@@ -1,43 +1,42 @@
 //! The command `stampede compare`: reads a plan, runs it, prints a table.
 
+mod planned;
+
 use std::path::Path;
 
 use stampede_keeper::KeeperOptions;
 use stampede_linux::interrupt;
 use stampede_mask::mask_json;
-use stampede_model::fact::Notice;
+use stampede_model::event::Event;
+use stampede_model::machine::MachineFacts;
 use stampede_model::record::RESULTS;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
-use stampede_plan::model::{Fairness, LoadChoice, Plan};
-use stampede_plan::{Overrides, WithSteady};
+use stampede_plan::model::{Fairness, Plan};
 use stampede_results::report::{self, LoadedRuns};
 use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use stampede_results::summary::Summary;
 use stampede_results::summary::model::{Comparison as Compared, Group, Standing};
-use stampede_stack::{Catalogue, Mode, SearchPaths, looks_like_app};
+use stampede_stack::{Catalogue, Mode, SearchPaths};
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
-use super::init::PLAN;
-use super::plan_flags::overrides;
 use super::report::write_page;
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::progress;
 use crate::progress::words;
-use crate::suggest::{fill, fill_length, suggest};
-use crate::trial::comparison::Comparison;
-use crate::trial::{cases, refusal};
 use stampede_stack::against::{self, AgainstRequest, VersionCopies};
+use stampede_trial::comparison::Comparison;
+use stampede_trial::refusal;
 
 /// Runs a comparison and prints the table.
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let mut plan = read(&args, &catalogue)?;
-    let out = plan.out.clone();
     let facts = machine::facts();
+    let mut plan = planned::read(&args, &catalogue, &facts)?;
+    let out = plan.out.clone();
     if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
         // Mistakes in the plan are reported before minutes are spent on tuning.
         Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
@@ -49,19 +48,38 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    let comparison = Comparison::new(plan, catalogue, &facts)?;
+    measure(plan, catalogue, &facts, (args.dry_run, args.json))
+}
+
+/// Runs a plan and prints the table, or only says what would run.
+pub fn measure(
+    plan: Plan,
+    catalogue: Catalogue,
+    facts: &MachineFacts,
+    (is_dry, json): (bool, bool),
+) -> Result<Outcome, Failure> {
+    let out = plan.out.clone();
+    let comparison = Comparison::new(plan, catalogue, facts)?;
     is_free(out.as_deref())?;
-    if args.dry_run {
-        return print(dry_run(&comparison, args.json).as_bytes());
+    if is_dry {
+        return print(dry_run(&comparison, json).as_bytes());
     }
     stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     comparison.prepare()?;
     let mut directory = RunDirectory::create(out.as_deref(), comparison.record())?;
     let mut progress = progress::for_stderr();
+    // `serve` shows the runs of the default directory.
+    if progress::is_live() && out.is_none() && comparison.expected() > LONG {
+        let text = "to watch it in a browser, run `stampede serve` here in another terminal";
+        progress.event(&Event::Notice(text));
+    }
     comparison.run(&mut directory, progress.as_mut())?;
-    finish(&directory.close(), &comparison, args.json)
+    finish(&directory.close(), &comparison, json)
 }
+
+/// A run of this length is worth a second terminal.
+const LONG: Nanos = Nanos::from_secs(60);
 
 fn is_free(out: Option<&Path>) -> Result<(), Failure> {
     match out.filter(|directory| directory.exists()) {
@@ -81,84 +99,10 @@ fn other_version(
     refusal::apps(&plan.stack.apps, catalogue)?;
     let prepare = args.against_prepare.as_deref();
     let options = KeeperOptions::default();
-    let asked = AgainstRequest { rev, prepare, is_dry: args.dry_run, keeper: &options };
+    let (is_twice, is_dry) = (args.aa, args.dry_run);
+    let asked = AgainstRequest { rev, prepare, is_twice, is_dry, keeper: &options };
     let copies = against::add(plan, catalogue, asked)?;
     Ok(Some(copies))
-}
-
-fn read(args: &CompareArgs, catalogue: &Catalogue) -> Result<Plan, Failure> {
-    let mut overrides = overrides(args);
-    let mut notices = Vec::new();
-    let mut chosen = Vec::new();
-    let path = match &args.plan {
-        None if overrides.app.is_none() && Path::new(PLAN).is_file() => {
-            chosen.push(PLAN.to_owned());
-            Some(Path::new(PLAN))
-        }
-        path => path.as_deref(),
-    };
-    let gaps = stampede_plan::missing_parts(path, &overrides)?;
-    if gaps.app {
-        let app = default_app();
-        chosen.push(format!("--app {app}"));
-        overrides.app = Some(app.to_owned());
-    }
-    if args.against.is_some() && path.is_none() && gaps.rounds {
-        overrides.rounds = Some(AGAINST_ROUNDS.to_owned());
-        chosen.push(format!("--rounds {AGAINST_ROUNDS}"));
-    }
-    if gaps.runtimes {
-        for notice in suggested(path, &mut overrides, catalogue)? {
-            match notice {
-                Notice::Chosen { flags } => chosen.extend(flags),
-                other => notices.push(other),
-            }
-        }
-    }
-    if path.is_none() {
-        chosen.extend(fill_length(&mut overrides, gaps));
-    }
-    if gaps.load {
-        let apps = stampede_plan::apps_of(path, &overrides)?.choices.len();
-        overrides.default_loads = Some(WithSteady(apps == 1));
-    }
-    let read = match path {
-        Some(path) => stampede_plan::read(path, &overrides),
-        None => stampede_plan::from_flags(&overrides),
-    };
-    let plan = read.map_err(|error| refusal::relocate_error(error, catalogue))?;
-    if gaps.load {
-        chosen.extend(plan.loads.iter().map(|load| format!("load {}", load_words(load))));
-    }
-    if !chosen.is_empty() {
-        notices.insert(0, Notice::Chosen { flags: chosen });
-    }
-    Ok(Plan { notices, ..plan })
-}
-
-/// Describes a load, such as `steady: 50 % of the baseline's peak`.
-fn load_words(load: &LoadChoice) -> String {
-    format!("{}: {}", load.name, cases::load_words(load))
-}
-
-/// Returns this directory if it looks like an app, else the catalogue's smallest app.
-fn default_app() -> &'static str {
-    if looks_like_app(Path::new(".")) { "." } else { "hello" }
-}
-
-/// Number of rounds, which is also the fewest that `rounds: auto` checks. Three rounds show a
-/// difference only if it is large.
-const AGAINST_ROUNDS: &str = "5";
-
-/// Fills in the runtimes that can serve the apps here. Returns notices about the choice.
-fn suggested(
-    path: Option<&Path>,
-    flags: &mut Overrides,
-    catalogue: &Catalogue,
-) -> Result<Vec<Notice>, Failure> {
-    let apps = refusal::apps(&stampede_plan::apps_of(path, flags)?, catalogue)?;
-    let suggestion = suggest(catalogue, &apps)?;
-    Ok(fill(flags, &suggestion))
 }
 
 /// Writes the summary and prints the table from the stored results. `stampede report` prints the

@@ -7,7 +7,7 @@ use stampede_model::causes::chain;
 use stampede_model::event::{Event, EventListener, RemainingTime, RemainingUntil};
 use stampede_model::fact::{Fact, Look, Notice};
 use stampede_model::record::{
-    AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, TrialRecord, Validity,
+    AutoCheckRecord, AutoEnd, AutoRecord, RunRecord, Starts, TrialRecord, Validity,
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::Rounds;
@@ -17,7 +17,7 @@ use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
-use super::{Retry, Subject, cases, trial};
+use super::{Retry, SharedStart, Subject, cases, trial};
 
 /// The number of rounds that are planned before the first trial, and the initial record of `auto`.
 pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
@@ -74,10 +74,17 @@ impl Comparison {
             left: TimeLeft::new((0..self.cases.len()).map(|case| self.expected_trial_length(case))),
             counted: vec![0; self.cases.len()],
             given_up: Vec::new(),
+            start: SharedStart::default(),
             number: 0,
             begun: Instant::now(),
         };
-        executor.rounds()?;
+        let ended = executor.rounds();
+        // A round that was interrupted leaves a stack for a load that does not come.
+        let stopped = executor.start.stop();
+        ended?;
+        if let Err(error) = stopped {
+            listener.event(&Event::Notice(&chain(&error)));
+        }
         listener.event(&Event::RunEnded);
         Ok(())
     }
@@ -95,6 +102,8 @@ struct RunExecutor<'a> {
     counted: Vec<u32>,
     /// The cases that would end the same way however often they are tried.
     given_up: Vec<usize>,
+    /// The stack that the next trial goes on with.
+    start: SharedStart,
     /// The number of the last trial that began; the first trial has 1.
     number: u32,
     begun: Instant,
@@ -166,7 +175,15 @@ impl RunExecutor<'_> {
             load: &comparison.plan.loads[case.load],
         };
         let ctx = comparison.ctx(placement);
-        let sent = trial(&ctx, &subject, &mut record, &mut trial_directory, self.listener);
+        self.start.set_keeps(self.goes_on(round, place));
+        let sent = trial(
+            &ctx,
+            &subject,
+            &mut self.start,
+            &mut record,
+            &mut trial_directory,
+            self.listener,
+        );
         // Written before the trial is finished on disk, so that an incomplete run never looks
         // complete.
         match &sent {
@@ -177,6 +194,16 @@ impl RunExecutor<'_> {
         self.listener.event(&Event::TrialEnded { record: &record, case: named });
         self.left.record_trial(index, &record);
         Ok(())
+    }
+
+    /// Whether the next trial of the round goes on with the start of this one: it has a later load
+    /// for the same stack. A repeated trial of an earlier load has a start of its own.
+    fn goes_on(&self, round: usize, place: usize) -> bool {
+        let (order, cases) = (&self.record.order[round], &self.comparison.cases);
+        let this = &cases[order[place]];
+        let next = order.get(place + 1).map(|&next| &cases[next]);
+        self.record.starts == Starts::PerRound
+            && next.is_some_and(|next| next.has_the_stack_of(this) && next.load > this.load)
     }
 
     /// Repeats an invalid trial at the end of its round, when the disturbance may be over. A case
@@ -251,8 +278,9 @@ impl RunExecutor<'_> {
             let found = Look::Over { rounds, widest };
             return self.end(rounds as usize, AutoEnd::Rounds, found);
         };
+        let how = (self.record.seed, self.record.starts);
         self.record.order =
-            cases::extend_order(&self.comparison.cases, &self.record.order, next, self.record.seed);
+            cases::extend_order(&self.comparison.cases, &self.record.order, next, how);
         self.leave_out(rounds as usize);
         self.record.rounds = next;
         self.record_look(rounds, Look::GoesOn { rounds, next, widest });

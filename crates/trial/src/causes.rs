@@ -13,7 +13,7 @@ use stampede_stack::external::ExternalError;
 use stampede_stack::{CountError, RuntimeError, StackLoss};
 use stampede_traffic::TrafficError;
 
-use crate::trial::PagesError;
+use crate::PagesError;
 
 /// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {

@@ -56,9 +56,11 @@ pub fn run<B>(
         begin: Some(begin),
     };
     let result = generator.run(load, &stop, &mut listener)?;
-    listener.drain();
+    let TrialListener { directory, phases, readings, .. } = listener;
     let (before, monitor) = begun.ok_or(NotMeasured::Interrupted)?;
     let resources = monitor?.finish()?;
+    // Only now the last reading is there, which has the CPU time of the last answers.
+    pass_on(&readings, directory, phases);
     Ok(WatchedLoad { result, resources, before })
 }
 
@@ -89,18 +91,23 @@ struct TrialListener<'a, 'b, F> {
     begin: Option<F>,
 }
 
+fn send_event(directory: &mut TrialDirectory, phases: &mut Phases<'_>, event: &Event<'_>) {
+    directory.event(event);
+    phases.listener.event(event);
+}
+
+/// Passes on the readings that are there.
+fn pass_on(
+    readings: &Receiver<ResourceSample>,
+    directory: &mut TrialDirectory,
+    phases: &mut Phases<'_>,
+) {
+    for sample in readings.try_iter() {
+        send_event(directory, phases, &Event::Resources(&sample));
+    }
+}
+
 impl<F> TrialListener<'_, '_, F> {
-    fn send_event(&mut self, event: &Event<'_>) {
-        self.directory.event(event);
-        self.phases.listener.event(event);
-    }
-
-    fn drain(&mut self) {
-        while let Ok(sample) = self.readings.try_recv() {
-            self.send_event(&Event::Resources(&sample));
-        }
-    }
-
     fn stop_if_gone(&self) {
         if self.measured.gone().is_some() {
             self.stop.ask();
@@ -127,8 +134,8 @@ impl<F: FnOnce()> Listener for TrialListener<'_, '_, F> {
     }
 
     fn second(&mut self, second: &Second) {
-        self.send_event(&Event::Second(second));
-        self.drain();
+        send_event(self.directory, self.phases, &Event::Second(second));
+        pass_on(&self.readings, self.directory, self.phases);
         let passed = Nanos::from_secs(u64::from(second.index) + 1);
         if self
             .length

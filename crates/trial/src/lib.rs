@@ -1,30 +1,34 @@
-//! Measures one case once: on a freshly started runtime, or on an external one.
+//! Measures one case once, on a freshly started runtime or on an external one; and all trials of a
+//! run.
 
 mod answers;
 mod begin;
 pub mod budget;
 pub mod cases;
+pub mod causes;
 pub mod comparison;
 mod ending;
 mod executor;
 mod not_measured;
 mod paths;
+mod phases;
 mod queries;
 pub mod refusal;
 pub mod search_context;
 pub mod senders;
 mod sent;
 mod sessions;
+mod shared_start;
 mod time_left;
 pub mod traffic;
 mod watch;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_load::{Generator, Load, LoadResult};
-use stampede_model::event::{Event, EventListener, Phase};
+use stampede_model::event::{EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
 use stampede_model::failure::FailureKind;
 use stampede_model::isolation::Exit;
@@ -32,7 +36,7 @@ use stampede_model::lag::LagMark;
 use stampede_model::observed;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{
-    LoadRecord, ObservedState, PhaseRecord, RuntimeRecord, TrialRecord, Validity, Verdict,
+    LoadRecord, ObservedState, RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
@@ -47,10 +51,12 @@ use stampede_stats::percentile::{CutOff, rank};
 use stampede_verdict::{self as verdict, Evidence, Judgement, ModelKind};
 
 use crate::causes::cause;
+use phases::Phases;
 use watch::WatchedLoad;
 
 pub use not_measured::{NotMeasured, Retry};
 pub use paths::PagesError;
+pub use shared_start::SharedStart;
 
 /// What a trial needs besides its case.
 pub struct TrialContext<'a> {
@@ -80,21 +86,22 @@ pub struct Subject<'a> {
     pub load: &'a LoadChoice,
 }
 
-/// Runs one case once and fills `record`. The runtime stops however this function returns, since
-/// `Running` stops on drop. A trial that could not be measured gets an invalid verdict with the
-/// reason, and the comparison continues.
+/// Runs one case once and fills `record`. The runtime stops however this function returns, unless
+/// `start` keeps it for the next load. A trial that could not be measured gets an invalid verdict
+/// with the reason, and the comparison continues.
 ///
 /// # Errors
 /// Nothing was measured.
 pub fn trial(
     ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
+    start: &mut SharedStart,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
     listener: &mut dyn EventListener,
 ) -> Result<LoadResult, NotMeasured> {
     let mut phases = Phases::begin(listener);
-    let measured = measure(ctx, subject, record, directory, &mut phases);
+    let measured = measure(ctx, subject, start, record, directory, &mut phases);
     record.phases = phases.end();
     measured.inspect_err(|error| {
         record.verdict = verdict::not_measured(error.reasons());
@@ -105,6 +112,7 @@ pub fn trial(
 fn measure(
     ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
+    shared: &mut SharedStart,
     record: &mut TrialRecord,
     directory: &mut TrialDirectory,
     phases: &mut Phases<'_>,
@@ -118,21 +126,22 @@ fn measure(
         true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
         false => None,
     };
-    if is_ours {
+    if is_ours && !shared.has_stack() {
         phases.enter(Phase::Start, None);
     }
-    let mut measured = match &preflight_result {
-        Some(preflight_result) => {
+    let mut measured = match (&preflight_result, shared.take(subject, record)?) {
+        (_, Some(kept)) => kept,
+        (Some(preflight_result), None) => {
             let page = preflight_result.page.clone();
             start(ctx, subject, page, (Caches::Emptied, Readiness::Idle))?
         }
-        None => {
+        (None, None) => {
             let page = sessions::page_before_login(subject, page(subject));
             start(ctx, subject, page, (Caches::Kept, Readiness::RightAnswer))?
         }
     };
-    record.runtime = measured.record();
     record.isolation = measured.isolation();
+    record.runtime = shared_start::of_this_load(measured.record(), record);
     let result = match preflight_result {
         Some(preflight_result) => {
             record.runtime.first_answer_ns = preflight_result.runtime.first_answer_ns;
@@ -150,10 +159,12 @@ fn measure(
     });
     let gone = || measured.gone().map(NotMeasured::Gone);
     let result = result.map_err(|error| gone().unwrap_or(error));
+    ending::save_logs(measured.as_ref(), directory);
+    let Some(measured) = shared.keep(measured, record, &result) else { return result };
     if is_ours {
         phases.enter(Phase::Stop, None);
     }
-    match ending::end(measured, directory) {
+    match measured.stop() {
         Ok(exits) => record.exits = exits,
         // What was measured is kept although the stop failed.
         Err(error) => {
@@ -538,49 +549,5 @@ pub fn load_record(result: &LoadResult, load: &Load, choice: &LoadChoice) -> Loa
         client: choice.client.name.clone(),
         end: result.end,
         agents: result.agents.clone(),
-    }
-}
-
-/// The phases of a trial; each is recorded and reported to the listener as it begins.
-struct Phases<'a> {
-    listener: &'a mut dyn EventListener,
-    began: Instant,
-    records: Vec<PhaseRecord>,
-}
-
-impl<'a> Phases<'a> {
-    fn begin(listener: &'a mut dyn EventListener) -> Phases<'a> {
-        Phases { listener, began: Instant::now(), records: Vec::new() }
-    }
-
-    fn now(&self) -> u64 {
-        Nanos::from(self.began.elapsed()).0
-    }
-
-    fn enter(&mut self, phase: Phase, expected: Option<Nanos>) {
-        let now = self.now();
-        if let Some(last) = self.records.last_mut() {
-            last.end_ns = now;
-        }
-        let name = crate::progress::tally::phase_word(phase).to_owned();
-        self.records.push(PhaseRecord { phase: name, begin_ns: now, end_ns: now });
-        self.listener.event(&Event::Phase { phase, expected });
-    }
-
-    /// Splits the last phase into measure and drain, by the times of the load's own clock.
-    fn split_drain(&mut self, scheduled: Nanos, lasted: Nanos) {
-        let now = self.now();
-        let Some(measure) = self.records.last_mut() else { return };
-        measure.end_ns = now.saturating_sub(lasted.since(scheduled).0).max(measure.begin_ns);
-        let begin_ns = measure.end_ns;
-        self.records.push(PhaseRecord { phase: "drain".to_owned(), begin_ns, end_ns: now });
-    }
-
-    fn end(mut self) -> Vec<PhaseRecord> {
-        let now = self.now();
-        if let Some(last) = self.records.last_mut() {
-            last.end_ns = now;
-        }
-        std::mem::take(&mut self.records)
     }
 }

@@ -1,18 +1,11 @@
-//! Ends the stack of a trial, and says what its connections show.
+//! What is left of a trial: the stack's logs, and what its connections show.
 
-use stampede_model::isolation::Exit;
 use stampede_model::record::LoadRecord;
 use stampede_results::store::TrialDirectory;
-use stampede_stack::{RuntimeError, Stack};
+use stampede_stack::Stack;
 
-/// Keeps the stack's logs, then stops it. Returns how each process ended.
-///
-/// # Errors
-/// The stack was lost before.
-pub(super) fn end(
-    stack: Box<dyn Stack>,
-    directory: &mut TrialDirectory,
-) -> Result<Vec<Exit>, RuntimeError> {
+/// Keeps the stack's logs.
+pub(super) fn save_logs(stack: &dyn Stack, directory: &mut TrialDirectory) {
     let logs = stack.logs();
     for log in logs.files() {
         // It may never have been written.
@@ -20,7 +13,6 @@ pub(super) fn end(
             directory.save_log(&log, file);
         }
     }
-    stack.stop()
 }
 
 /// Whether a server that already ran closed all connections that should have been kept. For a

@@ -18,7 +18,7 @@ use stampede_model::record::{
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::{
-    AppChoice, AppPlace, Budget, Control, LoadChoice, Plan, RuntimeSource, StartState,
+    AppChoice, AppPlace, Budget, Control, LoadChoice, Plan, RuntimeSource, StartState, Starts,
 };
 use stampede_plan::parts::StackPlan;
 use stampede_results::store::run_id;
@@ -122,6 +122,7 @@ impl Comparison {
         ));
         notices.extend(cases::request_file_notices(plan.loads.iter().map(|load| &load.file)));
         notices.extend(cases::scaling_notice(&plan));
+        notices.extend(cases::start_shared_notice(&plan));
         notices.extend(executor::auto_rounds_notice(plan.rounds));
         notices.extend(lacking);
         let places = assign_cpus(&plan.stack);
@@ -160,6 +161,35 @@ impl Comparison {
             .iter()
             .flatten()
             .fold(Nanos(0), |sum, &case| sum.plus(self.expected_trial_length(case)))
+    }
+
+    /// The time scale with which the run ends within this time. `None`: it does so as it is, or
+    /// cannot: then the scale is the one that leaves [`SHORTEST`] of the shortest load.
+    pub fn scale_to(&self, within: Nanos) -> Option<f64> {
+        let trials = self.record.order.concat();
+        let length = |case: &usize| {
+            let load = &self.plan.loads[self.cases[*case].load];
+            cases::length(&load.model).unwrap_or(REQUESTS_GUESS)
+        };
+        let loads = trials.iter().map(length).fold(Nanos(0), Nanos::plus);
+        let warm_ups = self.warm_up().0 * trials.len() as u64;
+        let around = self.around_all(&trials);
+        let scale =
+            within.0.saturating_sub(around.0) as f64 / loads.0.saturating_add(warm_ups) as f64;
+        let shortest = trials.iter().map(length).min()?;
+        let least = (SHORTEST.0 as f64 / shortest.0.max(1) as f64).min(1.0);
+        // Two digits are enough, and they can be read.
+        let scale = (scale.max(least) * 100.0).floor() / 100.0;
+        (scale < 1.0).then_some(scale.max(0.01))
+    }
+
+    /// The expected time of starts, verifications and stops of these trials.
+    fn around_all(&self, trials: &[usize]) -> Nanos {
+        let starts = match self.plan.starts {
+            Starts::PerLoad => trials.len(),
+            Starts::PerRound => trials.len().div_ceil(self.plan.loads.len().max(1)),
+        };
+        Nanos(starts as u64 * START.0 + trials.len() as u64 * AROUND.0)
     }
 
     /// The catalogue's runtimes that the plan names, each once, without external ones.
@@ -322,8 +352,9 @@ fn run_record(
         baseline: baseline(plan, cases, traits),
         control: control(plan, cases, traits),
         peak: plan.peak.clone(),
+        starts: plan.starts,
         cases: cases.iter().map(|case| case_record(plan, apps, case, traits)).collect(),
-        order: cases::order(cases, rounds, plan.seed),
+        order: cases::order(cases, rounds, plan.seed, plan.starts),
         expect: expectations(&plan.expect, &plan.loads),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
@@ -371,6 +402,7 @@ fn row_name(plan: &Plan, case: &Case, traits: &[RuntimeTraits]) -> String {
         name += &format!(" cpus={}", counts[case.cpus]);
     }
     match &plan.against {
+        Some(against) if against.again.contains(&case.app) => against.record.name_of_again(&name),
         Some(against) if against.of.contains_key(&case.app) => against.record.name_of(&name),
         _ => name,
     }
@@ -395,5 +427,9 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[RuntimeTraits])
 
 /// The expected length of start, verification and stop (`bench/overhead.rs` measures them).
 const AROUND: Nanos = Nanos::from_millis(700);
+/// What a start of a framework's app takes beyond that.
+const START: Nanos = Nanos::from_secs(1);
+/// The shortest load that still says something.
+const SHORTEST: Nanos = Nanos::from_secs(1);
 /// The expected length of a closed load by number of requests. Its real length is not known.
 const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);

@@ -1,0 +1,101 @@
+//! The command `stampede demo`: compares what is installed with the app of a framework, in about
+//! three minutes.
+
+use stampede_model::fact::Notice;
+use stampede_monitor::machine;
+use stampede_plan::Overrides;
+use stampede_plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource};
+use stampede_stack::{App, Catalogue, SearchPaths};
+use stampede_trial::causes::cause;
+
+use super::args::DemoArgs;
+use super::fail::CommandError;
+use super::{Failure, Outcome, compare, peak};
+
+/// The plan, which is also a file of the repository. Its runtimes are in the order of preference.
+const PLAN: &str = include_str!("../../../../plans/demo.yaml");
+const NAME: &str = "plans/demo.yaml";
+/// The app where the framework of the plan's app is not installed.
+const WITHOUT_FRAMEWORK: &str = "hello";
+/// Most runtimes: more would take more than three minutes.
+const RUNTIMES: usize = 5;
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+enum DemoError {
+    /// Fewer than two of its runtimes are installed.
+    #[error("the demo compares runtimes, and {} installed", match .found {
+        Some(name) => format!("only `{name}` is"),
+        None => "none that it knows is".to_owned(),
+    })]
+    TooFew {
+        /// The only one that is installed.
+        found: Option<String>,
+    },
+}
+
+impl CommandError for DemoError {
+    fn hint(&self) -> Option<String> {
+        Some("stampede install nginx-fpm,apache-modphp".to_owned())
+    }
+}
+
+/// Runs the demo.
+pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
+    let catalogue = Catalogue::load(SearchPaths::from_env());
+    let mut flags =
+        Overrides { out: args.out.clone(), seed: args.seed.clone(), ..Overrides::default() };
+    let all = stampede_plan::read_ready(NAME, PLAN, &flags)?;
+    let app = catalogue.app(&all.stack.apps.choices[0])?;
+    let mut notices = Vec::new();
+    let chosen = match choose(&all, &app, &catalogue) {
+        Ok(chosen) => chosen,
+        Err(_) => {
+            let other = catalogue.app(&AppChoice::named(WITHOUT_FRAMEWORK.to_owned()))?;
+            let chosen = choose(&all, &other, &catalogue)?;
+            let first = all.stack.runtimes.iter().find(|runtime| runtime.name == chosen[0]);
+            let error = first.and_then(|runtime| catalogue.check(runtime, &app).err());
+            notices.extend(error.map(|error| Notice::DemoApp {
+                app: other.name.clone(),
+                cause: cause(&error),
+                todo: error.hint(),
+            }));
+            flags.app = Some(other.name);
+            chosen
+        }
+    };
+    flags.only = Some(chosen.join(","));
+    let mut plan = Plan { notices, ..stampede_plan::read_ready(NAME, PLAN, &flags)? };
+    if !args.dry_run {
+        peak::choose_rates(&mut plan)?;
+    }
+    compare::measure(plan, catalogue, &machine::facts(), (args.dry_run, args.json))
+}
+
+/// Chooses runtimes that can serve the app here: the first ones of the plan, and among them one that
+/// keeps the app in memory. If there is none, the first of the plan is named too: it is then left
+/// out with a notice that says how to get it.
+fn choose(plan: &Plan, app: &App, catalogue: &Catalogue) -> Result<Vec<String>, DemoError> {
+    let keeps_memory = |runtime: &&RuntimeChoice| match &runtime.source {
+        RuntimeSource::Catalogue(name) => {
+            catalogue.runtime(name).is_ok_and(|directory| directory.manifest.mode.keeps_memory())
+        }
+        _ => false,
+    };
+    let is_here = |runtime: &&RuntimeChoice| catalogue.check(runtime, app).is_ok();
+    let runtimes = &plan.stack.runtimes;
+    let in_memory = runtimes.iter().filter(keeps_memory).find(is_here);
+    let mut chosen: Vec<&RuntimeChoice> = runtimes
+        .iter()
+        .filter(|runtime| !keeps_memory(runtime) && is_here(runtime))
+        .take(RUNTIMES - usize::from(in_memory.is_some()))
+        .chain(in_memory)
+        .collect();
+    if chosen.len() < 2 {
+        return Err(DemoError::TooFew { found: chosen.first().map(|one| one.name.clone()) });
+    }
+    if in_memory.is_none() {
+        chosen.extend(runtimes.iter().find(keeps_memory));
+    }
+    Ok(chosen.into_iter().map(|runtime| runtime.name.clone()).collect())
+}
