@@ -137,9 +137,7 @@ fn compared_column(
         unit: column.unit.clone(),
         better,
         cells: cells.collect(),
-        orders: better.map_or_else(Vec::new, |better| {
-            orders(index, column, better, rows, rounds)
-        }),
+        orders: better.map_or_else(Vec::new, |better| orders(index, column, better, rows, rounds)),
     }
 }
 
@@ -154,10 +152,11 @@ fn cell(published: Option<f64>, measured: Option<OverRounds>, unit: f64) -> Cell
         },
     };
     let ratio = match (published, measured) {
-        (
-            Some(published),
-            CellValue::Exact { value, .. } | CellValue::AtLeast { value },
-        ) if published > 0.0 => Some(value / published),
+        (Some(published), CellValue::Exact { value, .. } | CellValue::AtLeast { value })
+            if published > 0.0 =>
+        {
+            Some(value / published)
+        }
         _ => None,
     };
     Cell { published, measured, ratio }
@@ -182,9 +181,9 @@ fn orders(
         for (place, row) in (0..).zip(rows).filter(|(_, row)| row.load == *load) {
             // A case counts once: with its whole row, where the publication has both.
             let is_second = row.row.until_per_second.is_some()
-                && rows.iter().any(|other| {
-                    other.row.until_per_second.is_none() && row.is_same_case(other)
-                });
+                && rows
+                    .iter()
+                    .any(|other| other.row.until_per_second.is_none() && row.is_same_case(other));
             if let Some(published) = row.row.values[index].filter(|_| !is_second) {
                 places.push(Place { row: place, published });
                 figures.push(row.figure(column.figure));
@@ -193,7 +192,8 @@ fn orders(
         if places.len() < 2 {
             return None;
         }
-        let reason = |better: usize, worse: usize| reason(&rows[better], &rows[worse], column.figure);
+        let reason =
+            |better: usize, worse: usize| reason(&rows[better], &rows[worse], column.figure);
         let mut order = order(&places, &figures, better, reason);
         order.load.clone_from(load);
         order.sentence = sentence::of_order(&order, &column.name, rounds);

@@ -277,7 +277,9 @@ pub struct ClaimCheck {
 }
 
 /// Whether a claim survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimOutcome {
     /// The interval lies within the claimed range.

@@ -55,8 +55,7 @@ pub(crate) fn order(
     }
     let counts = counts(&pairs);
     let verdict = verdict(&counts);
-    let has_tau =
-        matches!(verdict, Verdict::Agrees | Verdict::PartlyAgrees | Verdict::Disagrees);
+    let has_tau = matches!(verdict, Verdict::Agrees | Verdict::PartlyAgrees | Verdict::Disagrees);
     let tau = if has_tau { tau(&pairs) } else { None };
     Order { load: None, verdict, counts, tau, pairs, sentence: String::new() }
 }

@@ -3,8 +3,12 @@
 //! Two cases differ if three things hold. Tukey's test on the fit of all cases and rounds finds a
 //! difference beyond 3 %, so that many pairs do not produce false ones. The pair's own ratios
 //! within rounds (Student's t) exclude 1, because Tukey's test takes all cases as equally noisy,
-//! and an overloaded one is not. And the worse value is no lower bound where more would make it the
-//! better one.
+//! and an overloaded one is not. And the lower of the two values is not a lower bound, whose true
+//! value may be the higher one.
+//!
+//! Tukey's test alone was rejected: of eight equal cases, one of them ten times as noisy as the
+//! others, it and the pair's own 95 % interval find a false difference in 10 % of runs of three
+//! rounds. With [`Cases::own_level`] it is 2 %.
 
 use stampede_stats::letters::BlockFit;
 use stampede_stats::unpaired::Shift;
@@ -108,6 +112,14 @@ impl<'a> Cases<'a> {
         }
     }
 
+    /// Returns the coverage of a pair's own interval: those of all pairs that share one case hold
+    /// together in 95 % of runs (Šidák, *Journal of the American Statistical Association* 62,
+    /// 1967).
+    fn own_level(&self) -> f64 {
+        let others = self.fit.as_ref().map_or(1, |fit| fit.cases.len() - 1);
+        0.95_f64.powf(1.0 / others as f64)
+    }
+
     /// Returns first ÷ second if the two differ significantly.
     fn significant_ratio(
         &self,
@@ -122,7 +134,7 @@ impl<'a> Cases<'a> {
             .iter()
             .map(|(one, other)| Some(plain(*one)?.ln() - plain(*other)?.ln()))
             .collect();
-        let (low, high) = Shift::within(&logs?)?.interval(0.95)?;
+        let (low, high) = Shift::within(&logs?)?.interval(self.own_level())?;
         let excludes_one = low > 0.0 || high < 0.0;
         let ratio = fit.ratio(one, other);
         (excludes_one && fit.differ(one, other) && (ratio > 1.0) == (low > 0.0)).then_some(ratio)
@@ -198,7 +210,8 @@ mod tests {
     fn a_percentile_that_always_fails_is_worse_than_any_time() {
         use RoundValue::{Exactly, Failed};
         let failed = Some(MeasuredFigure { rounds: vec![Some(Failed); 3] });
-        let mixed = Some(MeasuredFigure { rounds: vec![Some(Failed), Some(Failed), Some(Exactly(9.0))] });
+        let mixed =
+            Some(MeasuredFigure { rounds: vec![Some(Failed), Some(Failed), Some(Exactly(9.0))] });
         let figures = [of(&[1.0, 5.0, 3.0]), failed.clone()];
         assert_eq!(first_two(&figures, Better::Lower), Apart::FirstBetter);
         assert_eq!(first_two(&[of(&[1.0; 3]), mixed], Better::Lower), Apart::NoDifference);
@@ -217,37 +230,59 @@ mod tests {
 
     #[test]
     fn a_lower_bound_is_only_surely_the_higher_one() {
-        let bound = |value: f64| {
-            Some(MeasuredFigure { rounds: vec![Some(RoundValue::AtLeast(value)); 3] })
-        };
+        let bound =
+            |value: f64| Some(MeasuredFigure { rounds: vec![Some(RoundValue::AtLeast(value)); 3] });
         assert_eq!(first_two(&[bound(9.0), of(&[1.0; 3])], Better::Lower), Apart::SecondBetter);
         assert_eq!(first_two(&[bound(1.0), of(&[9.0; 3])], Better::Lower), Apart::NoDifference);
         assert_eq!(first_two(&[bound(9.0), of(&[1.0; 3])], Better::Higher), Apart::FirstBetter);
     }
 
-    /// Eight equal cases, 28 pairs, one of them ten times as noisy as the others, in 400 runs: at
-    /// most one run in twenty may find any difference, and 7 % allow for chance (three standard
-    /// deviations of 400 trials are 3.3 %; the margin of 3 % makes the true share far lower).
+    /// Eight cases in so many rounds. Rounds differ by 20 %, the first case is `noisier` times as
+    /// noisy as the others, and the last one `slower` on logs.
+    fn simulated(
+        random: &mut Random,
+        rounds: usize,
+        (noise, noisier): (f64, f64),
+        slower: f64,
+    ) -> Vec<Option<MeasuredFigure>> {
+        let effects: Vec<f64> = (0..rounds).map(|_| random.normal() * 0.2).collect();
+        let mut case = |index: usize| {
+            let size = if index == 0 { noise * noisier } else { noise };
+            let shift = if index == 7 { slower } else { 0.0 };
+            let value = |effect: &f64| (effect + shift + size * random.normal()).exp();
+            Some(MeasuredFigure::of_values(effects.iter().map(value).collect::<Vec<_>>()))
+        };
+        (0..8).map(&mut case).collect()
+    }
+
+    /// At most one run in twenty may find any difference among 28 pairs: 20 of 400, and chance adds
+    /// up to 13 (three standard deviations).
     #[test]
     fn many_equal_cases_are_not_told_apart() {
-        for (rounds, noise) in [(3, 0.03), (5, 0.03), (5, 0.10)] {
+        for (rounds, noise, noisier) in [(3, 0.03, 1.0), (3, 0.03, 10.0), (5, 0.10, 10.0)] {
             let mut random = Random::with_seed(7);
             let mut wrong = 0;
             for _ in 0..400 {
-                let effects: Vec<f64> = (0..rounds).map(|_| random.normal() * 0.2).collect();
-                let mut case = |index: usize| {
-                    let size = if index == 0 { noise * 10.0 } else { noise };
-                    of(&effects.iter().map(|e| (e + size * random.normal()).exp()).collect::<Vec<_>>())
-                };
-                let figures: Vec<_> = (0..8).map(&mut case).collect();
+                let figures = simulated(&mut random, rounds, (noise, noisier), 0.0);
                 let cases = Cases::new(&figures, Better::Lower);
-                let differs = |(one, other): (usize, usize)| {
-                    cases.compare(one, other) != Apart::NoDifference
-                };
+                let differs = |(one, other)| cases.compare(one, other) != Apart::NoDifference;
                 let pairs = (0..8).flat_map(|one| (one + 1..8).map(move |other| (one, other)));
                 wrong += usize::from(pairs.into_iter().any(differs));
             }
-            assert!(wrong <= 28, "{wrong} of 400 with {rounds} rounds and noise {noise}");
+            assert!(wrong <= 33, "{wrong} of 400: {rounds} rounds, {noise} × {noisier}");
         }
+    }
+
+    /// A case that is 20 % slower in five rounds of 3 % noise: 6 standard errors of a ratio, which
+    /// nearly every run must find.
+    #[test]
+    fn a_real_difference_among_eight_cases_is_found() {
+        let mut random = Random::with_seed(7);
+        let found = (0..400).filter(|_| {
+            let figures = simulated(&mut random, 5, (0.03, 1.0), 1.2_f64.ln());
+            Cases::new(&figures, Better::Lower).compare(1, 7) == Apart::FirstBetter
+        });
+        let found = found.count();
+        assert!(found >= 340, "{found} of 400");
     }
 }

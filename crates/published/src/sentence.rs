@@ -1,8 +1,6 @@
 //! Writes the sentences of a comparison: what follows for an order, for a claim, and in all.
 
-use crate::comparison::{
-    ClaimCheck, ClaimOutcome, Comparison, Order, PairCounts, Verdict,
-};
+use crate::comparison::{ClaimCheck, ClaimOutcome, Comparison, Order, PairCounts, Verdict};
 use crate::pairs::ROUNDS_MIN;
 use crate::shown::{significant, tau};
 use crate::tables::Claim;
@@ -72,8 +70,10 @@ fn claims(checks: &[&ClaimCheck]) -> String {
     let others = others.iter().filter(|(count, _)| *count > 0);
     let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
     let rest = if others.is_empty() { String::new() } else { format!("; {}", listed(&others)) };
-    let (checks, survive_verb) =
-        (if all == 1 { "comparison" } else { "comparisons" }, if survive == 1 { "survives" } else { "survive" });
+    let (checks, survive_verb) = (
+        if all == 1 { "comparison" } else { "comparisons" },
+        if survive == 1 { "survives" } else { "survive" },
+    );
     format!("Of {all} claimed {checks}, {survive} {survive_verb}{rest}.")
 }
 
