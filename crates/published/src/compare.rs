@@ -227,5 +227,5 @@ fn reason(better: &Matched, worse: &Matched, figure: Figure) -> Option<String> {
     if [better_case, worse_case].iter().any(|case| case.budget == Budget::Unequal) {
         parts.push("their budgets are not equal".to_owned());
     }
-    (!parts.is_empty()).then(|| format!("here {}", parts.join("; ")))
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

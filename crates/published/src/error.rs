@@ -102,7 +102,7 @@ pub enum Mistake {
         known: Vec<String>,
     },
     /// A row has fewer or more values than its table has columns.
-    #[error("the row of `{row}` has {values} values, but the table has {columns} columns")]
+    #[error("the row of `{row}` needs one value for each column: it has {values}, not {columns}")]
     WrongNumber {
         /// The row.
         row: String,

@@ -15,7 +15,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     for table in &comparison.tables {
         out += &format!("#### {}\n\n", escape(&table.title));
-        out += &list(&answers(table));
+        out += &list(&answers(table, comparison.rounds));
         rows(table, &mut out);
         out += &list(&notes(table));
     }

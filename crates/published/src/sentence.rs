@@ -49,32 +49,29 @@ fn orders(verdicts: &[Verdict], publication: &str) -> String {
     let others = others.iter().filter(|(count, _)| *count > 0);
     let others: Vec<String> = others.map(|(count, what)| format!("{what} {count}")).collect();
     let rest = if others.is_empty() { String::new() } else { format!("; it {}", listed(&others)) };
-    let orders = if all == 1 { "order" } else { "orders" };
+    let orders = plural(all, "order");
     format!("The order agrees with {publication} in {agree} of {all} {orders}{rest}.")
 }
 
-/// `Of 9 checks of claims, 3 survive and 6 do not.`
+/// `Of 9 claimed ratios, 3 survive; 5 do not and 1 is too close to call.`
 fn claims(checks: &[&ClaimCheck]) -> String {
     let count =
         |outcome: ClaimOutcome| checks.iter().filter(|check| check.outcome == outcome).count();
-    let all = checks.len();
-    let survive = count(ClaimOutcome::Survives);
+    let open = count(ClaimOutcome::TooCloseToCall) + count(ClaimOutcome::TooFewRounds);
     let others = [
-        (count(ClaimOutcome::Smaller), "larger than what was measured"),
-        (count(ClaimOutcome::Larger), "smaller than what was measured"),
-        (
-            count(ClaimOutcome::TooCloseToCall) + count(ClaimOutcome::TooFewRounds),
-            "too close to call",
-        ),
+        (count(ClaimOutcome::Smaller), "does not", "do not"),
+        (count(ClaimOutcome::Larger), "is larger here", "are larger here"),
+        (open, "is too close to call", "are too close to call"),
     ];
-    let others = others.iter().filter(|(count, _)| *count > 0);
-    let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
+    let others = others.iter().filter(|(count, ..)| *count > 0);
+    let others: Vec<String> = others
+        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
+        .collect();
     let rest = if others.is_empty() { String::new() } else { format!("; {}", listed(&others)) };
-    let (checks, survive_verb) = (
-        if all == 1 { "comparison" } else { "comparisons" },
-        if survive == 1 { "survives" } else { "survive" },
-    );
-    format!("Of {all} claimed {checks}, {survive} {survive_verb}{rest}.")
+    let survive = count(ClaimOutcome::Survives);
+    let survives = if survive == 1 { "survives" } else { "survive" };
+    let ratios = plural(checks.len(), "ratio");
+    format!("Of {} claimed {ratios}, {survive} {survives}{rest}.", checks.len())
 }
 
 /// The verdict about one order.
@@ -101,7 +98,7 @@ pub(crate) fn of_order(order: &Order, column: &str, rounds: u32) -> String {
             None => format!(
                 "Order cannot be judged here for {what}: {told_apart} of {pairs} {} could be told \
                  apart.",
-                plural(pairs, "pair")
+                plural(pairs as usize, "pair")
             ),
         },
         Verdict::TooFewPairs => match (pairs, counts.agree) {
@@ -183,9 +180,12 @@ fn of_check(claim: &Claim, check: &ClaimCheck, publication: &str, rounds: u32) -
         }
         ClaimOutcome::TooCloseToCall => format!("Too close to call: {measured}; {says}."),
         ClaimOutcome::TooFewRounds => {
-            let why = too_few_rounds(rounds)
-                .unwrap_or_else(|| "fewer than three rounds have both".to_owned());
-            format!("Cannot be judged here: {why}. {measured}; {says}.")
+            let few = match rounds {
+                1 => "one round",
+                2 => "two rounds",
+                _ => "fewer than three common rounds",
+            };
+            format!("Cannot be judged in {few}: {measured}; {says}.")
         }
     }
 }
@@ -210,6 +210,6 @@ fn listed(parts: &[String]) -> String {
     }
 }
 
-pub(crate) fn plural(count: u32, word: &str) -> String {
+fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }

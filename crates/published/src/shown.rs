@@ -49,7 +49,9 @@ pub(crate) fn significant(value: f64) -> String {
         return words::significant(value);
     }
     // The number of zeros after the point, and three digits; below 1e-6 zeros say nothing more.
-    let zeros = (-value.abs().log10()).floor().clamp(0.0, 6.0) as usize;
+    // A value that would be rounded up to the next power of ten has a zero less.
+    let rounded = value.abs() * 1.0005;
+    let zeros = (-rounded.log10()).floor().clamp(0.0, 6.0) as usize;
     format!("{value:.*}", zeros + 3)
 }
 
@@ -86,6 +88,7 @@ mod tests {
         let shown = |value| measured(CellValue::Exact { value, interval: None }, false);
         assert_eq!(shown(0.001234), "0.00123");
         assert_eq!(shown(0.5), "0.500");
+        assert_eq!([shown(0.099_999_99), shown(0.1), shown(0.0994)], ["0.100", "0.100", "0.0994"]);
         assert_eq!(shown(0.99949), "0.999");
         assert_eq!(shown(0.9999), "1.00");
         assert_eq!(shown(3.594), "3.59");

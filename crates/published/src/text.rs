@@ -1,6 +1,9 @@
 //! Renders a comparison as plain lines for a terminal: first the answer, then each table.
 
-use crate::comparison::{ClaimComparison, ColumnComparison, Comparison, TableComparison, Verdict};
+use crate::comparison::{
+    ClaimComparison, ColumnComparison, Comparison, Missing, PairOutcome, TableComparison, Verdict,
+};
+use crate::sentence::too_few_rounds;
 use crate::shown;
 
 /// Renders a comparison in lines of about `width` characters; long sentences stay whole.
@@ -16,7 +19,7 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     out += &format!("{}\n", comparison.sentence);
     for table in &comparison.tables {
         out += &format!("\n{}\n", table.title);
-        for line in answers(table) {
+        for line in answers(table, comparison.rounds) {
             out += &format!("  {line}\n");
         }
         out.push('\n');
@@ -37,15 +40,19 @@ pub fn text(comparison: &Comparison, width: usize) -> String {
     out.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-/// The sentence of each order of a table, and below it the pairs that disagree.
-pub(crate) fn answers(table: &TableComparison) -> Vec<String> {
+/// The sentence of each order of a table, and below it the pairs that disagree. Nothing with too
+/// few rounds: the answer in all says that once.
+pub(crate) fn answers(table: &TableComparison, rounds: u32) -> Vec<String> {
     let mut lines = Vec::new();
+    if too_few_rounds(rounds).is_some() {
+        return lines;
+    }
     for order in table.columns.iter().flat_map(|column| &column.orders) {
         if order.verdict == Verdict::NoPairs {
             continue;
         }
         lines.push(order.sentence.clone());
-        for pair in order.pairs.iter().filter(|pair| pair.outcome == DISAGREES) {
+        for pair in order.pairs.iter().filter(|pair| pair.outcome == PairOutcome::Disagree) {
             let label = |row: usize| table.rows.get(row).map_or("?", |row| row.label.as_str());
             let (better, worse) = (label(pair.better), label(pair.worse));
             let reason = pair.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
@@ -55,11 +62,8 @@ pub(crate) fn answers(table: &TableComparison) -> Vec<String> {
     lines
 }
 
-const DISAGREES: crate::comparison::PairOutcome = crate::comparison::PairOutcome::Disagree;
-
 /// What a reader must know of rows: where servers broke, and why figures are missing.
 pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
-    use crate::comparison::Missing;
     let mut lines: Vec<String> = table.note.iter().cloned().collect();
     for row in &table.rows {
         if let Some(breaking) = row.breaking {
