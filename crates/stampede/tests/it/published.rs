@@ -151,8 +151,7 @@ fn rows_are_whole_and_are_of_runtimes_of_the_plan() {
     for (name, plan, _) in PUBLISHED {
         let data = data(name);
         let plan = read(&plan_path(plan), &Overrides::default()).expect("a plan");
-        let known =
-            |row: &str| plan.stack.runtimes.iter().any(|choice| choice.name == row);
+        let known = |row: &str| plan.stack.runtimes.iter().any(|choice| choice.name == row);
         for table in array(&data, "tables") {
             let columns = array(table, "columns");
             assert!(columns.iter().all(|column| column["unit"].is_string()), "{table}");
