@@ -12,6 +12,7 @@ pub mod dunnett;
 pub mod energy;
 pub mod estimate;
 pub mod histogram;
+pub mod kendall;
 pub mod knee;
 pub mod letters;
 pub mod normal;

@@ -146,23 +146,12 @@ fn every_number_of_every_table_is_in_the_data_and_no_other() {
     }
 }
 
-/// The plan's runtime that a published row is about. Article 001 adds an app's name to it.
-fn runtime_of(row: &str) -> String {
-    let name = row.strip_suffix(" + laravel").or(row.strip_suffix(" + lumen")).unwrap_or(row);
-    match name {
-        "nginx + php-fpm" => "php-fpm".to_owned(),
-        "octane (swoole)" => "octane-swoole".to_owned(),
-        name => name.to_owned(),
-    }
-}
-
 #[test]
 fn rows_are_whole_and_are_of_runtimes_of_the_plan() {
     for (name, plan, _) in PUBLISHED {
         let data = data(name);
         let plan = read(&plan_path(plan), &Overrides::default()).expect("a plan");
-        let known =
-            |row: &str| plan.stack.runtimes.iter().any(|choice| choice.name == runtime_of(row));
+        let known = |row: &str| plan.stack.runtimes.iter().any(|choice| choice.name == row);
         for table in array(&data, "tables") {
             let columns = array(table, "columns");
             assert!(columns.iter().all(|column| column["unit"].is_string()), "{table}");
