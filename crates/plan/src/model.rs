@@ -50,6 +50,8 @@ pub struct Plan {
     pub fairness: Fairness,
     /// The factor that the lengths above were multiplied by. 1: they are as written.
     pub time_scale: f64,
+    /// The file of published tables to set beside the figures. `None`: there is none.
+    pub published: Option<PathBuf>,
     /// The directory for the results. `None`: a new directory below `stampede-results/`.
     pub out: Option<PathBuf>,
     /// What the reader should know about how this plan was made, such as values that stampede

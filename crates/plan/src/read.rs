@@ -285,6 +285,7 @@ pub(super) fn resolve(
         control: None,
         peak: None,
         time_scale,
+        published: published(&fields, home.as_deref())?,
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
         against: None,
@@ -420,6 +421,12 @@ fn out(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, Plan
     let Some(node) = fields.get("out") else { return Ok(None) };
     let out = text(node, "a directory", "a directory for the results, such as `results/today`")?;
     path(node, out, home).map(Some)
+}
+
+fn published(fields: &Fields<'_>, home: Option<&Path>) -> Result<Option<PathBuf>, PlanError> {
+    let Some(node) = fields.get("published") else { return Ok(None) };
+    let file = text(node, "a file", "a file of published tables, such as `article.tables.yaml`")?;
+    path(node, file, home).map(Some)
 }
 
 fn common_of_runtimes(

@@ -36,6 +36,6 @@ pub use error::{Mistake, TablesError};
 pub use figure::{Better, Figure};
 pub use markdown::markdown;
 pub use measured::{BeforeBreaking, Budget, Measured, MeasuredCase, MeasuredFigure, RoundValue};
-pub use tables::{CaseName, Claim, Column, Row, Table, Tables, parse, read};
+pub use tables::{CaseName, Claim, Column, Row, Table, Tables, parse, read, text_of};
 pub use text::text;
 pub use times::Times;

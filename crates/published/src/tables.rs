@@ -103,9 +103,16 @@ pub struct Claim {
 /// # Errors
 /// [`TablesError::Unreadable`] if there is no such file or it is not UTF-8; else as [`parse`].
 pub fn read(path: &Path) -> Result<Tables, TablesError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| TablesError::Unreadable { path: path.to_owned(), source })?;
-    parse(&text, &path.display().to_string())
+    parse(&text_of(path)?, &path.display().to_string())
+}
+
+/// Reads a file's text without looking at it.
+///
+/// # Errors
+/// [`TablesError::Unreadable`].
+pub fn text_of(path: &Path) -> Result<String, TablesError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| TablesError::Unreadable { path: path.to_owned(), source })
 }
 
 /// Parses the text of the file `file`, whose name is only used in errors and where the publication

@@ -14,13 +14,14 @@ use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{
-    CaseRecord, Closed, ControlRecord, FORMAT, LoadModel, RunRecord, TrialRecord,
+    CaseRecord, Closed, ControlRecord, FORMAT, LoadModel, PublishedRecord, RunRecord, TrialRecord,
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::{
     AppChoice, AppPlace, Budget, Control, LoadChoice, Plan, RuntimeSource, StartState, Starts,
 };
 use stampede_plan::parts::StackPlan;
+use stampede_published::TablesError;
 use stampede_results::store::run_id;
 use stampede_stack::external::External;
 use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTraits, env_notices};
@@ -130,7 +131,9 @@ impl Comparison {
         notices.extend(budget::memory_notices(&plan.stack, facts, &traits));
         // Two versions of an app mostly give the same notices.
         let notices = fact::unique(notices);
-        let record = run_record(&plan, &apps, &cases, &traits, facts, notices);
+        let published = plan.published.as_deref().map(published).transpose()?;
+        let record =
+            RunRecord { published, ..run_record(&plan, &apps, &cases, &traits, facts, notices) };
         nothing_to_measure(&plan, &record.cases)?;
         Ok(Comparison {
             plan,
@@ -353,6 +356,7 @@ fn run_record(
         control: control(plan, cases, traits),
         peak: plan.peak.clone(),
         starts: plan.starts,
+        published: None,
         cases: cases.iter().map(|case| case_record(plan, apps, case, traits)).collect(),
         order: cases::order(cases, rounds, plan.seed, plan.starts),
         expect: expectations(&plan.expect, &plan.loads),
@@ -360,6 +364,15 @@ fn run_record(
         notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
     }
+}
+
+/// The tables of a file, which must be readable before anything is measured.
+fn published(path: &Path) -> Result<PublishedRecord, TablesError> {
+    let text = stampede_published::text_of(path)?;
+    stampede_published::parse(&text, &path.display().to_string())?;
+    let file =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    Ok(PublishedRecord { file, text })
 }
 
 /// The expectations of the run, and those of the loads that have some of their own.

@@ -9,6 +9,7 @@ use stampede_model::words;
 use stampede_plan::model::{AppChoice, MissingRuntimes, Plan, RuntimeChoice, RuntimeSource};
 use stampede_plan::parts::{AppSelection, StackPlan, Written};
 use stampede_plan::{self, Help, PlanError, Subject};
+use stampede_published::TablesError;
 use stampede_stack::external::External;
 use stampede_stack::{
     App, Catalogue, ComposeError, ProgramSource, Provider, RuntimeError, RuntimeTraits,
@@ -27,6 +28,9 @@ pub enum Refusal {
     /// A runtime or an app cannot be used.
     #[error(transparent)]
     Runtime(RuntimeError),
+    /// The published tables of the plan cannot be read.
+    #[error(transparent)]
+    Published(#[from] TablesError),
 }
 
 /// What a plan names that does not exist, or is not as it must be.

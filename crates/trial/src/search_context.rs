@@ -153,6 +153,7 @@ impl SearchContext {
             control: None,
             peak: None,
             starts: Starts::PerLoad,
+            published: None,
             against: None,
             cases: Vec::new(),
             order: Vec::new(),

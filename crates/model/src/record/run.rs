@@ -55,6 +55,9 @@ pub struct RunRecord {
     pub machine: Value,
     /// Decisions for all cases that the reader should know, such as keep-alive off.
     pub notices: Vec<Fact<Notice>>,
+    /// The published tables that the run is set beside; `None`: the plan names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedRecord>,
     /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
@@ -76,6 +79,15 @@ impl Starts {
     pub fn is_per_load(&self) -> bool {
         *self == Starts::PerLoad
     }
+}
+
+/// A file of published tables, as it was when the run began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedRecord {
+    /// The file's name.
+    pub file: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// A row that is the same in each run: what changes it is the machine.

@@ -74,6 +74,8 @@ static OF_PLAN: Group = Group {
         Key::new("seed", &Kind::Whole { least: 0, most: u64::MAX }, "Number that fixes the random order of the trials and Poisson arrivals.")
             .otherwise("drawn at random, and stored"),
         Key::new("expect", &EXPECTATIONS, "What must hold. If one does not, the exit code is 1. `p95 worse < 5%` is about [a change](diff.md)."),
+        Key::new("published", &Kind::Text, "A file of [published tables](published.md), which are set beside what is measured.")
+            .otherwise("none"),
         Key::new("out", &Kind::Text, "Directory of the results.").otherwise("a new one in `stampede-results/`"),
     ],
 };

@@ -36,7 +36,9 @@ pub fn answer(summary: &Summary, style: &Style) -> String {
         lines.blank();
     }
     notices.iter().for_each(|notice| lines.paragraph(notice, Tone::Warning, 2));
-    lines.finish()
+    let published = summary.published.as_ref();
+    let published = published.map(|published| stampede_published::text(published, style.width));
+    lines.finish() + &published.map_or_else(String::new, |text| format!("\n{text}"))
 }
 
 /// The headlines of each app.

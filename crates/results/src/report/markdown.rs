@@ -30,6 +30,7 @@ pub fn markdown(summary: &Summary) -> String {
             out.push('\n');
         }
     }
+    out += &summary.published.as_ref().map(stampede_published::markdown).unwrap_or_default();
     for notice in &summary.notices {
         out += &format!("- {}\n", escape(&notice.to_string()));
     }

@@ -23,6 +23,7 @@ pub mod over_time;
 pub mod overlay;
 pub mod pages;
 pub mod price;
+mod published;
 pub mod steady;
 mod trial;
 pub mod why;
@@ -61,7 +62,9 @@ pub fn summarize(run: &RunData) -> Summary {
         auto: record.auto.clone(),
         groups,
         cases: sorted,
+        published: None,
     };
+    summary.published = published::beside(&summary, run);
     diff::judge_within(&mut summary, run);
     summary
 }

@@ -54,6 +54,9 @@ pub struct Summary {
     /// All cases, by group, the best first.
     #[serde(alias = "cells")]
     pub cases: Vec<CaseSummary>,
+    /// Published tables beside the figures. `None`: the plan names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<stampede_published::Comparison>,
 }
 
 impl Summary {

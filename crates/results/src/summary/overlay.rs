@@ -124,6 +124,8 @@ impl OverlayBuilder {
             notices: self.notices,
             groups: self.groups,
             cases,
+            // Tables are about one run.
+            published: None,
         };
         Overlay { summary, names: self.names, cases: places }
     }

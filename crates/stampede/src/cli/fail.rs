@@ -8,6 +8,7 @@ use stampede_mask::{Masked, mask_secrets};
 use stampede_model::causes::{chain, message};
 use stampede_plan::target::TargetError;
 use stampede_plan::{PlanError, RenderStyle};
+use stampede_published::TablesError;
 use stampede_results::store::StoreError;
 use stampede_stack::RuntimeError;
 
@@ -66,6 +67,12 @@ impl CommandError for TargetError {
     }
 }
 
+impl CommandError for TablesError {
+    fn hint(&self) -> Option<String> {
+        self.hint()
+    }
+}
+
 impl CommandError for AgainstError {
     fn hint(&self) -> Option<String> {
         self.hint()
@@ -117,6 +124,7 @@ impl From<Refusal> for Failure {
         match refusal {
             Refusal::Plan(error) => error.into(),
             Refusal::Runtime(error) => error.into(),
+            Refusal::Published(error) => error.into(),
         }
     }
 }

@@ -208,7 +208,7 @@ fn check(context: &SearchContext, settings: &[Setting]) -> Result<(), Failure> {
                 Refusal::Runtime(error) => {
                     Failure::from(RefusedSetting { text: setting.text.clone(), error })
                 }
-                Refusal::Plan(error) => Failure::from(error),
+                other => Failure::from(other),
             })?;
         }
     }

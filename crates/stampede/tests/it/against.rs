@@ -123,6 +123,43 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     assert!(text.contains(&format!("throughput worse < 30%: not met: {found}")), "{text}");
 }
 
+/// The base is measured twice in each round, and the difference between the two is called noise.
+#[test]
+fn the_noise_of_the_day_is_measured_with_the_base_alone() {
+    if skipped(&["git", "nginx", "php-fpm"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    shop(&sandbox, "<?php usleep(2000); echo 'fine';");
+    sandbox.write("shop/public/index.php", "<?php usleep(2000); echo 'fine, too';");
+    let app = ["--app", "./shop", "--runtimes", "nginx-fpm", "--against", "main", "--aa"];
+    let output =
+        compare(&sandbox, &[&app[..], &["--for", "1s", "--rounds", "3", "--json"]].concat());
+    assert_measured(&sandbox, &output);
+    let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let mut names: Vec<&str> = json["cases"]
+        .as_array()
+        .expect("cases")
+        .iter()
+        .filter_map(|case| case["runtime"].as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["nginx-fpm", "nginx-fpm @main", "nginx-fpm @main again"]);
+    let diff = &json["against"]["diffs"][0];
+    let cases = |key: &str| diff[key].as_array().expect("a list").clone();
+    assert_eq!((cases("cases").len(), cases("noise").len()), (1, 1), "{diff:#}");
+    assert_eq!(diff["noise"][0]["runtime"], "nginx-fpm");
+    let about = &diff["noise"][0]["figures"];
+    let throughput =
+        about.as_array().expect("figures").iter().find(|one| one["figure"] == "throughput");
+    let ratio = throughput.expect("throughput")["ratio"]["value"].as_f64().expect("a ratio");
+    assert!((0.7..1.4).contains(&ratio), "the same code twice: {ratio}");
+    let text = stdout(&finish(sandbox.stampede(&["diff", "last"]), LIMIT));
+    assert!(text.contains("Noise of the day: @main against itself"), "{text}");
+    let text = stdout(&finish(sandbox.stampede(&["diff", "last", "--format", "markdown"]), LIMIT));
+    assert!(text.contains("- Noise of the day: @main against itself"), "{text}");
+}
+
 /// One commit under two names, from a directory below the repository's top. Two rounds give only a
 /// hint, whatever was measured.
 #[test]

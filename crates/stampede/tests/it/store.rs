@@ -37,6 +37,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         control: None,
         peak: None,
         starts: Starts::PerLoad,
+        published: None,
         cases: vec![CaseRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),

@@ -101,6 +101,7 @@ pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
             control: None,
             peak: None,
             starts: Starts::PerLoad,
+            published: None,
             cases,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Default::default(),

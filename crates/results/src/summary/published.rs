@@ -1,0 +1,125 @@
+//! Sets published tables beside the figures of a run.
+
+use std::collections::BTreeMap;
+
+use stampede_published::{
+    BeforeBreaking, Budget, Comparison, Figure as Column, Measured, MeasuredCase, MeasuredFigure,
+    RoundValue,
+};
+
+use super::input::RunData;
+use super::model::{CaseSummary, Figure, LoadModel, Summary, TimeFigures, TrialSummary};
+use stampede_model::record::Validity;
+use stampede_model::stat::Stat;
+
+/// Compares the tables that the plan names with the run. `None`: it names none.
+pub fn beside(summary: &Summary, run: &RunData) -> Option<Comparison> {
+    let record = run.record.published.as_ref()?;
+    // The text was checked before the run began.
+    let tables = stampede_published::parse(&record.text, &record.file).ok()?;
+    let cases = summary.cases.iter().map(|case| measured(case, summary.rounds, run)).collect();
+    Some(stampede_published::compare(&tables, &Measured { rounds: summary.rounds, cases }))
+}
+
+fn measured(case: &CaseSummary, rounds: u32, run: &RunData) -> MeasuredCase {
+    let by_round: Vec<Option<&TrialSummary>> =
+        (1..=rounds).map(|round| of_round(case, round)).collect();
+    let limit = case.why.first().map(|why| format!("was limited here: {}", why.found));
+    let workers = case.workers.map(|workers| format!("had {workers} workers"));
+    MeasuredCase {
+        runtime: case.runtime.clone(),
+        app: case.app.clone(),
+        load: case.load.clone(),
+        figures: figures(&by_round, |trial| of_trial(trial, case.model, run)),
+        before_breaking: before_breaking(case, &by_round),
+        limit,
+        differences: workers.into_iter().collect(),
+        budget: if case.budget_unequal { Budget::Unequal } else { Budget::Equal },
+    }
+}
+
+/// The trial of a round that counts. An invalid one may have been repeated.
+fn of_round(case: &CaseSummary, round: u32) -> Option<&TrialSummary> {
+    let counts = |trial: &&TrialSummary| trial.round == round && trial.verdict != Validity::Invalid;
+    case.trials.iter().rev().find(counts)
+}
+
+/// Each figure by round.
+fn figures(
+    by_round: &[Option<&TrialSummary>],
+    of: impl Fn(&TrialSummary) -> Vec<(Column, Figure)>,
+) -> BTreeMap<Column, MeasuredFigure> {
+    let mut all: BTreeMap<Column, MeasuredFigure> = BTreeMap::new();
+    for (round, trial) in by_round.iter().enumerate() {
+        for (column, figure) in trial.iter().flat_map(|trial| of(trial)) {
+            let rounds = &mut all.entry(column).or_default().rounds;
+            rounds.resize(by_round.len(), None);
+            rounds[round] = round_value(figure);
+        }
+    }
+    all
+}
+
+fn round_value(figure: Figure) -> Option<RoundValue> {
+    match figure {
+        Figure::Exact(estimate) => Some(RoundValue::Exactly(estimate.value)),
+        Figure::AtLeast(estimate) => Some(RoundValue::AtLeast(estimate.value)),
+        Figure::Failed => Some(RoundValue::Failed),
+        Figure::TooFew | Figure::None => None,
+    }
+}
+
+fn of_trial(trial: &TrialSummary, model: LoadModel, run: &RunData) -> Vec<(Column, Figure)> {
+    let (own, counts) = (&trial.figures, &trial.counts);
+    let times = match model {
+        LoadModel::Open => &own.response_time_ns,
+        LoadModel::Closed => &own.service_time_ns,
+    };
+    let cpu_ns = match own.cpu_cost_us.known() {
+        Some(us) => Figure::exact(us * 1e3),
+        None => Figure::None,
+    };
+    let number = |count: u64| Figure::exact(count as f64);
+    let mut all = of_times(times);
+    all.extend([
+        (Column::Throughput, own.throughput_per_second),
+        (Column::OkShare, own.ok_share),
+        (Column::CpuMedian, own.cpu_percent_median),
+        (Column::CpuMax, own.cpu_percent_max),
+        (Column::CpuPerRequest, cpu_ns),
+        (Column::MemoryMedian, own.memory_bytes_median),
+        (Column::MemoryMax, own.memory_bytes_max),
+        (Column::OkCount, number(counts.ok)),
+        (Column::CompleteRequests, number(counts.ok + counts.failed_total())),
+        (Column::FailedRequests, number(counts.failed_total())),
+        (Column::TransferRate, own.received_bytes_per_second),
+    ]);
+    let stored = run.trials.iter().find(|one| one.record.number == trial.number);
+    let load = stored.and_then(|stored| stored.record.load.as_ref());
+    all.extend(load.map(|load| (Column::TimeTaken, number(load.lasted_ns))));
+    all
+}
+
+fn of_times(times: &TimeFigures) -> Vec<(Column, Figure)> {
+    let column = |stat| match stat {
+        Stat::Mean => Column::TimeMean,
+        Stat::Max => Column::TimeMax,
+        // The highest is 999.
+        Stat::Percentile(tenths) => Column::Percentile(u16::try_from(tenths).unwrap_or(u16::MAX)),
+    };
+    Stat::ALL.into_iter().map(|stat| (column(stat), times.get(stat))).collect()
+}
+
+/// What was measured before the breaking point, where the case broke in each trial that counts.
+fn before_breaking(
+    case: &CaseSummary,
+    by_round: &[Option<&TrialSummary>],
+) -> Option<BeforeBreaking> {
+    let breaking = case.breaking.as_ref()?;
+    let until_per_second = breaking.offered_per_second.value()?;
+    let of = |trial: &TrialSummary| {
+        let point = trial.breaking_point.as_ref();
+        point.map(|point| of_times(&point.response_time_ns)).unwrap_or_default()
+    };
+    Some(BeforeBreaking { until_per_second, figures: figures(by_round, of) })
+}
