@@ -21,7 +21,7 @@ use crate::target::Target;
 #[serde(rename_all = "snake_case")]
 pub enum SendError {
     /// The server answered, and not with success.
-    #[error("it answered {status}{}", said(.answer))]
+    #[error("the server answered {status}{}", said(.answer))]
     Answered {
         /// The status.
         status: u16,
@@ -32,13 +32,13 @@ pub enum SendError {
         retry_after: Option<Duration>,
     },
     /// There was no answer in time.
-    #[error("it did not answer within {} s", after.as_secs_f64())]
+    #[error("the server did not answer within {} s", after.as_secs_f64())]
     TimedOut {
         /// The limit.
         after: Duration,
     },
     /// No connection, or one that broke.
-    #[error("it cannot be reached")]
+    #[error("the server cannot be reached")]
     Unreachable {
         /// The client's error.
         #[source]

@@ -130,7 +130,7 @@ impl fmt::Display for Sent {
 
 /// The first failure of a run, for a notice. The measurement goes on.
 #[derive(Clone, Debug, thiserror::Error, Serialize)]
-#[error("remote write to `{address}` fails: the load goes on")]
+#[error("remote write to `{address}` fails, and the load goes on")]
 pub struct Trouble {
     /// The address, without secrets.
     pub address: String,
@@ -241,7 +241,8 @@ impl EventListener for WithRemoteWrite<'_> {
         writer.event(event);
         if let Some(trouble) = writer.take_trouble() {
             let text = stampede_model::causes::chain(&trouble);
-            self.listener.event(&Event::Notice(&text));
+            let hint = trouble.error.hint();
+            self.listener.event(&Event::Notice(&format!("{text}; {hint}")));
         }
     }
 }
