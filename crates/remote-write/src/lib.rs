@@ -218,7 +218,8 @@ impl EventListener for RemoteWriter {
     }
 }
 
-/// Ends the thread. What waits is not sent: that is what `finish` is for.
+/// Asks the thread to end, and does not wait for it. What waits may be lost: that is what `finish` is
+/// for.
 impl Drop for RemoteWriter {
     fn drop(&mut self) {
         self.shared.end();

@@ -154,7 +154,7 @@ fn a_trial_sends_the_metrics_of_the_table_and_their_labels() {
             };
             assert!(one.labels.iter().all(|(name, _)| is_known(name)), "{:?}", one.labels);
             let is_there = |name: &&str| *name == "kind" || !one.label(name).is_empty();
-            assert!(metric.labels.iter().all(|name| is_there(name)), "{:?}", one.labels);
+            assert!(metric.labels.iter().all(is_there), "{:?}", one.labels);
         }
     }
     let is_known = |one: &ReadSeries| METRICS.iter().any(|own| own.name == one.label("__name__"));

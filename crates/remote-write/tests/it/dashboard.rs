@@ -42,11 +42,18 @@ fn texts<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a str>) {
     }
 }
 
+/// All expressions of the panels.
+pub fn expressions() -> Vec<String> {
+    let dashboard = dashboard();
+    let mut found = Vec::new();
+    texts(&dashboard["panels"], "expr", &mut found);
+    found.into_iter().map(str::to_owned).collect()
+}
+
 #[test]
 fn the_dashboard_shows_each_metric_and_no_other() {
     let dashboard = dashboard();
-    let mut expressions = Vec::new();
-    texts(&dashboard["panels"], "expr", &mut expressions);
+    let expressions = expressions();
     assert_eq!(names(&expressions.join("\n")), sent());
     let mut queries = Vec::new();
     texts(&dashboard["templating"], "query", &mut queries);

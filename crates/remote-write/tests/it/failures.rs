@@ -29,8 +29,11 @@ fn samples_of_three_seconds() -> u64 {
     sent.samples
 }
 
-/// How often each sample is in requests that were taken: by metric, time and bits.
-fn taken(requests: &[Request]) -> BTreeMap<(Vec<(String, String)>, i64, u64), u32> {
+/// The labels of a series, a time and the bits of a value.
+type OneSample = (Vec<(String, String)>, i64, u64);
+
+/// How often each sample is in requests that were taken.
+fn taken(requests: &[Request]) -> BTreeMap<OneSample, u32> {
     let mut all = BTreeMap::new();
     for series in requests.iter().filter(|one| one.is_taken()).flat_map(|one| &one.series) {
         for (bits, at) in &series.samples {
@@ -45,7 +48,9 @@ fn a_request_is_what_the_specification_asks_for() {
     let server = Server::start([], Answer::of(204));
     let address = server.address().replace("//", "//ann:pw@");
     three_seconds(settings(&address));
-    let head = server.wait_for(1)[0].head.clone();
+    let request = server.wait_for(1)[0].clone();
+    assert!(request.series.iter().all(|series| series.label("load") == "const(10,2s)"));
+    let head = request.head;
     assert_eq!(head[0], "POST /api/v1/write HTTP/1.1");
     for expected in [
         "content-type: application/x-protobuf",

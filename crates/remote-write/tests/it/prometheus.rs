@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use stampede_model::event::{Event, EventListener as _, Phase};
 use stampede_remote_write::metrics::{COMMON_LABELS, METRICS};
 
+use crate::dashboard;
 use crate::trial::{case, reading, record, run, second, settings, started, writer};
 
 /// A running Prometheus, with its own empty data.
@@ -80,7 +81,8 @@ impl Prometheus {
     /// The result of an instant query, now.
     fn query(&self, query: &str) -> Vec<Value> {
         let answer = ureq::get(self.url("/api/v1/query")).query("query", query).call();
-        let text = answer.expect("an answer").body_mut().read_to_string().expect("its text");
+        let mut answer = answer.unwrap_or_else(|error| panic!("{query}: {error}"));
+        let text = answer.body_mut().read_to_string().expect("its text");
         let answer: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(answer["status"], "success", "{text}");
         answer["data"]["result"].as_array().expect("a list").clone()
@@ -92,6 +94,20 @@ impl Prometheus {
             [one] => one["value"][1].as_str().map(str::to_owned),
             _ => None,
         }
+    }
+}
+
+impl Prometheus {
+    /// A panel of the dashboard has something to show, with what Grafana puts in.
+    fn shows(&self, panel: &str) {
+        let query = panel
+            .replace("$__rate_interval", "1m")
+            .replace("$__range", "15m")
+            .replace("\"$runtime\"", "\"nginx-fpm|other\"")
+            .replace("\"$load\"", "\".*\"")
+            .replace("$run", "2026-11-27-2100");
+        assert!(!query.contains('$'), "{query}");
+        assert!(!self.query(&query).is_empty(), "the panel is empty: {query}");
     }
 }
 
@@ -107,6 +123,35 @@ fn until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
+/// What Prometheus answers while the trial runs.
+const FIGURES: [(&str, &str); 16] = [
+    ("stampede_requests_total{outcome=\"ok\",phase=\"measure\"}", "40"),
+    ("stampede_requests_total{kind=\"http:502\",phase=\"measure\"}", "4"),
+    ("stampede_requests_planned_total{phase=\"measure\"}", "44"),
+    ("stampede_requests_dropped_total{phase=\"measure\"}", "0"),
+    ("stampede_in_flight{phase=\"measure\"}", "7"),
+    // 2 ms lies in the histogram's bucket of 1 024 ns from 1 953 × 1 024 on: this is its middle.
+    ("stampede_response_time_seconds{quantile=\"0.5\"}", "0.002000384"),
+    // The 31st of 30 + 2 requests failed.
+    ("stampede_response_time_seconds{quantile=\"0.95\"}", "+Inf"),
+    ("stampede_response_time_seconds_count{phase=\"measure\"}", "40"),
+    ("stampede_generator_cpu_seconds_total{phase=\"measure\"}", "0.024"),
+    ("stampede_cpu_seconds_total{role=\"php\"}", "1"),
+    ("stampede_cpu_ratio", "0.5"),
+    ("stampede_processes", "9"),
+    ("stampede_phase", "1"),
+    ("count(stampede_requests_total{phase=\"warm-up\"})", ""),
+    // From the 0 that comes before the first second.
+    ("max_over_time(stampede_requests_total{outcome=\"ok\",phase=\"warm-up\"}[1m])", "5"),
+    ("min_over_time(stampede_requests_total{outcome=\"ok\",phase=\"measure\"}[1m])", "0"),
+];
+
+/// Seconds since the start of 1970.
+fn wall_clock() -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.expect("a time after 1970").as_secs_f64()
+}
+
 #[test]
 fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
     let Some(prometheus) = Prometheus::start() else { return };
@@ -115,6 +160,7 @@ fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
     settings.pace.timeout = Duration::from_secs(10);
     let mut writer = writer(settings);
     let (run, case) = (run("2026-11-27-2100"), case());
+    let begun = wall_clock();
     let nothing = stampede_model::time::Nanos(0);
     writer.event(&Event::RunStarted { run: &run, trials: 6, expected: nothing, warm_up: nothing });
     writer.event(&started(&case));
@@ -129,30 +175,14 @@ fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
     // The reading came last.
     let memory = until(|| prometheus.value("stampede_memory_bytes{role=\"php\"}"));
     assert_eq!(memory.as_deref(), Some("67108864"));
-    for (query, expected) in [
-        ("stampede_requests_total{outcome=\"ok\",phase=\"measure\"}", "40"),
-        ("stampede_requests_total{kind=\"http:502\",phase=\"measure\"}", "4"),
-        ("stampede_requests_planned_total{phase=\"measure\"}", "44"),
-        ("stampede_requests_dropped_total{phase=\"measure\"}", "0"),
-        ("stampede_in_flight{phase=\"measure\"}", "7"),
-        // 2 ms lies in the histogram's bucket of 1 024 ns from 1 953 × 1 024 on: this is its middle.
-        ("stampede_response_time_seconds{quantile=\"0.5\"}", "0.002000384"),
-        // The 31st of 30 + 2 requests failed.
-        ("stampede_response_time_seconds{quantile=\"0.95\"}", "+Inf"),
-        ("stampede_response_time_seconds_count{phase=\"measure\"}", "40"),
-        ("stampede_generator_cpu_seconds_total{phase=\"measure\"}", "0.024"),
-        ("stampede_cpu_seconds_total{role=\"php\"}", "1"),
-        ("stampede_cpu_ratio", "0.5"),
-        ("stampede_processes", "9"),
-        ("stampede_phase", "1"),
-        ("count(stampede_requests_total{phase=\"warm-up\"})", ""),
-        // From the 0 that comes before the first second.
-        ("max_over_time(stampede_requests_total{outcome=\"ok\",phase=\"warm-up\"}[1m])", "5"),
-        ("min_over_time(stampede_requests_total{outcome=\"ok\",phase=\"measure\"}[1m])", "0"),
-    ] {
+    for (query, expected) in FIGURES {
         let value = prometheus.value(query).unwrap_or_default();
         assert_eq!(value, expected, "{query}: {:?}", prometheus.query(query));
     }
+    let at = prometheus.value("timestamp(stampede_in_flight{phase=\"measure\"})");
+    let at: f64 = at.expect("a time").parse().expect("a number");
+    // Three samples of a series cannot share a millisecond.
+    assert!((begun - 0.001..=wall_clock() + 0.01).contains(&at), "{begun} {at}");
     let labels = &prometheus.query("stampede_phase")[0]["metric"];
     let expected = json!({
         "__name__": "stampede_phase", "phase": "measure", "team": "shop \"ä\"",
@@ -166,6 +196,10 @@ fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
         assert!(METRICS.iter().any(|metric| metric.name == name), "{name}");
         assert!(COMMON_LABELS.iter().all(|label| series["metric"][*label].is_string()), "{series}");
     }
+    let panels = dashboard::expressions();
+    let (of_verdicts, live): (Vec<&String>, Vec<&String>) =
+        panels.iter().partition(|panel| panel.contains("stampede_trial_verdict"));
+    live.iter().for_each(|panel| prometheus.shows(panel));
 
     let record = record();
     writer.event(&Event::TrialEnded { record: &record, case: &case });
@@ -182,7 +216,8 @@ fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
         (&left[0]["metric"]["verdict"], &left[0]["value"][1]),
         (&json!("valid"), &json!("1"))
     );
-    let stored = "count(count_over_time({__name__=~\"stampede_.*\"}[5m]))";
+    of_verdicts.iter().for_each(|panel| prometheus.shows(panel));
+    let stored = "count(last_over_time({__name__=~\"stampede_.*\"}[5m]))";
     let series = prometheus.value(stored).expect("what is stored");
     assert_eq!(series, sent.series.to_string(), "each series is there");
 }

@@ -35,6 +35,7 @@ pub fn second(index: u32, ok: u64) -> Second {
     let mut times = TimeSet::empty();
     (0..ok).for_each(|_| times.response_time.record(2_000_000));
     (0..ok).for_each(|_| times.service_time.record(1_000_000));
+    (0..ok).for_each(|_| times.schedule_lag.record(30_000));
     let failed = BTreeMap::from([("http:502".to_owned(), 2)]);
     let counts = Counts { planned: ok + 2, started: ok + 2, ok, failed, ..Counts::default() };
     Second { index, counts, times, in_flight_max: 7, busy: Nanos::from_millis(12) }
