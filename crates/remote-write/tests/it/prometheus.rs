@@ -225,7 +225,9 @@ fn a_trial_is_seen_while_it_runs_and_gone_afterwards() {
 #[test]
 fn a_prometheus_that_takes_no_remote_write_says_so() {
     let Some(prometheus) = Prometheus::start() else { return };
-    let mut writer = writer(settings(&prometheus.url("/api/v2/write")));
+    let mut settings = settings(&prometheus.url("/api/v2/write"));
+    settings.pace.timeout = Duration::from_secs(10);
+    let mut writer = writer(settings);
     crate::trial::begin(&mut writer);
     writer.second(&second(0, 1));
     let trouble = until(|| writer.take_trouble()).expect("a failure");

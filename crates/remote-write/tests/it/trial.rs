@@ -17,7 +17,7 @@ pub fn settings(address: &str) -> Settings {
     let target = Target::parse(address, |_| None).expect("a target");
     let pace = Pace {
         interval: Duration::from_millis(20),
-        timeout: Duration::from_millis(300),
+        timeout: Duration::from_millis(1_500),
         pause_min: Duration::from_millis(10),
         pause_max: Duration::from_millis(40),
         ..Pace::default()
