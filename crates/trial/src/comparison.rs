@@ -14,7 +14,7 @@ use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{
-    CaseRecord, Closed, ControlRecord, FORMAT, LoadModel, PublishedRecord, RunRecord, TrialRecord,
+    CaseRecord, Closed, ControlRecord, LoadModel, PublishedRecord, RunRecord, TrialRecord,
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::{
@@ -342,11 +342,8 @@ fn run_record(
 ) -> RunRecord {
     let (rounds, auto) = executor::first_rounds(plan.rounds);
     let written = plan.stack.written();
+    let (id, stampede) = (run_id(&jiff::Zoned::now()), env!("CARGO_PKG_VERSION").to_owned());
     RunRecord {
-        format: FORMAT,
-        id: run_id(&jiff::Zoned::now()),
-        stampede: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: now(),
         plan_text: mask_secrets(&written.text),
         flags: written.flags.iter().map(|flag| mask_secrets(flag)).collect(),
         seed: plan.seed,
@@ -356,13 +353,13 @@ fn run_record(
         control: control(plan, cases, traits),
         peak: plan.peak.clone(),
         starts: plan.starts,
-        published: None,
         cases: cases.iter().map(|case| case_record(plan, apps, case, traits)).collect(),
         order: cases::order(cases, rounds, plan.seed, plan.starts),
         expect: expectations(&plan.expect, &plan.loads),
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
+        ..RunRecord::empty(id, stampede, now())
     }
 }
 

@@ -14,9 +14,7 @@ use stampede_model::fact::{self, Fact, Reason};
 use stampede_model::load::Model;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
-use stampede_model::record::{
-    CaseRecord, Closed, FORMAT, LoadModel, RunRecord, Starts, TrialRecord, Validity,
-};
+use stampede_model::record::{CaseRecord, Closed, LoadModel, RunRecord, TrialRecord, Validity};
 use stampede_model::time::Nanos;
 use stampede_plan::model::{Budget, LoadChoice, RuntimeChoice};
 use stampede_plan::parts::{SearchPlan, StackPlan};
@@ -139,30 +137,18 @@ impl SearchContext {
     pub fn run_record(&self) -> RunRecord {
         let plan = &self.plan;
         let written = plan.stack.written();
+        let (id, stampede) = (run_id(&jiff::Zoned::now()), env!("CARGO_PKG_VERSION").to_owned());
         RunRecord {
-            format: FORMAT,
-            id: run_id(&jiff::Zoned::now()),
-            stampede: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: now(),
             plan_text: mask_secrets(&written.text),
             flags: written.flags.iter().map(|flag| mask_secrets(flag)).collect(),
             seed: plan.seed,
-            rounds: 1,
-            auto: None,
-            baseline: None,
-            control: None,
-            peak: None,
-            starts: Starts::PerLoad,
-            published: None,
-            against: None,
-            cases: Vec::new(),
-            order: Vec::new(),
             expect: Expectations {
                 of_run: plan.expect.iter().cloned().map(WrittenExpectation::Read).collect(),
                 ..Expectations::default()
             },
             machine: serde_json::to_value(&self.facts).unwrap_or_default(),
             notices: plan.notices.iter().cloned().map(Fact::from).collect(),
+            ..RunRecord::empty(id, stampede, now())
         }
     }
 

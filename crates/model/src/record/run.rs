@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CaseRecord, Expectations, Fact, Look, Notice};
+use super::{CaseRecord, Expectations, FORMAT, Fact, Look, Notice};
 
 /// The record `run.json`. It is written before the first trial, and again whenever `order` grows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct RunRecord {
     pub plan_text: String,
     /// Flags that changed the plan.
     pub flags: Vec<String>,
+    /// The whole command, where it is another one than `stampede compare`; empty: it is that one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// Seed of the order of trials.
     pub seed: u64,
     /// Planned rounds. With `rounds: auto`, those up to the next check.
@@ -151,6 +154,34 @@ impl AgainstRecord {
 }
 
 impl RunRecord {
+    /// The record of a run of one round that asks for nothing and has no case yet. `id` is the name
+    /// of its directory, `started_at` a time in RFC 3339.
+    pub fn empty(id: String, stampede: String, started_at: String) -> RunRecord {
+        RunRecord {
+            format: FORMAT,
+            id,
+            stampede,
+            started_at,
+            plan_text: String::new(),
+            flags: Vec::new(),
+            command: String::new(),
+            seed: 0,
+            rounds: 1,
+            auto: None,
+            baseline: None,
+            control: None,
+            peak: None,
+            starts: Starts::PerLoad,
+            cases: Vec::new(),
+            order: Vec::new(),
+            expect: Expectations::default(),
+            machine: Value::Null,
+            notices: Vec::new(),
+            published: None,
+            against: None,
+        }
+    }
+
     /// Whether the flag `--name` was given.
     pub fn has_flag(&self, name: &str) -> bool {
         let is_it = |flag: &String| {

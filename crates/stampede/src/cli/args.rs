@@ -11,6 +11,7 @@ use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
 use super::args_traffic::{RequestFileArgs, TRAFFIC_HELP, TrafficArgs};
+use super::remote::RemoteFlags;
 
 /// Which PHP runtime, with which settings, should serve your app, and how sure are we?
 #[derive(Debug, Parser)]
@@ -189,6 +190,9 @@ pub struct CompareArgs {
     /// Which machines send it
     #[command(flatten)]
     pub from: SenderFlags,
+    /// Where live figures go
+    #[command(flatten)]
+    pub remote: RemoteFlags,
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,

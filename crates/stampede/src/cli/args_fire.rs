@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::args::LoadFlags;
 use super::args_log::LogFlags;
+use super::remote::RemoteFlags;
 
 /// Arguments of `fire`.
 #[derive(Args, Debug)]
@@ -102,6 +103,9 @@ pub struct FireArgs {
     /// Files written besides the summary
     #[command(flatten)]
     pub files: FileFlags,
+    /// Where live figures go
+    #[command(flatten)]
+    pub remote: RemoteFlags,
 }
 
 /// Parses `200`, `200-299` or `2xx`.
@@ -227,6 +231,9 @@ pub struct FileFlags {
     /// Write histograms per second, for HdrHistogram's tools
     #[arg(long, value_name = "FILE")]
     pub hlog: Option<PathBuf>,
+    /// Write a run with its page, report.html, to this directory, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
     /// Write the figures in Prometheus' text format
     #[arg(long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,

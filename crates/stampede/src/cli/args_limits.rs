@@ -5,6 +5,7 @@ use clap::Args;
 use super::args::SenderFlags;
 use super::args_app::AppArgs;
 use super::args_traffic::RequestFileArgs;
+use super::remote::RemoteFlags;
 
 /// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
@@ -53,6 +54,9 @@ pub struct SearchFlags {
     /// Which machines send the load
     #[command(flatten)]
     pub from: SenderFlags,
+    /// Where live figures go
+    #[command(flatten)]
+    pub remote: RemoteFlags,
     /// Set the seed for the order of trials [default: random, stored with the results]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,

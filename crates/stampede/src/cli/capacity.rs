@@ -24,7 +24,7 @@ use super::args::{Format, ReportArgs};
 use super::args_limits::{CapacityArgs, SearchFlags};
 use super::fail::CommandError;
 use super::shell::print;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, remote};
 use crate::capacity::capacity_search::{CapacityGoal, CapacitySearch};
 use crate::capacity::{bench, search, text};
 use crate::progress;
@@ -97,6 +97,7 @@ impl CommandError for CapacityError {
 pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
+    let mut writer = args.context.remote.start()?;
     let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     context.prepare()?;
@@ -112,7 +113,8 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let mut progress = progress::for_stderr();
     context.begin(progress.as_mut());
     let path = started.path().to_owned();
-    let mut run = SearchRun::new(record.clone(), started, progress.as_mut());
+    let mut listener = remote::of_search(progress.as_mut(), &mut writer, &record);
+    let mut run = SearchRun::new(record.clone(), started, &mut listener);
     let report = |searches: &[CapacitySearch]| report(&context, &record, &goal, searches);
     let measure = |index: usize, request: &_| {
         let choice = &context.plan.stack.runtimes[index];
@@ -121,6 +123,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     search(&mut searches, context.plan.seed, measure, |searches| write(&path, &report(searches)))?;
     let report = report(&searches);
     write(&path, &report)?;
+    remote::finish(writer);
     match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}{}", text(&report), next(&path, &report)).as_bytes())?,

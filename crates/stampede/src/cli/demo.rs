@@ -69,7 +69,8 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if !args.dry_run {
         peak::choose_rates(&mut plan)?;
     }
-    compare::measure(plan, catalogue, &machine::facts(), (args.dry_run, args.json))
+    let wanted = compare::Wanted { is_dry: args.dry_run, json: args.json, remote: None };
+    compare::measure(plan, catalogue, &machine::facts(), wanted)
 }
 
 /// Chooses runtimes that can serve the app here: the first ones of the plan, and among them one that

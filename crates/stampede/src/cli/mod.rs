@@ -30,6 +30,7 @@ mod init;
 mod install;
 mod peak;
 mod plan_flags;
+mod remote;
 mod report;
 mod runtimes;
 mod serve;

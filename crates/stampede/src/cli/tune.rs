@@ -24,7 +24,7 @@ use super::args_limits::TuneArgs;
 use super::capacity::{SearchLimits, begin, context, overrides, page};
 use super::fail::CommandError;
 use super::shell::print;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, remote};
 use crate::capacity::bench;
 use crate::progress;
 use crate::tune::lines::Configuration;
@@ -111,6 +111,7 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let numbers = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
     let settings = read_settings(&args.set)?;
+    let mut writer = args.context.remote.start()?;
     let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
     let [choice] = context.plan.stack.runtimes.as_slice() else {
         return Err(
@@ -128,13 +129,15 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let path = directory.path().to_owned();
     let mut progress = progress::for_stderr();
     context.begin(progress.as_mut());
-    let run = SearchRun::new(record.clone(), directory, progress.as_mut());
+    let mut listener = remote::of_search(progress.as_mut(), &mut writer, &record);
+    let run = SearchRun::new(record.clone(), directory, &mut listener);
     let tuned = tune(&context, run, TuningSearch::new(objective, settings), |tuned| {
         write(&path, &report(&context, &record, tuned))
     });
     let (tuned, _) = tuned?;
     let report = report(&context, &record, &tuned);
     write(&path, &report)?;
+    remote::finish(writer);
     match args.context.json {
         true => print(json(&report)?.as_bytes())?,
         false => print(format!("{}\n{}", text(&report), next(&path)).as_bytes())?,

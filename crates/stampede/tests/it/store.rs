@@ -14,7 +14,7 @@ use stampede_model::fact::stored::Damage;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::record::{
     CaseRecord, ErrorRecord, FORMAT, LoadModel, LoadRecord, PhaseRecord, RunRecord, RuntimeRecord,
-    SecondRecord, Starts, TrialRecord, Validity, Verdict,
+    SecondRecord, TrialRecord, Validity, Verdict,
 };
 use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
@@ -24,20 +24,10 @@ use stampede_stats::histogram::Times;
 
 fn run_record(id: &str, started_at: &str) -> RunRecord {
     RunRecord {
-        format: FORMAT,
-        id: id.to_owned(),
-        stampede: "0.1.0".to_owned(),
-        started_at: started_at.to_owned(),
         plan_text: "app: hello\n".to_owned(),
         flags: vec!["--rounds=2".to_owned()],
         seed: 7,
         rounds: 1,
-        auto: None,
-        baseline: None,
-        control: None,
-        peak: None,
-        starts: Starts::PerLoad,
-        published: None,
         cases: vec![CaseRecord {
             runtime: "nginx-fpm".to_owned(),
             app: "hello".to_owned(),
@@ -53,7 +43,7 @@ fn run_record(id: &str, started_at: &str) -> RunRecord {
         expect: Default::default(),
         machine: serde_json::json!({"kernel": "6.1"}),
         notices: Vec::new(),
-        against: None,
+        ..RunRecord::empty(id.to_owned(), "0.1.0".to_owned(), started_at.to_owned())
     }
 }
 

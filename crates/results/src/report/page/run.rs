@@ -59,6 +59,9 @@ pub fn progress(stored: &StoredRun, now: Option<&Series>) -> Option<Progress> {
 /// The command that repeats a run. It includes the seed, which determines the order of trials, even
 /// if it was drawn at random.
 fn command(record: &RunRecord) -> String {
+    if !record.command.is_empty() {
+        return record.command.clone();
+    }
     let mut words = vec!["stampede compare".to_owned()];
     if !record.plan_text.is_empty() {
         words.push("plan.yaml".to_owned());

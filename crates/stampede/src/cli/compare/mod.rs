@@ -13,6 +13,7 @@ use stampede_model::record::RESULTS;
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::model::{Fairness, Plan};
+use stampede_remote_write::{RemoteWriter, WithRemoteWrite};
 use stampede_results::report::{self, LoadedRuns};
 use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
@@ -48,7 +49,18 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    measure(plan, catalogue, &facts, (args.dry_run, args.json))
+    let remote = args.remote.start()?;
+    measure(plan, catalogue, &facts, Wanted { is_dry: args.dry_run, json: args.json, remote })
+}
+
+/// What is wanted of a comparison besides its figures.
+pub struct Wanted {
+    /// Only to say what would run.
+    pub is_dry: bool,
+    /// JSON in place of the table.
+    pub json: bool,
+    /// Where live figures go; `None`: nowhere.
+    pub remote: Option<RemoteWriter>,
 }
 
 /// Runs a plan and prints the table, or only says what would run.
@@ -56,7 +68,7 @@ pub fn measure(
     plan: Plan,
     catalogue: Catalogue,
     facts: &MachineFacts,
-    (is_dry, json): (bool, bool),
+    Wanted { is_dry, json, mut remote }: Wanted,
 ) -> Result<Outcome, Failure> {
     let out = plan.out.clone();
     let comparison = Comparison::new(plan, catalogue, facts)?;
@@ -74,7 +86,9 @@ pub fn measure(
         let text = "to watch it in a browser, run `stampede serve` here in another terminal";
         progress.event(&Event::Notice(text));
     }
-    comparison.run(&mut directory, progress.as_mut())?;
+    let (listener, writer) = (progress.as_mut(), remote.as_mut());
+    comparison.run(&mut directory, &mut WithRemoteWrite { listener, writer })?;
+    super::remote::finish(remote);
     finish(&directory.close(), &comparison, json)
 }
 

@@ -23,7 +23,9 @@ use stampede_traffic::{Tag, Tags};
 
 use super::phout::Row;
 use super::prometheus;
+use super::remote::RemoteLoad;
 use super::report::Report;
+use super::run::FireRun;
 use crate::cli::args_fire::FileFlags;
 use crate::cli::fail::CommandError;
 
@@ -78,6 +80,10 @@ pub struct Files {
     writer: hlog::Writer,
     prometheus: Option<OutputFile>,
     phout: Option<OutputFile>,
+    /// The run directory.
+    pub run: Option<FireRun>,
+    /// Not a file, but written in the same places.
+    pub remote: Option<RemoteLoad>,
     model: LoadModel,
     about: PhoutContext,
 }
@@ -151,6 +157,8 @@ impl Files {
             writer: hlog::Writer::new(),
             prometheus: output(&flags.prometheus)?,
             phout: output(&flags.phout)?,
+            run: None,
+            remote: None,
             model: LoadModel::Open,
             about: PhoutContext {
                 began: SystemTime::now(),
@@ -180,6 +188,12 @@ impl Files {
 
     /// Writes a second of the load.
     pub fn second(&mut self, second: &Second) {
+        if let Some(run) = &mut self.run {
+            run.second(second);
+        }
+        if let Some(remote) = &mut self.remote {
+            remote.second(second);
+        }
         if let Some(csv) = &mut self.csv {
             csv.write_text(&csv_row(second, self.model));
         }

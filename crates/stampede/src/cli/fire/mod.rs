@@ -9,7 +9,9 @@ mod nothing;
 mod phout;
 mod prometheus;
 mod ready;
+mod remote;
 mod report;
+mod run;
 mod screen;
 mod summary;
 mod traffic;
@@ -44,7 +46,9 @@ pub use self::ready::left_out;
 use self::files::Files;
 use self::nothing::NothingError;
 use self::ready::PreparedLoad;
+use self::remote::RemoteLoad;
 use self::report::{Report, ReportParts, TagReport};
+use self::run::FireRun;
 use self::screen::LoadDisplay;
 use self::watch::{LoadListener, LoadSeconds};
 use super::args_fire::FireArgs;
@@ -59,19 +63,25 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let machine = machine::facts_below(Path::new("/"), || {});
     let ready = PreparedLoad::of(&args, &machine)?;
     let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load);
+    let run = args.files.report.as_deref();
+    let run = run.map(|path| FireRun::create(path, &ready, &machine)).transpose()?;
     let mut files = Files::create(&args.files)?;
+    files.run = run;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     generator.prepare(&Stop::from(interrupt::new_flag()))?;
     let mut display = LoadDisplay::begin(&args, &ready);
+    let remote = args.remote.start()?.map(|writer| RemoteLoad::begin(writer, &ready));
     if let Some(warm_up) = &ready.load.warm_up {
         display.enter(Phase::WarmUp, warm_up);
     }
     files.begin(&ready.load);
+    files.remote = remote;
     let result = measure(&ready, &*generator, &mut display, &mut files)?;
     drop(generator);
     drop(display);
     let report = result.report(&ready, &machine);
     files.end(&report, &result.result);
+    files.remote.take().into_iter().for_each(|remote| remote.end(report.verdict));
     let text = if args.json {
         let json = serde_json::to_string_pretty(&report).map_err(|error| Failure::new(&error))?;
         mask_json(&json) + "\n"
@@ -81,8 +91,17 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // The load was sent. If a part of its result cannot be written, that is reported, and the rest
     // goes on.
     let printed = print(text.as_bytes()).err();
+    let page = files.run.take().map(|run| run.end(&report, &result.result, &ready));
     let unwritten = files.written().into_iter().map(Failure::from);
-    let lost: Vec<Failure> = printed.into_iter().chain(unwritten).collect();
+    let (page, no_page) = match page.transpose() {
+        Ok(page) => (page.flatten(), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    let named = page.filter(|_| !args.json);
+    let named =
+        named.and_then(|page| print(format!("\nReport: {}\n", page.display()).as_bytes()).err());
+    let lost: Vec<Failure> =
+        printed.into_iter().chain(named).chain(no_page).chain(unwritten).collect();
     let nothing = result.nothing.as_ref();
     let nothing = nothing.map(|one| Failure::from(NothingError::of(one, &report, &ready)));
     lost.iter().chain(&nothing).for_each(|failure| {

@@ -54,10 +54,16 @@ impl<'a> LoadListener<'a> {
 impl Listener for LoadListener<'_> {
     fn warm_up_second(&mut self, second: &Second) {
         self.display.second(second);
+        if let Some(remote) = &mut self.files.remote {
+            remote.second(second);
+        }
     }
 
     fn before_load(&mut self) -> Option<Instant> {
         self.display.enter(Phase::Measure, self.model);
+        if let Some(remote) = &mut self.files.remote {
+            remote.measure();
+        }
         self.aside = InterferenceMeter::begin();
         None
     }

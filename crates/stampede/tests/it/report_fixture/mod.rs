@@ -6,7 +6,7 @@ use stampede_model::counts::{Connections, Counts, End, TimeSet};
 use stampede_model::fact::Fact;
 use stampede_model::record::{
     CaseRecord, Closed, LoadModel, LoadRecord, ObservedState, PhaseRecord, RunRecord,
-    RuntimeRecord, Starts, TrialRecord, Validity, Verdict,
+    RuntimeRecord, TrialRecord, Validity, Verdict,
 };
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_model::schedule::Segments;
@@ -88,26 +88,20 @@ pub fn run(cases: Vec<CaseRecord>, rounds: u32) -> RunData {
     let round: Vec<usize> = (0..cases.len()).filter(|i| cases[*i].refused.is_none()).collect();
     RunData {
         record: RunRecord {
-            format: 1,
-            id: "2026-11-21-0352".to_owned(),
-            stampede: "0.1.0".to_owned(),
-            started_at: "2026-11-21T03:52:00+00:00".to_owned(),
             plan_text: String::new(),
             flags: Vec::new(),
             seed: 42,
             rounds,
-            auto: None,
-            baseline: None,
-            control: None,
-            peak: None,
-            starts: Starts::PerLoad,
-            published: None,
             cases,
             order: (0..rounds).map(|_| round.clone()).collect(),
             expect: Default::default(),
             machine: serde_json::Value::Null,
             notices: Vec::new(),
-            against: None,
+            ..RunRecord::empty(
+                "2026-11-21-0352".to_owned(),
+                "0.1.0".to_owned(),
+                "2026-11-21T03:52:00+00:00".to_owned(),
+            )
         },
         trials: Vec::new(),
     }

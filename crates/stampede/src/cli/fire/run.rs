@@ -1,0 +1,147 @@
+//! The run directory of a load on a URL: the same files and the same page as those of a comparison.
+
+use std::path::{Path, PathBuf};
+
+use stampede_linux::clock::now;
+use stampede_load::report::LoadResult;
+use stampede_mask::{mask_known, mask_secrets};
+use stampede_model::counts::Second;
+use stampede_model::event::{Event, EventListener as _, Phase};
+use stampede_model::machine::MachineFacts;
+use stampede_model::record::expectations::{Expectations, WrittenExpectation};
+use stampede_model::record::{
+    CaseRecord, Closed, LoadModel, PhaseRecord, ProviderKind, RunRecord, RuntimeRecord,
+    TrialRecord, Verdict,
+};
+use stampede_results::report::{self, LoadedRuns};
+use stampede_results::store::{self, RunDirectory, StoreError, TrialDirectory, run_id};
+use stampede_trial::{cases, load_record};
+
+use super::ready::PreparedLoad;
+use super::report::Report;
+use crate::cli::Failure;
+use crate::cli::report::write_page;
+
+/// A run directory that is being written.
+pub struct FireRun {
+    directory: RunDirectory,
+    trial: TrialDirectory,
+    record: TrialRecord,
+}
+
+impl FireRun {
+    /// Creates the directory before anything is sent.
+    ///
+    /// # Errors
+    /// The directory exists, or cannot be written.
+    pub fn create(
+        path: &Path,
+        ready: &PreparedLoad,
+        machine: &MachineFacts,
+    ) -> Result<FireRun, StoreError> {
+        let directory = RunDirectory::create(Some(path), &run_record(ready, machine))?;
+        let record = TrialRecord { started_at: now(), ..TrialRecord::empty(1, 1, 0) };
+        let mut trial = directory.trial(&record, &ready.choice.name)?;
+        trial.event(&Event::Phase { phase: Phase::Measure, expected: None });
+        Ok(FireRun { directory, trial, record })
+    }
+
+    /// Writes a second of the load.
+    pub fn second(&mut self, second: &Second) {
+        self.trial.event(&Event::Second(second));
+    }
+
+    /// Writes the result and the page. Returns the page's path; `None`: it could not be written,
+    /// which was said.
+    ///
+    /// # Errors
+    /// A part of the directory cannot be written.
+    pub fn end(
+        mut self,
+        report: &Report,
+        result: &LoadResult,
+        ready: &PreparedLoad,
+    ) -> Result<Option<PathBuf>, Failure> {
+        let load = load_record(result, &ready.load, &ready.choice);
+        let (begin_ns, end_ns) = (0, load.scheduled_ns.min(load.lasted_ns));
+        let phase = |phase: Phase, begin_ns, end_ns| PhaseRecord {
+            phase: phase.word().to_owned(),
+            begin_ns,
+            end_ns,
+        };
+        self.record.phases = vec![
+            phase(Phase::Measure, begin_ns, end_ns),
+            phase(Phase::Drain, end_ns, load.lasted_ns.max(end_ns)),
+        ];
+        self.record.load = Some(load);
+        self.record.runtime =
+            RuntimeRecord { title: report.url.clone(), ..RuntimeRecord::default() };
+        self.record.runtime.given.provider = ProviderKind::External;
+        self.record.verdict = Verdict {
+            judged: report.verdict,
+            reasons: report.reasons.clone(),
+            notes: report.notes.clone(),
+        };
+        self.trial.finish(&self.record, Some(&result.times))?;
+        let path = self.directory.close();
+        let run = [path.display().to_string()];
+        let loaded = LoadedRuns::read(Path::new(stampede_model::record::RESULTS), &run)?;
+        store::write_summary(&path, &report::json(loaded.summary()))?;
+        Ok(write_page(&loaded))
+    }
+}
+
+fn run_record(ready: &PreparedLoad, machine: &MachineFacts) -> RunRecord {
+    let (id, stampede) = (run_id(&jiff::Zoned::now()), env!("CARGO_PKG_VERSION").to_owned());
+    let choice = &ready.choice;
+    let (target, path) = target_and_path(&mask_secrets(&ready.url));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    RunRecord {
+        command: mask_known(&format!("stampede {}", shell_words::join(words))).into_owned(),
+        cases: vec![CaseRecord {
+            runtime: target,
+            app: path,
+            load: choice.name.clone(),
+            model: LoadModel::from(&choice.model),
+            load_text: cases::load_words(choice),
+            schedule: cases::schedule(&choice.model),
+            closed: Closed::of(&choice.model),
+            refused: None,
+            sent: None,
+        }],
+        order: vec![vec![0]],
+        expect: Expectations {
+            of_run: choice.expect.iter().cloned().map(WrittenExpectation::Read).collect(),
+            ..Expectations::default()
+        },
+        machine: serde_json::to_value(machine).unwrap_or_default(),
+        ..RunRecord::empty(id, stampede, now())
+    }
+}
+
+/// Divides a URL into the server, which is the name of the row, and the path.
+fn target_and_path(url: &str) -> (String, String) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    match rest.find(['/', '?', '#']) {
+        Some(at) => (rest[..at].to_owned(), rest[at..].to_owned()),
+        None => (rest.to_owned(), "/".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_a_server_and_a_path() {
+        for (url, server, path) in [
+            ("http://localhost", "localhost", "/"),
+            ("https://shop.test:8443/a/b?c=d", "shop.test:8443", "/a/b?c=d"),
+            ("http://ada:***@[::1]:80/", "[::1]:80", "/"),
+            ("localhost:8080?x", "localhost:8080", "?x"),
+        ] {
+            assert_eq!(target_and_path(url), (server.to_owned(), path.to_owned()), "{url}");
+        }
+    }
+}
