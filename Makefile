@@ -7,7 +7,6 @@ SHELL := /bin/bash
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PLAN ?= plans/demo.yaml
 # Which parts of the bench to run and for how long, as `truth rounds=3`; empty: all of it.
 BENCH ?=
 # Parts of `make test-roots`; empty: all of them.
@@ -26,11 +25,12 @@ help: ## What there is to make
 
 # Rust comes first: if it is missing, this is reported before anything is installed.
 .PHONY: demo
-demo: ## Install what is missing, build, and compare six PHP runtimes (about two minutes)
+demo: ## Install what is missing, build, and compare PHP runtimes with a Symfony app (three minutes)
 	@$(RUST) true
 	@scripts/install-packages demo
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
-	@$(STAMPEDE) compare $(PLAN)
+	@if command -v go >/dev/null; then $(STAMPEDE) install --build roadrunner; fi
+	@$(STAMPEDE) demo
 
 .PHONY: packaged
 packaged: ## The same for nine runtimes that Debian packages

@@ -85,6 +85,8 @@ export interface Case
 
 export interface Summary
   extends Pick<written.Summary, "run" | "stampede" | "started_at" | "seed" | "rounds"> {
+  /** Published tables beside the figures; null: there are none. */
+  published: written.PublishedComparison | null;
   notices: string[];
   groups: Group[];
   cases: Case[];

@@ -13,6 +13,7 @@ import {
   type TrialEvidence, type Why,
 } from "./data.ts";
 import { toList, type RunList } from "./history.ts";
+import { toPublished } from "./read_published.ts";
 import {
   address, column, columns, isNumber, list, number, numbers, pairs, record, records, sentences, text,
   textRecord, texts, type Raw,
@@ -188,6 +189,7 @@ function toSummary(raw: Raw<written.Summary>): Summary {
     notices: sentences(raw.notices),
     groups: groups.length > 0 ? groups : groupsOf(cases),
     cases,
+    published: raw.published ? toPublished(record<written.PublishedComparison>(raw.published)) : null,
   };
 }
 

@@ -13,6 +13,7 @@ import { lookOfRun, swatch } from "./look.ts";
 import { Panel } from "./panel.ts";
 import { placeOf, reopen, resume } from "./place.ts";
 import { answer, headlineOf } from "./ranking.ts";
+import { published } from "./published.ts";
 import { readData, readNow, type Read } from "./read.ts";
 import { Store } from "./store.ts";
 import { Strip } from "./strip.ts";
@@ -101,6 +102,7 @@ function build(store: Store, raw: string, problems: string[]): HTMLElement[] {
     ...problems.map((problem) => h("p", { class: "problem", role: "note" }, problem)),
     h("div", { id: "answers" }, ...store.page.headlines.map(headlineOf), ...groups.map((group, place) => answer(store, group, place))),
     notices(said),
+    published(store),
     hasCases ? charts(store) : null,
     evidence(store, raw));
   return [header(store, hasCases), main, footer(store)];
@@ -111,6 +113,7 @@ function header(store: Store, hasCases: boolean): HTMLElement {
   const links: [string, string][] = [];
   if (served?.home) links.push([served.home, "All runs"]);
   if (store.page.summary.groups.length > 0) links.push(["#answers", "Answer"]);
+  if (store.page.summary.published) links.push(["#published", "Published"]);
   if (hasCases) links.push(["#charts", "Charts"]);
   if (hasCases && acrossIsThere(store)) links.push(["#across", "Across loads"]);
   links.push(["#evidence", "Evidence"]);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::claims;
 use crate::comparison::{
-    BreakingPoints, Cell, CellValue, ColumnComparison, ComparedRow, Comparison, Missing, Order,
-    TableComparison,
+    BreakingPoints, Cell, CellValue, ColumnComparison, ComparedRow, MissingRow, Order,
+    PublishedComparison, TableComparison,
 };
 use crate::figure::{Better, Figure};
 use crate::measured::{
@@ -16,8 +16,8 @@ use crate::sentence;
 use crate::tables::{Column, Row, Table, Tables};
 
 /// Compares published tables with what was measured.
-pub fn compare(tables: &Tables, measured: &Measured) -> Comparison {
-    let mut comparison = Comparison {
+pub fn compare(tables: &Tables, measured: &Measured) -> PublishedComparison {
+    let mut comparison = PublishedComparison {
         publication: tables.name.clone(),
         title: tables.title.clone().filter(|title| *title != tables.name),
         source: tables.source.clone(),
@@ -35,7 +35,7 @@ struct Matched<'a> {
     row: &'a Row,
     /// The load that the row is about, as far as that is known.
     load: Option<String>,
-    case: Result<&'a MeasuredCase, Missing>,
+    case: Result<&'a MeasuredCase, MissingRow>,
 }
 
 impl<'a> Matched<'a> {
@@ -50,8 +50,8 @@ impl<'a> Matched<'a> {
         };
         let mut found = measured.cases.iter().filter(fits);
         let case = match (found.next(), found.next()) {
-            (None, _) => Err(Missing::NoCase),
-            (Some(_), Some(_)) => Err(Missing::SeveralCases),
+            (None, _) => Err(MissingRow::NoCase),
+            (Some(_), Some(_)) => Err(MissingRow::SeveralCases),
             (Some(case), None) => Ok(case),
         };
         let load = row.case.load.clone().or_else(|| only_load(measured));
@@ -65,13 +65,13 @@ impl<'a> Matched<'a> {
 
     /// The measured figures that belong beside the row's values: a row that the publication cut off
     /// has those before the breaking point beside it.
-    fn figures(&self) -> Result<&'a BTreeMap<Figure, MeasuredFigure>, Missing> {
+    fn figures(&self) -> Result<&'a BTreeMap<Figure, MeasuredFigure>, MissingRow> {
         match (self.case, &self.row.until_per_second) {
             (Err(missing), _) => Err(missing),
             (Ok(case), None) => Ok(&case.figures),
             (Ok(case), Some(_)) => match &case.before_breaking {
                 Some(before) => Ok(&before.figures),
-                None => Err(Missing::DidNotBreak),
+                None => Err(MissingRow::DidNotBreak),
             },
         }
     }

@@ -8,7 +8,7 @@ use crate::times::Times;
 
 /// Published tables beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Comparison {
+pub struct PublishedComparison {
     /// What to call the publication: `article 000`, or its title.
     pub publication: String,
     /// Its title.
@@ -59,7 +59,7 @@ pub struct ComparedRow {
     pub breaking: Option<BreakingPoints>,
     /// Why nothing was measured for the row. `None`: something was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingRow>,
 }
 
 /// Where a server broke in a rising schedule.
@@ -75,7 +75,7 @@ pub struct BreakingPoints {
 /// Why a row has no measured figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Missing {
+pub enum MissingRow {
     /// The run has no such case.
     NoCase,
     /// The run has the runtime with several apps or loads, and the row does not say which.
@@ -145,7 +145,7 @@ pub struct Order {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: OrderVerdict,
     /// The pairs by outcome.
     pub counts: PairCounts,
     /// Kendall's tau-b over the judged pairs. `None` where the verdict is none of the three about
@@ -188,7 +188,7 @@ impl PairCounts {
 /// How well an order agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum OrderVerdict {
     /// At least nine in ten of the pairs that could be told apart agree.
     Agrees,
     /// More than half of them agree.

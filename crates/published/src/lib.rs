@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file ─▶ Tables ─┐
-//!                 ├─ compare ─▶ Comparison ─▶ JSON, text, Markdown
+//!                 ├─ compare ─▶ PublishedComparison ─▶ JSON, text, Markdown
 //! run ─▶ Measured ┘
 //! ```
 //!
@@ -29,8 +29,8 @@ mod times;
 pub use compare::compare;
 pub use comparison::{
     BreakingPoints, Cell, CellValue, ClaimCheck, ClaimComparison, ClaimOutcome, ColumnComparison,
-    ComparedRow, Comparison, Missing, Order, Pair, PairCounts, PairOutcome, TableComparison,
-    Verdict,
+    ComparedRow, MissingRow, Order, OrderVerdict, Pair, PairCounts, PairOutcome,
+    PublishedComparison, TableComparison,
 };
 pub use error::{Mistake, TablesError};
 pub use figure::{Better, Figure};

@@ -1,10 +1,10 @@
 //! Renders a comparison as GitHub's Markdown: first the answer, then each table.
 
-use crate::comparison::{Comparison, TableComparison};
+use crate::comparison::{PublishedComparison, TableComparison};
 use crate::text::{HEADS, answers, cell, label, notes, title};
 
 /// Renders a comparison.
-pub fn markdown(comparison: &Comparison) -> String {
+pub fn markdown(comparison: &PublishedComparison) -> String {
     let mut out = format!("### Published beside measured: {}", escape(&comparison.publication));
     if let Some(title) = &comparison.title {
         out += &format!(", {}", escape(title));

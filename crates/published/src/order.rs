@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use stampede_stats::kendall::KendallPairs;
 
-use crate::comparison::{Order, Pair, PairCounts, PairOutcome, Verdict};
+use crate::comparison::{Order, OrderVerdict, Pair, PairCounts, PairOutcome};
 use crate::figure::Better;
 use crate::measured::MeasuredFigure;
 use crate::pairs::{Apart, Cases};
@@ -55,7 +55,10 @@ pub(crate) fn order(
     }
     let counts = counts(&pairs);
     let verdict = verdict(&counts);
-    let has_tau = matches!(verdict, Verdict::Agrees | Verdict::PartlyAgrees | Verdict::Disagrees);
+    let has_tau = matches!(
+        verdict,
+        OrderVerdict::Agrees | OrderVerdict::PartlyAgrees | OrderVerdict::Disagrees
+    );
     let tau = if has_tau { tau(&pairs) } else { None };
     Order { load: None, verdict, counts, tau, pairs, sentence: String::new() }
 }
@@ -98,16 +101,16 @@ fn counts(pairs: &[Pair]) -> PairCounts {
     counts
 }
 
-fn verdict(counts: &PairCounts) -> Verdict {
+fn verdict(counts: &PairCounts) -> OrderVerdict {
     let (pairs, told_apart) = (counts.measured(), counts.told_apart());
     let share = f64::from(counts.agree) / f64::from(told_apart.max(1));
     match () {
-        () if pairs == 0 => Verdict::NoPairs,
-        () if told_apart * 2 < pairs => Verdict::CannotBeJudged { told_apart, pairs },
-        () if pairs < TAU_PAIRS_MIN => Verdict::TooFewPairs,
-        () if share >= AGREES => Verdict::Agrees,
-        () if share > DISAGREES => Verdict::PartlyAgrees,
-        () => Verdict::Disagrees,
+        () if pairs == 0 => OrderVerdict::NoPairs,
+        () if told_apart * 2 < pairs => OrderVerdict::CannotBeJudged { told_apart, pairs },
+        () if pairs < TAU_PAIRS_MIN => OrderVerdict::TooFewPairs,
+        () if share >= AGREES => OrderVerdict::Agrees,
+        () if share > DISAGREES => OrderVerdict::PartlyAgrees,
+        () => OrderVerdict::Disagrees,
     }
 }
 
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn five_rows_with_one_exchange_agree() {
         let order = times(&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 2.0, 3.0, 5.0, 4.0].map(Some));
-        assert_eq!((order.verdict, order.counts.agree), (Verdict::Agrees, 9));
+        assert_eq!((order.verdict, order.counts.agree), (OrderVerdict::Agrees, 9));
         assert!((order.tau.expect("ten pairs") - 0.8).abs() < 1e-12);
         let wrong: Vec<_> = order.pairs.iter().filter(|pair| pair.reason.is_some()).collect();
         assert_eq!(wrong.len(), 1);
@@ -160,11 +163,11 @@ mod tests {
     #[test]
     fn fewer_agree_in_part_or_disagree() {
         let partly = times(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 1.0, 3.0, 5.0, 4.0].map(Some));
-        assert_eq!((partly.verdict, partly.counts.agree), (Verdict::PartlyAgrees, 8));
+        assert_eq!((partly.verdict, partly.counts.agree), (OrderVerdict::PartlyAgrees, 8));
         let half = times(&[1.0, 2.0, 3.0, 4.0], &[3.0, 2.0, 1.0, 4.0].map(Some));
-        assert_eq!((half.verdict, half.counts.agree), (Verdict::Disagrees, 3));
+        assert_eq!((half.verdict, half.counts.agree), (OrderVerdict::Disagrees, 3));
         let turned = times(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0].map(Some));
-        assert_eq!((turned.verdict, turned.tau), (Verdict::Disagrees, Some(-1.0)));
+        assert_eq!((turned.verdict, turned.tau), (OrderVerdict::Disagrees, Some(-1.0)));
     }
 
     #[test]
@@ -172,13 +175,13 @@ mod tests {
         let order = times(&[100.0, 101.0, 102.0], &[3.0, 2.0, 1.0].map(Some));
         assert_eq!(order.pairs.len(), 1, "100 and 102 only");
         assert_eq!(order.counts.disagree, 1);
-        assert_eq!(times(&[0.0, 0.0], &[1.0, 2.0].map(Some)).verdict, Verdict::NoPairs);
+        assert_eq!(times(&[0.0, 0.0], &[1.0, 2.0].map(Some)).verdict, OrderVerdict::NoPairs);
     }
 
     #[test]
     fn three_rows_have_no_tau() {
         let order = times(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0].map(Some));
-        assert_eq!((order.verdict, order.tau), (Verdict::TooFewPairs, None));
+        assert_eq!((order.verdict, order.tau), (OrderVerdict::TooFewPairs, None));
         assert_eq!(order.counts.agree, 3);
     }
 
@@ -188,10 +191,10 @@ mod tests {
     fn an_order_of_equal_values_cannot_be_judged() {
         let published = [1.0, 2.0, 3.0, 4.0];
         let half = times(&published, &[1.0, 1.0, 1.0, 9.0].map(Some));
-        assert_eq!(half.verdict, Verdict::Agrees);
+        assert_eq!(half.verdict, OrderVerdict::Agrees);
         assert!((half.tau.expect("six pairs") - 3.0 / 18.0_f64.sqrt()).abs() < 1e-12);
         let all = times(&published, &[1.0; 4].map(Some));
-        assert_eq!(all.verdict, Verdict::CannotBeJudged { told_apart: 0, pairs: 6 });
+        assert_eq!(all.verdict, OrderVerdict::CannotBeJudged { told_apart: 0, pairs: 6 });
         assert_eq!(all.tau, None);
     }
 
@@ -200,7 +203,7 @@ mod tests {
         let figures: Vec<_> =
             [1.0, 2.0, 3.0, 4.0].map(|value| Some(MeasuredFigure::of_values([value]))).into();
         let order = of(&[1.0, 2.0, 3.0, 4.0], &figures);
-        assert_eq!(order.verdict, Verdict::CannotBeJudged { told_apart: 0, pairs: 6 });
+        assert_eq!(order.verdict, OrderVerdict::CannotBeJudged { told_apart: 0, pairs: 6 });
         assert_eq!(order.counts.too_few_rounds, 6);
     }
 
@@ -208,9 +211,9 @@ mod tests {
     fn what_was_not_measured_is_no_evidence() {
         let order =
             times(&[1.0, 2.0, 3.0, 4.0, 5.0], &[Some(1.0), None, Some(3.0), Some(4.0), Some(5.0)]);
-        assert_eq!((order.verdict, order.counts.not_measured), (Verdict::Agrees, 4));
+        assert_eq!((order.verdict, order.counts.not_measured), (OrderVerdict::Agrees, 4));
         assert_eq!(order.tau, Some(1.0));
-        assert_eq!(times(&[1.0, 2.0], &[Some(1.0), None]).verdict, Verdict::NoPairs);
+        assert_eq!(times(&[1.0, 2.0], &[Some(1.0), None]).verdict, OrderVerdict::NoPairs);
     }
 
     proptest! {
@@ -242,9 +245,9 @@ mod tests {
                 prop_assert_eq!(pair.outcome, expected);
             }
             match order.verdict {
-                Verdict::Agrees => prop_assert!(order.tau.unwrap() > 0.0),
-                Verdict::PartlyAgrees => prop_assert!(order.tau.unwrap() > 0.0),
-                Verdict::Disagrees => prop_assert!(order.tau.unwrap() <= 0.0),
+                OrderVerdict::Agrees => prop_assert!(order.tau.unwrap() > 0.0),
+                OrderVerdict::PartlyAgrees => prop_assert!(order.tau.unwrap() > 0.0),
+                OrderVerdict::Disagrees => prop_assert!(order.tau.unwrap() <= 0.0),
                 _ => prop_assert_eq!(order.tau, None),
             }
         }

@@ -1,19 +1,21 @@
 //! Writes the sentences of a comparison: what follows for an order, for a claim, and in all.
 
-use crate::comparison::{ClaimCheck, ClaimOutcome, Comparison, Order, PairCounts, Verdict};
+use crate::comparison::{
+    ClaimCheck, ClaimOutcome, Order, OrderVerdict, PairCounts, PublishedComparison,
+};
 use crate::pairs::ROUNDS_MIN;
 use crate::shown::{significant, tau};
 use crate::tables::Claim;
 
 /// The answer in all.
-pub(crate) fn of_comparison(comparison: &Comparison) -> String {
+pub(crate) fn of_comparison(comparison: &PublishedComparison) -> String {
     let columns = comparison.tables.iter().flat_map(|table| &table.columns);
-    let verdicts: Vec<Verdict> =
+    let verdicts: Vec<OrderVerdict> =
         columns.flat_map(|column| column.orders.iter().map(|order| order.verdict)).collect();
     let checks: Vec<&ClaimCheck> =
         comparison.claims.iter().flat_map(|claim| &claim.checks).collect();
     let mut sentences = Vec::new();
-    if verdicts.iter().any(|verdict| *verdict != Verdict::NoPairs) {
+    if verdicts.iter().any(|verdict| *verdict != OrderVerdict::NoPairs) {
         sentences.push(match too_few_rounds(comparison.rounds) {
             Some(rounds) => format!("No order can be judged here: {rounds}."),
             None => orders(&verdicts, &comparison.publication),
@@ -32,19 +34,20 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> String {
 }
 
 /// `The order agrees with article 000 in 9 of 40 columns, …`
-fn orders(verdicts: &[Verdict], publication: &str) -> String {
-    let count = |is: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| is(verdict)).count();
+fn orders(verdicts: &[OrderVerdict], publication: &str) -> String {
+    let count =
+        |is: fn(&OrderVerdict) -> bool| verdicts.iter().filter(|verdict| is(verdict)).count();
     let all = verdicts.len();
-    let agree = count(|verdict| *verdict == Verdict::Agrees);
+    let agree = count(|verdict| *verdict == OrderVerdict::Agrees);
     let others = [
-        (count(|verdict| *verdict == Verdict::PartlyAgrees), "agrees in part in"),
-        (count(|verdict| *verdict == Verdict::Disagrees), "disagrees in"),
+        (count(|verdict| *verdict == OrderVerdict::PartlyAgrees), "agrees in part in"),
+        (count(|verdict| *verdict == OrderVerdict::Disagrees), "disagrees in"),
         (
-            count(|verdict| matches!(verdict, Verdict::CannotBeJudged { .. })),
+            count(|verdict| matches!(verdict, OrderVerdict::CannotBeJudged { .. })),
             "cannot be judged here in",
         ),
-        (count(|verdict| *verdict == Verdict::TooFewPairs), "has too few pairs for τ in"),
-        (count(|verdict| *verdict == Verdict::NoPairs), "has nothing to compare in"),
+        (count(|verdict| *verdict == OrderVerdict::TooFewPairs), "has too few pairs for τ in"),
+        (count(|verdict| *verdict == OrderVerdict::NoPairs), "has nothing to compare in"),
     ];
     let others = others.iter().filter(|(count, _)| *count > 0);
     let others: Vec<String> = others.map(|(count, what)| format!("{what} {count}")).collect();
@@ -88,12 +91,14 @@ pub(crate) fn of_order(order: &Order, column: &str, rounds: u32) -> String {
         None => format!("{} of {pairs} pairs", counts.agree),
     };
     match order.verdict {
-        Verdict::Agrees => format!("Order agrees for {what}: {of_pairs}{}.", rest(counts)),
-        Verdict::PartlyAgrees => {
+        OrderVerdict::Agrees => format!("Order agrees for {what}: {of_pairs}{}.", rest(counts)),
+        OrderVerdict::PartlyAgrees => {
             format!("Order agrees in part for {what}: {of_pairs}{}.", rest(counts))
         }
-        Verdict::Disagrees => format!("Order disagrees for {what}: {of_pairs}{}.", rest(counts)),
-        Verdict::CannotBeJudged { told_apart, pairs } => match too_few_rounds(rounds) {
+        OrderVerdict::Disagrees => {
+            format!("Order disagrees for {what}: {of_pairs}{}.", rest(counts))
+        }
+        OrderVerdict::CannotBeJudged { told_apart, pairs } => match too_few_rounds(rounds) {
             Some(rounds) => format!("Order cannot be judged here for {what}: {rounds}."),
             None => format!(
                 "Order cannot be judged here for {what}: {told_apart} of {pairs} {} could be told \
@@ -101,12 +106,12 @@ pub(crate) fn of_order(order: &Order, column: &str, rounds: u32) -> String {
                 plural(pairs as usize, "pair")
             ),
         },
-        Verdict::TooFewPairs => match (pairs, counts.agree) {
+        OrderVerdict::TooFewPairs => match (pairs, counts.agree) {
             (1, 0) => format!("The only pair of {what} disagrees."),
             (1, _) => format!("The only pair of {what} agrees."),
             _ => format!("Too few pairs for τ of {what}: {of_pairs} agree{}.", rest(counts)),
         },
-        Verdict::NoPairs => format!("Nothing to compare for {what}."),
+        OrderVerdict::NoPairs => format!("Nothing to compare for {what}."),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Renders a comparison as plain lines for a terminal: first the answer, then each table.
 
 use crate::comparison::{
-    ClaimComparison, ColumnComparison, Comparison, Missing, PairOutcome, TableComparison, Verdict,
+    ClaimComparison, ColumnComparison, MissingRow, OrderVerdict, PairOutcome, PublishedComparison,
+    TableComparison,
 };
 use crate::sentence::too_few_rounds;
 use crate::shown;
 
 /// Renders a comparison in lines of about `width` characters; long sentences stay whole.
-pub fn text(comparison: &Comparison, width: usize) -> String {
+pub fn text(comparison: &PublishedComparison, width: usize) -> String {
     let mut out = format!("Published beside measured: {}", comparison.publication);
     if let Some(title) = &comparison.title {
         out += &format!(", {title}");
@@ -48,7 +49,7 @@ pub(crate) fn answers(table: &TableComparison, rounds: u32) -> Vec<String> {
         return lines;
     }
     for order in table.columns.iter().flat_map(|column| &column.orders) {
-        if order.verdict == Verdict::NoPairs {
+        if order.verdict == OrderVerdict::NoPairs {
             continue;
         }
         lines.push(order.sentence.clone());
@@ -69,22 +70,22 @@ pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
         if let Some(breaking) = row.breaking {
             let here = match (breaking.measured_per_second, row.missing) {
                 (Some(here), _) => format!("here at {}/s", shown::significant(here)),
-                (None, Some(Missing::DidNotBreak)) => "here it did not break".to_owned(),
+                (None, Some(MissingRow::DidNotBreak)) => "here it did not break".to_owned(),
                 (None, _) => "not measured here".to_owned(),
             };
             let there = shown::significant(breaking.published_per_second);
             lines.push(format!("* {}: broke at {there}/s there, {here}", row.label));
         }
         match row.missing {
-            Some(Missing::NoCase) => {
+            Some(MissingRow::NoCase) => {
                 let load = row.load.as_ref().map_or_else(String::new, |l| format!(" at load {l}"));
                 lines.push(format!("{}{load}: not measured", row.label));
             }
-            Some(Missing::SeveralCases) => lines.push(format!(
+            Some(MissingRow::SeveralCases) => lines.push(format!(
                 "{}: the run has several apps or loads; give the row `app` and `load`",
                 row.label
             )),
-            Some(Missing::DidNotBreak) | None => {}
+            Some(MissingRow::DidNotBreak) | None => {}
         }
     }
     lines

@@ -193,9 +193,7 @@ impl RemoteWriter {
     /// ended does so.
     pub fn finish(mut self) -> Sent {
         self.end_load(None);
-        let limit = self.shared.end();
-        // A name server may keep the thread longer. It is left behind then, with what it has.
-        let _ = self.ended.recv_timeout(limit + GRACE);
+        self.wait();
         let state = self.shared.state();
         Sent {
             series: u64::from(self.recorder.series()),
@@ -204,6 +202,13 @@ impl RemoteWriter {
             failed: state.refused + state.sending + state.queue.len() as u64,
             last_error: state.last_error.clone(),
         }
+    }
+
+    /// Asks the thread to end and waits until it has sent the rest, for a limited time. A name server
+    /// may keep it longer. It is left behind then, with what it has.
+    fn wait(&self) {
+        let limit = self.shared.end();
+        let _ = self.ended.recv_timeout(limit + GRACE);
     }
 
     fn record(&mut self, what: impl FnOnce(&mut Recorder, i64)) {
@@ -218,11 +223,10 @@ impl EventListener for RemoteWriter {
     }
 }
 
-/// Asks the thread to end, and does not wait for it. What waits may be lost: that is what `finish` is
-/// for.
+/// Sends the rest as `finish` does, and says nothing about it.
 impl Drop for RemoteWriter {
     fn drop(&mut self) {
-        self.shared.end();
+        self.wait();
     }
 }
 

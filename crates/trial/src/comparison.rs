@@ -166,33 +166,42 @@ impl Comparison {
             .fold(Nanos(0), |sum, &case| sum.plus(self.expected_trial_length(case)))
     }
 
-    /// The time scale with which the run ends within this time. `None`: it does so as it is, or
-    /// cannot: then the scale is the one that leaves [`SHORTEST`] of the shortest load.
-    pub fn scale_to(&self, within: Nanos) -> Option<f64> {
+    /// How the run can be made to end within this time, if each case is measured `arms` times in each
+    /// round: once, or also with other versions of the app.
+    pub fn scale_to(&self, within: Nanos, arms: u32) -> TimeScale {
         let trials = self.record.order.concat();
-        let length = |case: &usize| {
-            let load = &self.plan.loads[self.cases[*case].load];
-            cases::length(&load.model).unwrap_or(REQUESTS_GUESS)
-        };
-        let loads = trials.iter().map(length).fold(Nanos(0), Nanos::plus);
-        let warm_ups = self.warm_up().0 * trials.len() as u64;
-        let around = self.around_all(&trials);
-        let scale =
-            within.0.saturating_sub(around.0) as f64 / loads.0.saturating_add(warm_ups) as f64;
-        let shortest = trials.iter().map(length).min()?;
-        let least = (SHORTEST.0 as f64 / shortest.0.max(1) as f64).min(1.0);
+        let loads: Option<Vec<Nanos>> = trials.iter().map(|case| self.load_length(*case)).collect();
+        let Some(loads) = loads else { return TimeScale::Unknown };
+        let arms = f64::from(arms.max(1));
+        let sum = loads.iter().fold(Nanos(0), |sum, load| sum.plus(*load)).0;
+        let scaled = (sum + self.warm_up().0 * trials.len() as u64) as f64 * arms;
+        let around = self.around(&trials).0 as f64 * arms;
+        let wanted = (within.0 as f64 - around) / scaled.max(1.0);
+        let shortest = loads.iter().map(|load| load.0).min().unwrap_or(0).max(1) as f64;
+        let least = (SHORTEST.0 as f64 / shortest).min(1.0);
         // Two digits are enough, and they can be read.
-        let scale = (scale.max(least) * 100.0).floor() / 100.0;
-        (scale < 1.0).then_some(scale.max(0.01))
+        let scale = ((wanted.max(least) * 100.0).floor() / 100.0).max(0.01);
+        let takes = Nanos((around + scaled * scale.min(1.0)) as u64);
+        match takes.0 > within.0.saturating_add(within.0 / 50) {
+            true => TimeScale::TooMuch { scale: scale.min(1.0), takes },
+            false if scale >= 1.0 => TimeScale::Fits,
+            false => TimeScale::Scaled { scale },
+        }
+    }
+
+    fn load_length(&self, case: usize) -> Option<Nanos> {
+        cases::length(&self.plan.loads[self.cases[case].load].model)
     }
 
     /// The expected time of starts, verifications and stops of these trials.
-    fn around_all(&self, trials: &[usize]) -> Nanos {
-        let starts = match self.plan.starts {
-            Starts::PerLoad => trials.len(),
-            Starts::PerRound => trials.len().div_ceil(self.plan.loads.len().max(1)),
+    fn around(&self, trials: &[usize]) -> Nanos {
+        let goes_on = |a: &usize, b: &usize| {
+            self.plan.starts == Starts::PerRound && self.cases[*a].has_the_stack_of(&self.cases[*b])
         };
-        Nanos(starts as u64 * START.0 + trials.len() as u64 * AROUND.0)
+        let starts = trials.chunk_by(goes_on).count() as u64;
+        // Before a cold start the runtime is started once more, to be verified.
+        let each = if self.plan.begin == StartState::Cold { 2 } else { 1 };
+        Nanos(starts * each * START.0 + trials.len() as u64 * each * AROUND.0)
     }
 
     /// The catalogue's runtimes that the plan names, each once, without external ones.
@@ -271,6 +280,27 @@ impl Comparison {
 fn directory_text(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') || shown.starts_with('.') { shown } else { format!("./{shown}") }
+}
+
+/// How a run can be made to end in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeScale {
+    /// It does so as it is.
+    Fits,
+    /// With this factor for all lengths.
+    Scaled {
+        /// Below 1.
+        scale: f64,
+    },
+    /// It cannot: a load would be too short to say anything.
+    TooMuch {
+        /// The factor that leaves enough of the shortest load.
+        scale: f64,
+        /// How long the run then takes.
+        takes: Nanos,
+    },
+    /// A load ends after a number of requests, so nobody knows.
+    Unknown,
 }
 
 /// The CPUs of the stacks and of the load.

@@ -129,7 +129,7 @@ fn measure(
     if is_ours && !shared.has_stack() {
         phases.enter(Phase::Start, None);
     }
-    let mut measured = match (&preflight_result, shared.take(subject, record)?) {
+    let mut measured = match (&preflight_result, shared.take(record)) {
         (_, Some(kept)) => kept,
         (Some(preflight_result), None) => {
             let page = preflight_result.page.clone();
@@ -151,7 +151,9 @@ fn measure(
         }
         None => {
             phases.enter(Phase::Verify, None);
-            verify_before_load(subject, measured.as_mut(), &mut record.runtime.before)
+            shared_start::turn_to(measured.as_mut(), subject, record).and_then(|()| {
+                verify_before_load(subject, measured.as_mut(), &mut record.runtime.before)
+            })
         }
     };
     let result = result.and_then(|shown| {

@@ -31,22 +31,11 @@ impl SharedStart {
         self.kept.is_some()
     }
 
-    /// Takes the stack, if there is one, and lets it answer the subject's page.
-    ///
-    /// # Errors
-    /// The page has no answer. The stack is then stopped.
-    pub(super) fn take(
-        &mut self,
-        subject: &Subject<'_>,
-        record: &mut TrialRecord,
-    ) -> Result<Option<Box<dyn Stack>>, NotMeasured> {
-        let Some(KeptStack { mut stack, started_by }) = self.kept.take() else { return Ok(None) };
+    /// Takes the stack, if there is one, and notes whose it is.
+    pub(super) fn take(&mut self, record: &mut TrialRecord) -> Option<Box<dyn Stack>> {
+        let KeptStack { stack, started_by } = self.kept.take()?;
         record.continues = Some(started_by);
-        // Who has to log in asks for the page afterwards.
-        if subject.app.manifest.settings.login.is_none() {
-            stack.use_page(page(subject))?;
-        }
-        Ok(Some(stack))
+        Some(stack)
     }
 
     /// Keeps the stack for the next trial. Returns it if it is to be stopped: there is no next one,
@@ -74,6 +63,22 @@ impl SharedStart {
     pub(super) fn stop(&mut self) -> Result<(), RuntimeError> {
         self.kept.take().map_or(Ok(()), |kept| kept.stack.stop().map(drop))
     }
+}
+
+/// Lets a stack that an earlier load has used answer the page of this one.
+///
+/// # Errors
+/// The page has no answer.
+pub(super) fn turn_to(
+    stack: &mut dyn Stack,
+    subject: &Subject<'_>,
+    record: &TrialRecord,
+) -> Result<(), NotMeasured> {
+    // Who has to log in asks for the page afterwards.
+    if record.continues.is_some() && subject.app.manifest.settings.login.is_none() {
+        stack.use_page(page(subject))?;
+    }
+    Ok(())
 }
 
 /// The record of a runtime without what only the load that started it has measured.

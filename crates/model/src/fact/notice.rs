@@ -191,6 +191,15 @@ pub enum Notice {
         /// The names of the loads, in their order.
         loads: Vec<String>,
     },
+    /// The comparison cannot end within the time that was given.
+    #[serde(rename = "within_not_kept")]
+    WithinNotKept {
+        /// The given time in nanoseconds.
+        within_ns: u64,
+        /// How long it takes with loads of a second. Null: not known, since a load ends after a
+        /// number of requests.
+        takes_ns: Option<u64>,
+    },
     /// The comparison was made as short as possible.
     #[serde(rename = "first_impression")]
     FirstImpression {},
@@ -518,8 +527,19 @@ impl Notice {
             Notice::StartShared { loads } => write!(
                 f,
                 "each runtime is started once a round: the loads {} follow one another on it, so a later one finds what \
-                 an earlier one left",
+                 an earlier one left. Where one is invalid, the next has a start of its own",
                 words::list(&quoted(loads))
+            ),
+            Notice::WithinNotKept { within_ns, takes_ns: Some(takes_ns) } => write!(
+                f,
+                "it cannot end within {}: with loads of one second it takes about {}. Leave out runtimes or rounds",
+                length(Nanos(*within_ns)),
+                length(Nanos(*takes_ns))
+            ),
+            Notice::WithinNotKept { within_ns, takes_ns: None } => write!(
+                f,
+                "whether it ends within {} is not known, because a load ends after a number of requests; give loads a length",
+                length(Nanos(*within_ns))
             ),
             Notice::FirstImpression {} => f.write_str(
                 "a first impression: one round with short loads shows only large differences; without `--quick` the \

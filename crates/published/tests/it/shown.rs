@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stampede_published::{
-    BeforeBreaking, Budget, ClaimOutcome, Comparison, Figure, Measured, MeasuredCase,
-    MeasuredFigure, PairOutcome, RoundValue, Verdict, compare, markdown, parse, text,
+    BeforeBreaking, Budget, ClaimOutcome, Figure, Measured, MeasuredCase, MeasuredFigure,
+    OrderVerdict, PairOutcome, PublishedComparison, RoundValue, compare, markdown, parse, text,
 };
 
 /// Columns of a terminal.
@@ -109,7 +109,7 @@ fn measured(rounds: usize) -> Measured {
     Measured { rounds: u32::try_from(rounds).expect("few"), cases }
 }
 
-fn compared(rounds: usize) -> Comparison {
+fn compared(rounds: usize) -> PublishedComparison {
     compare(&parse(TABLES, "007.yaml").expect("tables"), &measured(rounds))
 }
 
@@ -118,13 +118,13 @@ fn three_rounds_are_judged() {
     let comparison = compared(3);
     let columns = &comparison.tables[0].columns;
     let p95 = &columns[0].orders[0];
-    assert_eq!((p95.verdict, p95.counts.agree, p95.counts.disagree), (Verdict::Agrees, 9, 1));
+    assert_eq!((p95.verdict, p95.counts.agree, p95.counts.disagree), (OrderVerdict::Agrees, 9, 1));
     assert!((p95.tau.expect("ten pairs") - 0.8).abs() < 1e-12);
     // b, c, d and e have equal p50: four of ten pairs are told apart.
     let p50 = columns[1].orders[0].verdict;
-    assert_eq!(p50, Verdict::CannotBeJudged { told_apart: 4, pairs: 10 });
+    assert_eq!(p50, OrderVerdict::CannotBeJudged { told_apart: 4, pairs: 10 });
     // Of the shares, only 80.67 % is no tie.
-    assert_eq!(columns[2].orders[0].verdict, Verdict::TooFewPairs);
+    assert_eq!(columns[2].orders[0].verdict, OrderVerdict::TooFewPairs);
     assert!(columns[3].better.is_none() && columns[3].orders.is_empty());
     let ratio = columns[0].cells[0].ratio.expect("both values");
     assert!((ratio - 0.2).abs() < 0.001, "2 ms beside 10 ms: {ratio}");
@@ -149,7 +149,7 @@ fn a_row_that_was_cut_off_has_the_figures_before_the_breaking_point_beside_it() 
     assert_eq!(rows, [(0, 1), (0, 2), (1, 2)]);
     let breaking = table.rows[1].breaking.expect("starred");
     assert_eq!(breaking.measured_per_second, Some(1234.0));
-    assert_eq!(table.rows[3].missing, Some(stampede_published::Missing::DidNotBreak));
+    assert_eq!(table.rows[3].missing, Some(stampede_published::MissingRow::DidNotBreak));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn one_round_says_that_differences_cannot_be_told_from_noise() {
     let comparison = compared(1);
     let orders = comparison.tables.iter().flat_map(|table| &table.columns);
     for order in orders.flat_map(|column| &column.orders) {
-        assert!(matches!(order.verdict, Verdict::CannotBeJudged { told_apart: 0, .. }));
+        assert!(matches!(order.verdict, OrderVerdict::CannotBeJudged { told_apart: 0, .. }));
         let judged = |outcome| matches!(outcome, PairOutcome::Agree | PairOutcome::Disagree);
         assert!(!order.pairs.iter().any(|pair| judged(pair.outcome)));
     }
@@ -179,7 +179,7 @@ fn several_apps_need_a_name() {
     several.cases.push(other);
     let comparison = compare(&parse(TABLES, "007.yaml").expect("tables"), &several);
     let row = &comparison.tables[0].rows[0];
-    assert_eq!(row.missing, Some(stampede_published::Missing::SeveralCases));
+    assert_eq!(row.missing, Some(stampede_published::MissingRow::SeveralCases));
     let tables = TABLES.replacen("load: \"1000\"", "load: \"1000\"\n    app: hello", 1);
     let comparison = compare(&parse(&tables, "007.yaml").expect("tables"), &several);
     assert_eq!(comparison.tables[0].rows[0].missing, None);
@@ -189,8 +189,9 @@ fn several_apps_need_a_name() {
 fn json_is_read_back_as_it_was_written() {
     let comparison = compared(3);
     let json = serde_json::to_string(&comparison).expect("JSON");
-    assert_eq!(serde_json::from_str::<Comparison>(&json).expect("the same"), comparison);
-    let schema = serde_json::to_value(schemars::schema_for!(Comparison)).expect("a schema");
+    assert_eq!(serde_json::from_str::<PublishedComparison>(&json).expect("the same"), comparison);
+    let schema =
+        serde_json::to_value(schemars::schema_for!(PublishedComparison)).expect("a schema");
     assert!(schema["properties"]["tables"].is_object());
 }
 

@@ -462,7 +462,7 @@ fn column(
 
 /// The budget in words: `each runtime on the same 1 CPU, 1.00 GiB`.
 fn budget(cases: &[&CaseSummary]) -> Option<String> {
-    let first = cases.first()?;
+    let first = cases.first().filter(|first| !first.is_load_on_url())?;
     let is_same = |case: &&&CaseSummary| {
         (case.budget_cpus, case.budget_memory_bytes, case.budget_unequal)
             == (first.budget_cpus, first.budget_memory_bytes, false)

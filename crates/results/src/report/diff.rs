@@ -214,8 +214,8 @@ pub fn difference_lines(all: &[Difference], [base, other]: [&str; 2]) -> Vec<Str
     all.iter().map(one).collect()
 }
 
-/// What the base shows when it is compared with itself: a headline with the largest difference, then
-/// the primary figure of each case. Empty: it was measured once.
+/// What the base shows when it is compared with itself: the primary figure of each case. Empty: it
+/// was measured once.
 fn noise_lines(diff: &Diff) -> Vec<String> {
     let of_primary = |case: &CaseDiff| {
         let about = case.figures.iter().find(|one| one.figure == case.primary)?;
@@ -225,27 +225,22 @@ fn noise_lines(diff: &Diff) -> Vec<String> {
             None => words::ratio(ratio.value),
         };
         let line = format!("{} · {}: {} {text}", case.runtime, case.load, about.measure().title());
-        let (low, high) = ratio.interval.unwrap_or((ratio.value, ratio.value));
-        Some((line, (low - 1.0).abs().max((high - 1.0).abs())))
+        let bound = ratio.interval.map(|(low, high)| {
+            let widest = (low - 1.0).abs().max((high - 1.0).abs());
+            let (noun, widest) = (about.measure().title(), words::percent(widest * 100.0));
+            format!("; a difference in {noun} up to {widest} may be noise")
+        });
+        Some(line + &bound.unwrap_or_default())
     };
-    let (mut lines, widths): (Vec<String>, Vec<f64>) =
-        diff.noise.iter().filter_map(of_primary).unzip();
     if diff.noise.is_empty() {
-        return lines;
+        return Vec::new();
     }
-    let head = match widths.into_iter().reduce(f64::max) {
-        Some(widest) => format!(
-            "Noise of the day: {} against itself, in the same rounds. Differences up to {} mean nothing here.",
-            diff.base.label,
-            words::percent(widest * 100.0)
-        ),
-        None => format!(
-            "Noise of the day: {} has too few figures to compare it with itself.",
-            diff.base.label
-        ),
+    let lines: Vec<String> = diff.noise.iter().filter_map(of_primary).collect();
+    let head = match lines.is_empty() {
+        true => "has too few figures to compare it with itself.",
+        false => "against itself, in the same rounds:",
     };
-    lines.insert(0, head);
-    lines
+    [vec![format!("Noise of the day: {} {head}", diff.base.label)], lines].concat()
 }
 
 fn only_in_lines(diff: &Diff) -> Vec<String> {

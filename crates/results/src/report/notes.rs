@@ -293,7 +293,8 @@ fn about_expectations(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, S
 }
 
 fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
-    let is_external = |case: &&&CaseSummary| case.provider == ProviderKind::External;
+    let is_external =
+        |case: &&&CaseSummary| case.provider == ProviderKind::External && !case.is_load_on_url();
     let external: Vec<String> =
         cases.iter().filter(is_external).map(|case| case.runtime.clone()).collect();
     if !external.is_empty() {
@@ -310,7 +311,8 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String
             add(Importance::Doubt, format!("{}: {text}", case.runtime));
         }
     }
-    let split = |case: &&&CaseSummary| case.budget_unequal && !is_external(case);
+    let split =
+        |case: &&&CaseSummary| case.provider != ProviderKind::External && case.budget_unequal;
     let unequal: Vec<String> =
         cases.iter().filter(split).map(|case| case.runtime.clone()).collect();
     if !unequal.is_empty() {

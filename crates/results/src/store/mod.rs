@@ -178,11 +178,11 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Exists { .. } => {
-                Some("name another with `--out`, or move this one away".to_owned())
+                Some("name another directory, or move this one away".to_owned())
             }
-            StoreError::Write { .. } => Some(
-                "look at free space and permissions, or name another directory with `--out`".into(),
-            ),
+            StoreError::Write { .. } => {
+                Some("look at free space and permissions, or name another directory".into())
+            }
             StoreError::Newer { .. } => Some("read it with a newer stampede".to_owned()),
             StoreError::NoRun { results, known, .. } if known.is_empty() => {
                 let results = results.display();

@@ -36,6 +36,8 @@ pub fn summarize(run: &RunData, index: usize) -> CaseSummary {
         rising.map(|rising| breaking::over(&case, &rising)).filter(|one| one.trials > 0);
     case.errors_over_time = over_time::errors_of(&case);
     case.pages = Pages::of(&on_disk);
+    let against = run.record.against.as_ref();
+    case.is_noise = against.is_some_and(|against| against.again_of(&record.runtime).is_some());
     case.trials_missing = match record.refused {
         Some(_) => 0,
         None => planned(run, index).saturating_sub(case.trials.len() as u32),
@@ -72,6 +74,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
     let (verdict, reasons) = verdict(record, &trials);
     CaseSummary {
         runtime: record.runtime.clone(),
+        is_noise: false,
         app: record.app.clone(),
         load: record.load.clone(),
         model,

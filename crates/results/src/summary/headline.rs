@@ -97,10 +97,11 @@ impl<'a> Headline<'a> {
             None => format!(" ({}: no interval)", words::number_of(case.trials_counted, "trial")),
         };
         let doubt = doubt(case);
-        format!(
-            "{}: {noun} {figure}{sure}{doubt}. Nothing was measured to compare it with.",
-            case.runtime
-        )
+        let alone = match case.is_load_on_url() {
+            true => "",
+            false => " Nothing was measured to compare it with.",
+        };
+        format!("{}: {noun} {figure}{sure}{doubt}.{alone}", case.runtime)
     }
 
     fn compared(&self) -> String {

@@ -42,11 +42,12 @@ pub fn summarize(run: &RunData) -> Summary {
     groups.iter().for_each(|group| comparable::mark(&mut cases, group, run));
     let mut sorted = Vec::with_capacity(cases.len());
     for group in &mut groups {
-        let mut own: Vec<_> =
-            cases.extract_if(.., |case| case.app == group.app && case.load == group.load).collect();
+        let own = cases.extract_if(.., |case| case.app == group.app && case.load == group.load);
+        let (mut noise, mut own): (Vec<_>, Vec<_>) = own.partition(|case| case.is_noise);
         group::compare(group, &mut own, record.baseline.as_deref());
         group.sentence = headline::of(group, &own, record.rounds);
         sorted.append(&mut own);
+        sorted.append(&mut noise);
     }
     let looks = record.auto.iter().flat_map(|auto| auto.looks.last());
     let auto = looks.map(|look| Notice::RoundsLook { found: look.found.clone() }.into());

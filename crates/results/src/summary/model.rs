@@ -56,13 +56,14 @@ pub struct Summary {
     pub cases: Vec<CaseSummary>,
     /// Published tables beside the figures. `None`: the plan names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<stampede_published::Comparison>,
+    pub published: Option<stampede_published::PublishedComparison>,
 }
 
 impl Summary {
-    /// The cases of a group, the best first.
+    /// The cases of a group that are ranked, the best first.
     pub fn cases_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a CaseSummary> {
-        self.cases.iter().filter(|case| case.app == group.app && case.load == group.load)
+        let is_own = |case: &&CaseSummary| case.app == group.app && case.load == group.load;
+        self.cases.iter().filter(is_own).filter(|case| !case.is_noise)
     }
 
     /// Whether every case has a result: none is refused, missing or invalid, and no planned trial
@@ -109,6 +110,10 @@ pub struct Group {
 pub struct CaseSummary {
     /// The name of the runtime or the variant.
     pub runtime: String,
+    /// Whether the case measures the other version a second time. Only its difference from the
+    /// first time is of interest, so it is in no ranking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_noise: bool,
     /// The app's name.
     pub app: String,
     /// The load's name.
@@ -210,6 +215,14 @@ pub struct CaseSummary {
     /// Its answers when each page was requested before the load.
     #[serde(default)]
     pub pages: Pages,
+}
+
+impl CaseSummary {
+    /// Whether the case is a load on a URL alone: nothing is known of the server's budget, and
+    /// nothing was to be compared.
+    pub fn is_load_on_url(&self) -> bool {
+        self.provider == ProviderKind::External && self.budget_cpus.is_zero()
+    }
 }
 
 /// Reasons for a verdict that several trials share. With the verdict `Valid` they are notes that do

@@ -3,29 +3,36 @@
 use std::collections::BTreeMap;
 
 use stampede_published::{
-    BeforeBreaking, Budget, Comparison, Figure as Column, Measured, MeasuredCase, MeasuredFigure,
-    RoundValue,
+    BeforeBreaking, Budget, Figure as Column, Measured, MeasuredCase, MeasuredFigure,
+    PublishedComparison, RoundValue,
 };
 
 use super::input::RunData;
 use super::model::{CaseSummary, Figure, LoadModel, Summary, TimeFigures, TrialSummary};
+use stampede_model::fact::{Fact, Notice};
 use stampede_model::record::Validity;
 use stampede_model::stat::Stat;
+use stampede_model::words;
 
 /// Compares the tables that the plan names with the run. `None`: it names none.
-pub fn beside(summary: &Summary, run: &RunData) -> Option<Comparison> {
+pub fn beside(summary: &Summary, run: &RunData) -> Option<PublishedComparison> {
     let record = run.record.published.as_ref()?;
     // The text was checked before the run began.
     let tables = stampede_published::parse(&record.text, &record.file).ok()?;
-    let cases = summary.cases.iter().map(|case| measured(case, summary.rounds, run)).collect();
+    let cases = summary.cases.iter().map(|case| measured(case, summary, run)).collect();
     Some(stampede_published::compare(&tables, &Measured { rounds: summary.rounds, cases }))
 }
 
-fn measured(case: &CaseSummary, rounds: u32, run: &RunData) -> MeasuredCase {
+fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCase {
     let by_round: Vec<Option<&TrialSummary>> =
-        (1..=rounds).map(|round| of_round(case, round)).collect();
+        (1..=summary.rounds).map(|round| of_round(case, round)).collect();
     let limit = case.why.first().map(|why| format!("was limited here: {}", why.found));
-    let workers = case.workers.map(|workers| format!("had {workers} workers"));
+    let others = summary.cases.iter().filter(|other| {
+        (&other.app, &other.load) == (&case.app, &case.load) && other.workers != case.workers
+    });
+    // Only what differs may explain a difference.
+    let workers = case.workers.filter(|_| others.count() > 0);
+    let workers = workers.map(|workers| format!("had {}", words::number_of(workers, "worker")));
     MeasuredCase {
         runtime: case.runtime.clone(),
         app: case.app.clone(),
@@ -89,15 +96,25 @@ fn of_trial(trial: &TrialSummary, model: LoadModel, run: &RunData) -> Vec<(Colum
         (Column::CpuPerRequest, cpu_ns),
         (Column::MemoryMedian, own.memory_bytes_median),
         (Column::MemoryMax, own.memory_bytes_max),
+        (Column::TransferRate, own.received_bytes_per_second),
+    ]);
+    // Numbers of a shortened load say nothing beside those of the whole one.
+    if run.record.notices.iter().any(is_scaled) {
+        return all;
+    }
+    all.extend([
         (Column::OkCount, number(counts.ok)),
         (Column::CompleteRequests, number(counts.ok + counts.failed_total())),
         (Column::FailedRequests, number(counts.failed_total())),
-        (Column::TransferRate, own.received_bytes_per_second),
     ]);
     let stored = run.trials.iter().find(|one| one.record.number == trial.number);
     let load = stored.and_then(|stored| stored.record.load.as_ref());
     all.extend(load.map(|load| (Column::TimeTaken, number(load.lasted_ns))));
     all
+}
+
+fn is_scaled(notice: &Fact<Notice>) -> bool {
+    matches!(notice.known(), Some(Notice::TimeScale { .. }))
 }
 
 fn of_times(times: &TimeFigures) -> Vec<(Column, Figure)> {

@@ -203,7 +203,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
     /// Get a first impression in a minute: one round, short loads, one start for all loads
-    #[arg(long, conflicts_with_all = ["rounds", "within", "time_scale", "starts"])]
+    #[arg(long, conflicts_with_all = ["rounds", "precision", "max_time", "within", "time_scale", "starts"])]
     pub quick: bool,
     /// Shorten all loads so that the comparison ends within this time: 10m
     #[arg(long, value_name = "TIME", conflicts_with = "time_scale")]

@@ -48,13 +48,15 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     let all = stampede_plan::read_ready(NAME, PLAN, &flags)?;
     let app = catalogue.app(&all.stack.apps.choices[0])?;
     let mut notices = Vec::new();
+    compare::is_free(all.out.as_deref())?;
     let chosen = match choose(&all, &app, &catalogue) {
         Ok(chosen) => chosen,
         Err(_) => {
             let other = catalogue.app(&AppChoice::named(WITHOUT_FRAMEWORK.to_owned()))?;
             let chosen = choose(&all, &other, &catalogue)?;
-            let first = all.stack.runtimes.iter().find(|runtime| runtime.name == chosen[0]);
-            let error = first.and_then(|runtime| catalogue.check(runtime, &app).err());
+            let mut of_chosen =
+                all.stack.runtimes.iter().filter(|runtime| chosen.contains(&runtime.name));
+            let error = of_chosen.find_map(|runtime| catalogue.check(runtime, &app).err());
             notices.extend(error.map(|error| Notice::DemoApp {
                 app: other.name.clone(),
                 cause: cause(&error),

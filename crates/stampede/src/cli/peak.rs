@@ -141,14 +141,31 @@ fn measured(plan: &Plan) -> Result<Result<Peak, NoPeak>, Failure> {
     let load = context.load(name, Model::Closed { concurrency, until: Until::For(length) });
     progress.event(&Event::Notice(&format!("measuring the peak of {} first", plan.baseline)));
     let mut run = SearchRun::new(record, directory, progress.as_mut());
-    let trial = context.measure(&mut run, &context.plan.stack.runtimes[0], &load, length)?;
-    let throughput = trial.case.figures.throughput_per_second.value().filter(|rate| *rate > 0.0);
-    Ok(match (throughput, trial.record.verdict.judged) {
-        (Some(throughput_per_second), Validity::Valid | Validity::Suspect) => {
-            Ok(Peak { throughput_per_second, length })
+    for tries_left in (0..TRIES).rev() {
+        let trial = context.measure(&mut run, &context.plan.stack.runtimes[0], &load, length)?;
+        let throughput = trial.case.figures.throughput_per_second.value();
+        let is_valid = trial.record.verdict.judged != Validity::Invalid;
+        let Some(throughput_per_second) = throughput.filter(|rate| is_valid && *rate > 0.0) else {
+            return Ok(Err(NoPeak::Invalid { reasons: trial.record.verdict.reasons.clone() }));
+        };
+        let ok = trial.case.trials.first().map_or(&[][..], |trial| &trial.over_time.ok);
+        if tries_left == 0 || !is_rising(ok) {
+            return Ok(Ok(Peak { throughput_per_second, length }));
         }
-        _ => Err(NoPeak::Invalid { reasons: trial.record.verdict.reasons.clone() }),
-    })
+        let text = "the peak was still rising, because something was cold: it is measured again";
+        run.listener.event(&Event::Notice(text));
+    }
+    Ok(Err(NoPeak::Invalid { reasons: Vec::new() }))
+}
+
+/// Whether the answers per second grew from the first half of the load to the second, as they do
+/// while files come from the disk for the first time.
+fn is_rising(ok: &[u64]) -> bool {
+    // The last second may be a part of one.
+    let whole = &ok[..ok.len().saturating_sub(1)];
+    let (first, second) = whole.split_at(whole.len() / 2);
+    let mean = |half: &[u64]| half.iter().sum::<u64>() as f64 / half.len().max(1) as f64;
+    !first.is_empty() && mean(second) > RISING * mean(first)
 }
 
 /// Returns a search on the baseline alone, with what the load sends that shows its peak. That
@@ -178,5 +195,24 @@ fn baseline_search(plan: &Plan) -> SearchPlan {
 /// About 128 random bits.
 const RANDOM_LETTERS: usize = 22;
 
+/// How often the peak is measured until it no longer rises.
+const TRIES: u32 = 3;
+/// By how much the answers of the second half must outnumber those of the first.
+const RISING: f64 = 1.25;
+
 /// Enough for some thousand answers of most apps, and short compared with the comparison.
 const MEASURED: Nanos = Nanos::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::is_rising;
+
+    #[test]
+    fn a_peak_of_a_cold_machine_rises() {
+        assert!(!is_rising(&[]));
+        assert!(!is_rising(&[900]), "a part of a second");
+        assert!(!is_rising(&[1000, 1010, 990, 1005, 1000, 3]), "the last second is cut off");
+        assert!(is_rising(&[2, 5, 11, 60, 900, 40]));
+        assert!(!is_rising(&[1200, 1100, 900, 900, 880, 900]), "it falls");
+    }
+}

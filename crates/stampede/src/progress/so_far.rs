@@ -61,7 +61,8 @@ impl LoadSoFar {
         let mut rows: Vec<(&str, f64)> =
             self.runtimes.iter().map(|(name, figures)| (name.as_str(), mean(figures))).collect();
         rows.sort_by(|a, b| if is_closed { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
-        let most = rows.iter().map(|row| row.1).fold(f64::MIN_POSITIVE, f64::max);
+        let known = rows.iter().map(|row| row.1).filter(|figure| figure.is_finite());
+        let most = known.fold(f64::MIN_POSITIVE, f64::max);
         let longest = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
         let names = longest.min(NAME_MAX);
         let room = width.saturating_sub(names + FIGURE + 3).min(BAR);
@@ -70,8 +71,11 @@ impl LoadSoFar {
         let left_out = rows.len().saturating_sub(ROWS);
         let line = |(name, figure): &(&str, f64)| {
             let full = ((figure / most) * room as f64).round().max(1.0) as usize;
-            let text =
-                if is_closed { words::rate(*figure) } else { words::time_ns(*figure as u64) };
+            let text = match is_closed {
+                _ if figure.is_infinite() => "failed".to_owned(),
+                true => words::rate(*figure),
+                false => words::time_ns(*figure as u64),
+            };
             let name = console::truncate_str(name, names, "…");
             format!("{name:<names$} {:<room$} {text:>FIGURE$}", "▇".repeat(full.min(room)))
         };
@@ -86,7 +90,8 @@ fn mean(figures: &[f64]) -> f64 {
     (logs / figures.len() as f64).exp()
 }
 
-/// The figure of a trial; `None`: there is none, for example because too many requests failed.
+/// The figure of a trial: infinite for a percentile that falls on a failed request, which makes the
+/// runtime's mean infinite too. `None`: there is none.
 fn figure(tally: &ComparisonState, record: &TrialRecord, case: &CaseRecord) -> Option<f64> {
     let load = record.load.as_ref()?;
     match case.model {
@@ -98,7 +103,8 @@ fn figure(tally: &ComparisonState, record: &TrialRecord, case: &CaseRecord) -> O
             let failed = load.counts.planned.saturating_sub(load.counts.ok);
             match (Ranked { answered: &tally.measured.times, failed }).percentile(95.0) {
                 Percentile::At(ns) => Some(ns as f64),
-                Percentile::Failed | Percentile::TooFew => None,
+                Percentile::Failed => Some(f64::INFINITY),
+                Percentile::TooFew => None,
             }
         }
     }

@@ -40,6 +40,9 @@ pub struct ComparisonState {
     pub passed: Nanos,
 }
 
+/// A reading of at most this length has no share of CPU.
+const SHORT_NS: u64 = 100_000_000;
+
 /// Figures of one or several seconds.
 #[derive(Debug, Default)]
 pub struct LoadFigures {
@@ -118,13 +121,15 @@ impl ComparisonState {
                     self.rows.push(SecondRecord::from(*second));
                 }
             }
-            Event::Resources(sample) => {
+            // The last reading of a load may be of milliseconds.
+            Event::Resources(sample) if sample.interval_ns > SHORT_NS => {
                 let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
                 let share = cpu as f64 / sample.interval_ns.max(1) as f64;
                 // Without a role nothing is monitored.
                 self.cpu_share = (!sample.roles.is_empty()).then_some(share);
             }
-            Event::Notice(_) | Event::TrialEnded { .. } | Event::RunEnded => {}
+            Event::Resources(_) | Event::Notice(_) | Event::TrialEnded { .. } | Event::RunEnded => {
+            }
         }
     }
 

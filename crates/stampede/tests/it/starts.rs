@@ -123,7 +123,7 @@ fn a_comparison_ends_within_the_time_that_is_given() {
     assert!((70.0..80.0).contains(&expected(&["--within", "10m"])), "nothing is made longer");
     let short = expected(&["--within", "20s"]);
     assert!((12.0..20.0).contains(&short), "{short}");
-    for wrong in ["soon", "10", "-5s"] {
+    for wrong in ["soon", "10 minuets", "-5s"] {
         let within = format!("--within={wrong}");
         let output =
             finish(sandbox.stampede(&["compare", "plan.yaml", "--dry-run", &within]), LIMIT);

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use stampede_model::machine::MachineFacts;
-use stampede_model::record::{CaseRecord, ObservedState, SentRecord, TrialRecord, Validity};
+use stampede_model::record::{
+    CaseRecord, ObservedState, SentRecord, Starts, TrialRecord, Validity,
+};
 use stampede_model::words;
 
 use super::model::Difference;
@@ -18,6 +20,7 @@ type Facts = BTreeMap<String, String>;
 /// runs.
 pub fn differences(base: &RunData, other: &RunData, cases: &[(usize, usize)]) -> Vec<Difference> {
     let mut all = unlike(&of_machine(base), &of_machine(other));
+    all.extend(unlike(&of_run(base), &of_run(other)));
     let mut of_cases: Vec<Difference> = Vec::new();
     for &(a, b) in cases {
         let runtime = &other.record.cases[b].runtime;
@@ -81,6 +84,14 @@ fn of_machine(run: &RunData) -> Facts {
         ("virtual machine", facts.virtual_machine.unwrap_or_else(none)),
         ("container", facts.container.unwrap_or_else(none)),
     ])
+}
+
+fn of_run(run: &RunData) -> Facts {
+    let starts = match run.record.starts {
+        Starts::PerLoad => "one for each load",
+        Starts::PerRound => "one for all loads of a round",
+    };
+    named([("starts of a runtime", starts.to_owned())])
 }
 
 /// The circumstances of the first trial that counts, or else of the first trial. All trials of a

@@ -136,7 +136,10 @@ pub fn workers(facts: &Facts<'_>) -> Option<Diagnosis> {
             pool.active, pool.total
         ));
     }
-    let reached = pools.iter().map(|pool| pool.max_children_reached).max().unwrap_or(0);
+    // The counter runs since the start, which may be that of an earlier load.
+    let counts = || pools.iter().map(|pool| pool.max_children_reached);
+    let before = if facts.record.continues.is_some() { counts().min() } else { None };
+    let reached = counts().max().unwrap_or(0).saturating_sub(before.unwrap_or(0));
     if reached > 0 {
         evidence.push(format!("`pm.max_children` was reached {}", times_text(reached)));
     }

@@ -9,7 +9,7 @@ use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::event::Event;
 use stampede_model::machine::MachineFacts;
-use stampede_model::record::RESULTS;
+use stampede_model::record::{CustomBuild, RESULTS};
 use stampede_model::time::Nanos;
 use stampede_monitor::machine;
 use stampede_plan::model::{Fairness, Plan};
@@ -36,12 +36,12 @@ use stampede_trial::refusal;
 pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let facts = machine::facts();
+    // Mistakes are reported before minutes are spent on tuning, on the peak or on another version.
+    let remote = args.remote.start()?;
     let mut plan = planned::read(&args, &catalogue, &facts)?;
-    let out = plan.out.clone();
+    Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
+    is_free(plan.out.as_deref())?;
     if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
-        // Mistakes in the plan are reported before minutes are spent on tuning.
-        Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
-        is_free(out.as_deref())?;
         each_at_its_best(&mut plan)?;
     }
     if !args.dry_run {
@@ -49,7 +49,6 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    let remote = args.remote.start()?;
     measure(plan, catalogue, &facts, Wanted { is_dry: args.dry_run, json: args.json, remote })
 }
 
@@ -95,7 +94,8 @@ pub fn measure(
 /// A run of this length is worth a second terminal.
 const LONG: Nanos = Nanos::from_secs(60);
 
-fn is_free(out: Option<&Path>) -> Result<(), Failure> {
+/// Whether the results can be written to this directory.
+pub fn is_free(out: Option<&Path>) -> Result<(), Failure> {
     match out.filter(|directory| directory.exists()) {
         Some(directory) => Err(StoreError::Exists { directory: directory.into() }.into()),
         None => Ok(()),
@@ -147,6 +147,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
         worker_that_leads(summary).filter(|_| comparison.record().against.is_none())
     {
         let app = shell_words::join(comparison.app());
+        let runtime = runtime.trim_end_matches(CustomBuild::MARK);
         text += &format!(
             "\nWorker mode keeps state between requests. Before you switch, check that your app is safe in \
              it:\n  stampede check {app} --runtime {runtime}\n"

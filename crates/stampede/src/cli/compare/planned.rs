@@ -8,10 +8,10 @@ use stampede_model::machine::MachineFacts;
 use stampede_model::quantity::parse_length;
 use stampede_model::time::Nanos;
 use stampede_model::words;
-use stampede_plan::model::{LoadChoice, Plan};
+use stampede_plan::model::{Fairness, LoadChoice, Plan, Rounds, StartState};
 use stampede_plan::{MissingParts, Overrides, WithSteady};
 use stampede_stack::{Catalogue, looks_like_app};
-use stampede_trial::comparison::Comparison;
+use stampede_trial::comparison::{Comparison, TimeScale};
 use stampede_trial::{cases, refusal};
 
 use super::super::Failure;
@@ -28,23 +28,36 @@ pub fn read(
     facts: &MachineFacts,
 ) -> Result<Plan, Failure> {
     let mut filled = FilledArguments::of(args, catalogue)?;
-    let plan = filled.plan(catalogue)?;
+    let mut plan = filled.plan(catalogue)?;
+    if args.quick && plan.begin != StartState::Cold {
+        filled.flags.starts = Some("per-round".to_owned());
+        plan = filled.plan(catalogue)?;
+    }
     let Some(within) = within(args)? else { return Ok(plan) };
+    if plan.fairness == Fairness::EachAtItsBest {
+        return Err(WithinError::Tuned.into());
+    }
+    if matches!(plan.rounds, Rounds::Auto { .. }) && args.max_time.is_none() {
+        filled.flags.max_time = Some(format!("{}s", within.0 / Nanos::SECOND.0));
+        plan = filled.plan(catalogue)?;
+    }
     let loads_by_peak = plan.loads.iter().any(|load| load.rate_share.is_some());
     let before = if loads_by_peak { PEAK } else { Nanos(0) };
-    // Notices about what the plan refuses would be there twice: this comparison is only asked.
     let asked = Comparison::new(plan.clone(), catalogue.clone(), facts)?;
-    let left = Nanos(within.0.saturating_sub(before.0));
-    let mut plan = match asked.scale_to(left) {
-        Some(scale) => {
-            filled.flags.time_scale = Some(scale.to_string());
-            filled.plan(catalogue)?
-        }
-        None => plan,
-    };
-    if args.quick {
-        plan.notices.insert(0, Notice::FirstImpression {});
+    let arms = 1 + u32::from(args.against.is_some()) + u32::from(args.aa);
+    let scale = asked.scale_to(Nanos(within.0.saturating_sub(before.0)), arms);
+    if let TimeScale::Scaled { scale } | TimeScale::TooMuch { scale, .. } = scale {
+        filled.flags.time_scale = Some(scale.to_string());
+        plan = filled.plan(catalogue)?;
     }
+    let takes_ns = match scale {
+        TimeScale::TooMuch { takes, .. } => Some(Some(takes.plus(before).0)),
+        TimeScale::Unknown => Some(None),
+        TimeScale::Fits | TimeScale::Scaled { .. } => None,
+    };
+    let not_kept = takes_ns.map(|takes_ns| Notice::WithinNotKept { within_ns: within.0, takes_ns });
+    let quick = args.quick.then_some(Notice::FirstImpression {});
+    plan.notices.splice(0..0, quick.into_iter().chain(not_kept));
     Ok(plan)
 }
 
@@ -78,7 +91,6 @@ impl FilledArguments {
         }
         if args.quick {
             flags.rounds = Some("1".to_owned());
-            flags.starts = Some("per-round".to_owned());
         } else if args.against.is_some() && path.is_none() && gaps.rounds {
             flags.rounds = Some(AGAINST_ROUNDS.to_owned());
             chosen.push(format!("--rounds {AGAINST_ROUNDS}"));
@@ -139,11 +151,19 @@ enum WithinError {
         /// The value.
         text: String,
     },
+    /// The runtimes are tuned first, which takes its own time.
+    #[error(
+        "tuning each runtime (`fairness: each-at-its-best`) has no limit that `--within` or `--quick` could keep"
+    )]
+    Tuned,
 }
 
 impl CommandError for WithinError {
     fn hint(&self) -> Option<String> {
-        Some("write it with a unit, such as `--within 10m`".to_owned())
+        Some(match self {
+            WithinError::NotALength { .. } => "write it with a unit, such as `--within 10m`".into(),
+            WithinError::Tuned => "use `--fairness equal-workers`".into(),
+        })
     }
 }
 

@@ -63,20 +63,22 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let machine = machine::facts_below(Path::new("/"), || {});
     let ready = PreparedLoad::of(&args, &machine)?;
     let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load);
-    let run = args.files.report.as_deref();
-    let run = run.map(|path| FireRun::create(path, &ready, &machine)).transpose()?;
+    let remote = args.remote.start()?;
     let mut files = Files::create(&args.files)?;
-    files.run = run;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     generator.prepare(&Stop::from(interrupt::new_flag()))?;
+    // The last of what can be refused, so that a mistake leaves no directory.
+    let run = args.files.report.as_deref();
+    files.run = run.map(|path| FireRun::create(path, &ready, &machine)).transpose()?;
     let mut display = LoadDisplay::begin(&args, &ready);
-    let remote = args.remote.start()?.map(|writer| RemoteLoad::begin(writer, &ready));
     if let Some(warm_up) = &ready.load.warm_up {
         display.enter(Phase::WarmUp, warm_up);
     }
     files.begin(&ready.load);
-    files.remote = remote;
-    let result = measure(&ready, &*generator, &mut display, &mut files)?;
+    files.remote = remote.map(|writer| RemoteLoad::begin(writer, &ready));
+    let result = measure(&ready, &*generator, &mut display, &mut files).inspect_err(|_| {
+        files.run.take().into_iter().for_each(FireRun::remove);
+    })?;
     drop(generator);
     drop(display);
     let report = result.report(&ready, &machine);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_linux::clock::now;
 use stampede_load::report::LoadResult;
-use stampede_mask::{mask_known, mask_secrets};
+use stampede_mask::mask_secrets;
 use stampede_model::counts::Second;
 use stampede_model::event::{Event, EventListener as _, Phase};
 use stampede_model::machine::MachineFacts;
@@ -44,6 +44,18 @@ impl FireRun {
         let mut trial = directory.trial(&record, &ready.choice.name)?;
         trial.event(&Event::Phase { phase: Phase::Measure, expected: None });
         Ok(FireRun { directory, trial, record })
+    }
+
+    /// The measured load begins.
+    pub fn measure(&mut self) {
+        self.record.started_at = now();
+    }
+
+    /// Removes a run of which nothing was sent.
+    pub fn remove(self) {
+        let path = self.directory.close();
+        // What is left is an unfinished run, and it says so.
+        let _ = std::fs::remove_dir_all(path);
     }
 
     /// Writes a second of the load.
@@ -95,9 +107,11 @@ fn run_record(ready: &PreparedLoad, machine: &MachineFacts) -> RunRecord {
     let (id, stampede) = (run_id(&jiff::Zoned::now()), env!("CARGO_PKG_VERSION").to_owned());
     let choice = &ready.choice;
     let (target, path) = target_and_path(&mask_secrets(&ready.url));
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    // Each word is masked alone, so that no secret takes the words beside it along.
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| mask_secrets(&word.to_string_lossy()));
     RunRecord {
-        command: mask_known(&format!("stampede {}", shell_words::join(words))).into_owned(),
+        command: format!("stampede {}", shell_words::join(words)),
         cases: vec![CaseRecord {
             runtime: target,
             app: path,
@@ -119,14 +133,17 @@ fn run_record(ready: &PreparedLoad, machine: &MachineFacts) -> RunRecord {
     }
 }
 
-/// Divides a URL into the server, which is the name of the row, and the path.
+/// Divides a URL into the server, which is the name of the row, and the path. In a URL of a socket,
+/// such as `unix:/run/app.sock:/path`, the server is the socket.
 fn target_and_path(url: &str) -> (String, String) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-    match rest.find(['/', '?', '#']) {
-        Some(at) => (rest[..at].to_owned(), rest[at..].to_owned()),
-        None => (rest.to_owned(), "/".to_owned()),
+    if let Some((kind, rest)) = url.split_once(':').filter(|(kind, _)| kind.ends_with("unix")) {
+        let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+        return (format!("{kind}:{socket}"), path.to_owned());
     }
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (server, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
+    (server.to_owned(), if path.is_empty() { "/" } else { path }.to_owned())
 }
 
 #[cfg(test)]
@@ -139,7 +156,12 @@ mod tests {
             ("http://localhost", "localhost", "/"),
             ("https://shop.test:8443/a/b?c=d", "shop.test:8443", "/a/b?c=d"),
             ("http://ada:***@[::1]:80/", "[::1]:80", "/"),
+            ("http://127.0.0.1:8080/@bob/x", "127.0.0.1:8080", "/@bob/x"),
+            ("http://127.0.0.1/s?mail=a@b.c", "127.0.0.1", "/s?mail=a@b.c"),
             ("localhost:8080?x", "localhost:8080", "?x"),
+            ("unix:/run/app.sock:/a:b", "unix:/run/app.sock", "/a:b"),
+            ("unix:/run/app.sock", "unix:/run/app.sock", "/"),
+            ("fcgi+unix:/run/php.sock:/var/www/x.php", "fcgi+unix:/run/php.sock", "/var/www/x.php"),
         ] {
             assert_eq!(target_and_path(url), (server.to_owned(), path.to_owned()), "{url}");
         }

@@ -64,6 +64,9 @@ impl Listener for LoadListener<'_> {
         if let Some(remote) = &mut self.files.remote {
             remote.measure();
         }
+        if let Some(run) = &mut self.files.run {
+            run.measure();
+        }
         self.aside = InterferenceMeter::begin();
         None
     }
