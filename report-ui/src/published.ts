@@ -49,7 +49,7 @@ function labelOf(table: TableComparison, row: number): string {
 }
 
 function disagreement(table: TableComparison, better: number, worse: number, reason?: string | null): string {
-  const order = `${labelOf(table, better)} is better than ${labelOf(table, worse)} there, worse here`;
+  const order = `published: ${labelOf(table, better)} is better than ${labelOf(table, worse)}; here it is worse`;
   return reason ? `${order}: ${reason}` : order;
 }
 

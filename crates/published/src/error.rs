@@ -45,10 +45,10 @@ pub enum Mistake {
         problem: Box<serde_saphyr::Error>,
     },
     /// The file expands to more values than published tables have.
-    #[error("more than a file of tables may hold: at most 1 MiB, 200 000 values and 16 levels")]
+    #[error("the file is too large: at most 1 MiB, 200 000 values and 16 levels")]
     TooMuch,
     /// A key is twice in one map.
-    #[error("a key is here twice")]
+    #[error("a key is given twice")]
     KeyTwice,
     /// A key is not known.
     #[error("unknown key `{key}`")]
@@ -132,7 +132,7 @@ pub enum Mistake {
         other_line: u64,
     },
     /// A row has `starred: true` without `until_rps`, or the other way round.
-    #[error("the row of `{row}` has one of `starred: true` and `until_rps`, but not both")]
+    #[error("the row of `{row}` needs both `starred: true` and `until_rps`, or neither")]
     HalfStarred {
         /// The row.
         row: String,

@@ -33,38 +33,38 @@ pub(crate) fn of_comparison(comparison: &PublishedComparison) -> String {
     }
 }
 
-/// `The order agrees with article 000 in 9 of 40 columns, …`
+/// `Of 40 rankings in article 000, 9 agree with this run; …`
 fn orders(verdicts: &[OrderVerdict], publication: &str) -> String {
     let count =
         |is: fn(&OrderVerdict) -> bool| verdicts.iter().filter(|verdict| is(verdict)).count();
     let all = verdicts.len();
     let agree = count(|verdict| *verdict == OrderVerdict::Agrees);
     let others = [
-        (count(|verdict| *verdict == OrderVerdict::PartlyAgrees), "agrees in part in"),
-        (count(|verdict| *verdict == OrderVerdict::Disagrees), "disagrees in"),
+        (count(|verdict| *verdict == OrderVerdict::PartlyAgrees), "agree in part"),
+        (count(|verdict| *verdict == OrderVerdict::Disagrees), "disagree"),
         (
             count(|verdict| matches!(verdict, OrderVerdict::CannotBeJudged { .. })),
-            "cannot be judged here in",
+            "cannot be judged here",
         ),
-        (count(|verdict| *verdict == OrderVerdict::TooFewPairs), "has too few pairs for τ in"),
-        (count(|verdict| *verdict == OrderVerdict::NoPairs), "has nothing to compare in"),
+        (count(|verdict| *verdict == OrderVerdict::TooFewPairs), "have too few pairs for τ"),
+        (count(|verdict| *verdict == OrderVerdict::NoPairs), "have nothing to compare"),
     ];
     let others = others.iter().filter(|(count, _)| *count > 0);
-    let others: Vec<String> = others.map(|(count, what)| format!("{what} {count}")).collect();
-    let rest = if others.is_empty() { String::new() } else { format!("; it {}", listed(&others)) };
-    let orders = plural(all, "order");
-    format!("The order agrees with {publication} in {agree} of {all} {orders}{rest}.")
+    let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
+    let rest = if others.is_empty() { String::new() } else { format!("; {}", listed(&others)) };
+    let orders = plural(all, "ranking");
+    format!("Of {all} {orders} in {publication}, {agree} agree with this run{rest}.")
 }
 
 /// `Of 9 claimed ratios, 3 survive; 5 do not and 1 is too close to call.`
 fn claims(checks: &[&ClaimCheck]) -> String {
     let count =
         |outcome: ClaimOutcome| checks.iter().filter(|check| check.outcome == outcome).count();
-    let open = count(ClaimOutcome::TooCloseToCall) + count(ClaimOutcome::TooFewRounds);
     let others = [
         (count(ClaimOutcome::Smaller), "does not", "do not"),
         (count(ClaimOutcome::Larger), "is larger here", "are larger here"),
-        (open, "is too close to call", "are too close to call"),
+        (count(ClaimOutcome::TooCloseToCall), "is too close to call", "are too close to call"),
+        (count(ClaimOutcome::TooFewRounds), "cannot be judged", "cannot be judged"),
     ];
     let others = others.iter().filter(|(count, ..)| *count > 0);
     let others: Vec<String> = others
@@ -181,7 +181,7 @@ fn of_check(claim: &Claim, check: &ClaimCheck, publication: &str, rounds: u32) -
             format!("Does not survive {resources}: {says}; here {measured}{turned}.")
         }
         ClaimOutcome::Larger => {
-            format!("The difference is larger with {resources}: {measured}; {says}.")
+            format!("The ratio is above the claim with {resources}: {measured}; {says}.")
         }
         ClaimOutcome::TooCloseToCall => format!("Too close to call: {measured}; {says}."),
         ClaimOutcome::TooFewRounds => {
@@ -200,8 +200,10 @@ pub(crate) fn too_few_rounds(rounds: u32) -> Option<String> {
     let why = "differences cannot be told from noise";
     match rounds {
         0 => Some(format!("no round was measured, so {why}")),
-        1 => Some(format!("one round, so {why}")),
-        rounds if (rounds as usize) < ROUNDS_MIN => Some(format!("two rounds, so {why}")),
+        1 => Some(format!("one round, so {why}; measure again with `--rounds 3`")),
+        rounds if (rounds as usize) < ROUNDS_MIN => {
+            Some(format!("two rounds, so {why}; measure again with `--rounds 3`"))
+        }
         _ => None,
     }
 }

@@ -57,7 +57,9 @@ pub(crate) fn answers(table: &TableComparison, rounds: u32) -> Vec<String> {
             let label = |row: usize| table.rows.get(row).map_or("?", |row| row.label.as_str());
             let (better, worse) = (label(pair.better), label(pair.worse));
             let reason = pair.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-            lines.push(format!("  {better} is better than {worse} there, worse here{reason}"));
+            lines.push(format!(
+                "  published: {better} is better than {worse}; here it is worse{reason}"
+            ));
         }
     }
     lines

@@ -72,14 +72,14 @@ impl SendError {
                  `/api/v1/write`"
             }
             SendError::Answered { status: 300..400, .. } => {
-                "use the address that the server sends to: a POST is not redirected"
+                "use the address in the server's `Location` header: stampede follows no redirects"
             }
             SendError::Answered { status: 400, .. } => {
                 "look at the server's log: it names the samples that it refused"
             }
             SendError::Answered { .. } => "look at the server's log",
             SendError::TimedOut { .. } | SendError::Unreachable { .. } => {
-                "see that the server runs and that the address is right"
+                "check that the server is running and that the address is right"
             }
         }
     }

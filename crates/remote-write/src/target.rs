@@ -183,8 +183,8 @@ fn from_environment(
         }
     }
     match (user, password, get(TOKEN_VARIABLE)) {
-        (Some(_), _, Some(_)) => Err(TargetError::TwoCredentials),
-        (None, Some(_), _) => Err(TargetError::NoUser),
+        (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => Err(TargetError::TwoCredentials),
+        (None, Some(_), None) => Err(TargetError::NoUser),
         (None, None, Some(token)) if !token.chars().all(|c| c.is_ascii_graphic()) => {
             Err(TargetError::Token)
         }

@@ -526,19 +526,19 @@ impl Notice {
             ),
             Notice::StartShared { loads } => write!(
                 f,
-                "each runtime is started once a round: the loads {} follow one another on it, so a later one finds what \
-                 an earlier one left. Where one is invalid, the next has a start of its own",
+                "each runtime starts once a round and gets the loads {} one after the other. What one leaves in caches and memory, the next finds. \
+                 After an invalid trial the runtime starts again",
                 words::list(&quoted(loads))
             ),
             Notice::WithinNotKept { within_ns, takes_ns: Some(takes_ns) } => write!(
                 f,
-                "it cannot end within {}: with loads of one second it takes about {}. Leave out runtimes or rounds",
+                "it does not end within {}: with loads of one second it takes about {}; compare fewer runtimes, or fewer rounds",
                 length(Nanos(*within_ns)),
                 length(Nanos(*takes_ns))
             ),
             Notice::WithinNotKept { within_ns, takes_ns: None } => write!(
                 f,
-                "whether it ends within {} is not known, because a load ends after a number of requests; give loads a length",
+                "it is not known whether it ends within {}, because a load ends after a number of requests; replace `requests` by `for`",
                 length(Nanos(*within_ns))
             ),
             Notice::FirstImpression {} => f.write_str(

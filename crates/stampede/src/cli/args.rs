@@ -202,10 +202,11 @@ pub struct CompareArgs {
     /// Measure every row N times; auto: until the intervals are narrow
     #[arg(long, value_name = "N|auto")]
     pub rounds: Option<String>,
-    /// Get a first impression in a minute: one round, short loads, one start for all loads
+    /// Get a first impression in about a minute (more runtimes take longer): one round, short loads,
+    /// one start for all loads
     #[arg(long, conflicts_with_all = ["rounds", "precision", "max_time", "within", "time_scale", "starts"])]
     pub quick: bool,
-    /// Shorten all loads so that the comparison ends within this time: 10m
+    /// Shorten all loads, to one second at least, so that the comparison ends within this time: 10m
     #[arg(long, value_name = "TIME", conflicts_with = "time_scale")]
     pub within: Option<String>,
     /// Start a runtime for each load, or once a round for all loads: per-load, per-round [default:
@@ -247,7 +248,7 @@ pub struct CompareArgs {
     /// Fail unless this holds: 'p95 < 100ms' (repeatable)
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Multiply every duration of the plan by this: 0.05
+    /// Multiply the loads' lengths, schedules and numbers of requests, and the warm-up, by this: 0.05
     #[arg(long, value_name = "FACTOR")]
     pub time_scale: Option<String>,
     /// Write the results to this directory, which must not exist
@@ -259,8 +260,7 @@ pub struct CompareArgs {
     /// Measure this revision of the app's git repository too, in the same rounds: main, HEAD~1
     #[arg(long, value_name = "REV")]
     pub against: Option<String>,
-    /// Measure that revision twice in each round: what differs between the two is the noise of the
-    /// day
+    /// Measure that revision twice in each round (A/A test): what differs between the two is noise
     #[arg(long, requires = "against")]
     pub aa: bool,
     /// Run this command to complete the revision's copy: 'composer install --no-dev'

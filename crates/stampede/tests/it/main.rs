@@ -41,6 +41,7 @@ mod fair;
 mod fair_support;
 mod fire;
 mod fire_fastcgi;
+mod fire_report;
 mod formats;
 mod get;
 mod history;

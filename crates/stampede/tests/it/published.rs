@@ -7,7 +7,9 @@ use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer, Reply, Workers};
 use stampede_plan::{Overrides, read};
 
-use crate::common::{Sandbox, finish, stderr, stdout, without_runtimes};
+use crate::common::{
+    Sandbox, assert_measured, finish, skipped, stderr, stdout, summary, without_runtimes,
+};
 use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -331,4 +333,51 @@ fn tank_far_above_what_a_server_can_do_is_capped_by_its_thousand_in_flight() {
     // others.
     let capped = 1_000.0 / throughput;
     assert!((0.6..=1.2).contains(&(mean / capped)), "{mean} s beside {capped} s");
+}
+
+/// A table of somebody else beside a run: each figure twice, and no order after one round.
+#[test]
+fn a_table_of_ones_own_is_set_beside_the_run() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let table = "title: Two servers\ntables:\n  - title: A load\n    load: day\n    columns:\n      \
+                 - {name: p50, unit: ms}\n      - {name: requests_per_second, unit: 1/s}\n    rows:\n      \
+                 - {runtime: one, values: [12.5, 80]}\n      - {runtime: two, values: [1000, null]}\n\
+                 claims:\n  - {runtime: one, against: [two], times: '~2', text: twice as many}\n";
+    sandbox.write("plans/two.tables.yaml", table);
+    let plan = "app: hello\nwarm_up: 0s\nworkers: 2\nload: {day: {concurrency: 2, for: 1s}}\n\
+                published: two.tables.yaml\nruntimes: [{one: {use: php-builtin}}, {two: {use: php-builtin}}]\n";
+    sandbox.write("plans/plan.yaml", plan);
+    let output = finish(sandbox.stampede(&["compare", "plans/plan.yaml"]), LIMIT);
+    assert_measured(&sandbox, &output);
+    let text = stdout(&output);
+    assert!(text.contains("Published beside measured: Two servers"), "{text}");
+    assert!(text.contains("twice as many"), "{text}");
+    let found = summary(&sandbox)["published"].clone();
+    let columns = array(&found["tables"][0], "columns");
+    for column in columns {
+        for cell in array(column, "cells") {
+            let is_told =
+                cell["measured"]["state"] == "exact" || cell["measured"]["state"] == "none";
+            assert!(is_told, "{cell:#}");
+        }
+    }
+    let first = &columns[0]["cells"][0];
+    assert_eq!(first["published"], 12.5);
+    let (here, ratio) = (first["measured"]["value"].as_f64(), first["ratio"].as_f64());
+    assert!(here.zip(ratio).is_some_and(|(here, ratio)| (here / 12.5 - ratio).abs() < 1e-9));
+    // The report of the stored run says the same, also as Markdown, and also without the file.
+    std::fs::remove_file(sandbox.path().join("plans/two.tables.yaml")).expect("the file");
+    for format in [&["report", "last"][..], &["report", "last", "--format", "markdown"]] {
+        let text = stdout(&finish(sandbox.stampede(format), LIMIT));
+        assert!(text.contains("Two servers"), "{text}");
+    }
+
+    // A mistake in the table is found before anything is measured.
+    sandbox.write("plans/two.tables.yaml", &table.replace("unit: ms", "unit: furlongs"));
+    let output = finish(sandbox.stampede(&["compare", "plans/plan.yaml", "--dry-run"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("line 6"), "{}", stderr(&output));
 }

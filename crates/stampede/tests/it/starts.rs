@@ -155,3 +155,64 @@ fn the_readings_of_a_trial_cover_its_whole_load() {
     let lasted = trial["load"]["lasted_ns"].as_u64().expect("a length");
     assert!(read >= lasted, "{read} ns of {lasted} were read:\n{rows}");
 }
+
+/// The demo names at most five runtimes that are here, or says what to install.
+#[test]
+fn the_demo_says_what_it_will_compare() {
+    if skipped(&["php", "nginx", "php-fpm"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let output = finish(sandbox.stampede(&["demo", "--dry-run", "--json"]), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let planned: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let cases = planned["run"]["cases"].as_array().expect("cases");
+    let app = cases[0]["app"].as_str().expect("an app");
+    let other_app = fact(&planned["run"]["notices"], "demo_app");
+    assert_eq!(app == "symfony", other_app.is_null(), "{other_app}");
+    let mut runtimes: Vec<&str> =
+        cases.iter().filter_map(|case| case["runtime"].as_str()).collect();
+    runtimes.sort_unstable();
+    runtimes.dedup();
+    assert!((2..=5).contains(&runtimes.len()), "{runtimes:?}");
+    assert!(runtimes.contains(&"nginx-fpm"), "{runtimes:?}");
+    assert_eq!(planned["trials"].as_u64(), Some(3 * 2 * runtimes.len() as u64));
+
+    // Nothing is measured if there is no place for the results.
+    sandbox.write("taken/notes.txt", "mine");
+    let started = std::time::Instant::now();
+    let output = finish(sandbox.stampede(&["demo", "--out", "taken"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("peak"), "{}", stderr(&output));
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+/// The given time covers each version of the app, and what cannot be kept is said.
+#[test]
+fn a_time_that_cannot_be_kept_is_said() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let plan = |rest: &str| {
+        let text = format!("app: hello\nwarm_up: 0s\nruntimes: [php-builtin]\n{rest}\n");
+        sandbox.write("plan.yaml", &text);
+    };
+    let notices =
+        |flags: &[&str]| dry(&sandbox, &[&["plan.yaml"], flags].concat())["run"]["notices"].clone();
+    plan("rounds: 50\nload: const(5,1s)");
+    let said = fact(&notices(&["--within", "30s"]), "within_not_kept").clone();
+    assert_eq!(said["within_ns"], 30_000_000_000_u64, "{said}");
+    assert!(said["takes_ns"].as_u64() > Some(50_000_000_000), "{said}");
+    plan("load: {many: {concurrency: 2, requests: 1000000}}");
+    let said = fact(&notices(&["--within", "30s"]), "within_not_kept").clone();
+    assert_eq!((said["code"].as_str(), &said["takes_ns"]), (Some("within_not_kept"), &Value::Null));
+    plan("rounds: auto\nload: const(5,30s)");
+    let said = fact(&notices(&["--within", "5m"]), "rounds_auto").clone();
+    assert_eq!(said["max_time_ns"], 300_000_000_000_u64, "{said}");
+    plan("cold: true\nload: const(5,30s)");
+    assert_eq!(fact(&notices(&["--quick"]), "within_not_kept"), &Value::Null, "cold is fine");
+    plan("fairness: each-at-its-best\nload: {day: {concurrency: 2, for: 5s}}");
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml", "--quick", "--dry-run"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}

@@ -55,7 +55,9 @@ pub fn read(
         TimeScale::Unknown => Some(None),
         TimeScale::Fits | TimeScale::Scaled { .. } => None,
     };
-    let not_kept = takes_ns.map(|takes_ns| Notice::WithinNotKept { within_ns: within.0, takes_ns });
+    let asked_for = if args.quick { MINUTE.0 } else { within.0 };
+    let not_kept =
+        takes_ns.map(|takes_ns| Notice::WithinNotKept { within_ns: asked_for, takes_ns });
     let quick = args.quick.then_some(Notice::FirstImpression {});
     plan.notices.splice(0..0, quick.into_iter().chain(not_kept));
     Ok(plan)
@@ -146,15 +148,13 @@ fn within(args: &CompareArgs) -> Result<Option<Nanos>, Failure> {
 #[derive(Debug, thiserror::Error)]
 enum WithinError {
     /// The value is no length.
-    #[error("`--within {text}` is no length of time")]
+    #[error("`--within {text}` is no duration")]
     NotALength {
         /// The value.
         text: String,
     },
     /// The runtimes are tuned first, which takes its own time.
-    #[error(
-        "tuning each runtime (`fairness: each-at-its-best`) has no limit that `--within` or `--quick` could keep"
-    )]
+    #[error("`--within` and `--quick` cannot limit the tuning of `fairness: each-at-its-best`")]
     Tuned,
 }
 
@@ -182,6 +182,8 @@ fn default_app() -> &'static str {
 const AGAINST_ROUNDS: &str = "5";
 /// The time of `--quick`: a minute, less what starts of slow apps take beyond the estimate.
 const QUICK: Nanos = Nanos::from_secs(50);
+/// What `--quick` says about itself.
+const MINUTE: Nanos = Nanos::from_secs(60);
 /// The time for the peak, from which rates are chosen: its load, a warm-up and a start.
 const PEAK: Nanos = Nanos::from_secs(8);
 /// Most characters of a wrong value that are shown.
