@@ -697,6 +697,8 @@ export interface Summary {
   groups: Group[];
   /** All cases, by group, the best first. */
   cases: CaseSummary[];
+  /** Published tables beside the figures. `None`: the plan names none. */
+  published?: PublishedComparison | null;
 }
 
 /** What the reader of a whole run should know. */
@@ -898,6 +900,45 @@ export type Notice =
     code: "time_scale";
     /** The factor. */
     scale: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The demo's own app cannot run here, and another one is served. */
+  | {
+    code: "demo_app";
+    /** The app that is served. */
+    app: string;
+    /** Why the demo's own cannot run. */
+    cause: Cause;
+    /** What the user can do, in English. Null: nothing helps. */
+    todo: string | null;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Each runtime is started once a round for all loads. */
+  | {
+    code: "start_shared";
+    /** The names of the loads, in their order. */
+    loads: string[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The comparison cannot end within the time that was given. */
+  | {
+    code: "within_not_kept";
+    /** The given time in nanoseconds. */
+    within_ns: number;
+    /**
+     * How long it takes with loads of a second. Null: not known, since a load ends after a
+     * number of requests.
+     */
+    takes_ns: number | null;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The comparison was made as short as possible. */
+  | {
+    code: "first_impression";
     /** The same as a sentence in English. */
     text: string;
   }
@@ -3367,6 +3408,11 @@ export type NotCompared =
 export interface CaseSummary {
   /** The name of the runtime or the variant. */
   runtime: string;
+  /**
+   * Whether the case measures the other version a second time. Only its difference from the
+   * first time is of interest, so it is in no ranking.
+   */
+  is_noise?: boolean;
   /** The app's name. */
   app: string;
   /** The load's name. */
@@ -4210,6 +4256,272 @@ export interface Pages {
   /** The number of pages that were requested. */
   asked: number;
 }
+
+/** Published tables beside what was measured. */
+export interface PublishedComparison {
+  /** What to call the publication: `article 000`, or its title. */
+  publication: string;
+  /** Its title. */
+  title?: string | null;
+  /** Its address. */
+  source?: string | null;
+  /** Number of rounds of the run. */
+  rounds: number;
+  /** The answer in one or two sentences. */
+  sentence: string;
+  /** The tables in the order of the publication. */
+  tables: TableComparison[];
+  /** The claims in the order of the publication. */
+  claims: ClaimComparison[];
+}
+
+/** One published table beside what was measured. */
+export interface TableComparison {
+  /** Its title. */
+  title: string;
+  /** A remark of the publication about it. */
+  note?: string | null;
+  /** Its rows. Cells and pairs name them by index. */
+  rows: ComparedRow[];
+  /** Its columns. */
+  columns: ColumnComparison[];
+}
+
+/** A row of a table. */
+export interface ComparedRow {
+  /** What the row is called: its name in the publication, or else its runtime. */
+  label: string;
+  /** The runtime in the plan. */
+  runtime: string;
+  /** The app in the plan. `None`: the table does not say, and no single one was measured. */
+  app?: string | null;
+  /** The load in the plan. `None`: as for `app`. */
+  load?: string | null;
+  /** For a row that the publication cut off where the server broke: where that was. */
+  breaking?: BreakingPoints | null;
+  /** Why nothing was measured for the row. `None`: something was. */
+  missing?: MissingRow | null;
+}
+
+/** Where a server broke in a rising schedule. */
+export interface BreakingPoints {
+  /** In the publication: requests per second. */
+  published_per_second: number;
+  /** Here: requests per second. `None`: it did not break, or was not measured. */
+  measured_per_second?: number | null;
+}
+
+/** Why a row has no measured figures. */
+export type MissingRow =
+  /** The run has no such case. */
+  | "no_case"
+  /** The run has the runtime with several apps or loads, and the row does not say which. */
+  | "several_cases"
+  /** The publication cut the row off where the server broke, and here it did not break. */
+  | "did_not_break";
+
+/** One column of a table: its entries, and how well its orders agree. */
+export interface ColumnComparison {
+  /** Its name. */
+  name: string;
+  /** The unit of the publication. All values of the column are in it. */
+  unit: string;
+  /** Which values are better. `None`: the figure describes the test, and has no order. */
+  better?: Better | null;
+  /** A cell for each row. */
+  entries: Cell[];
+  /** The order of the rows of each load. Empty for a figure without an order. */
+  orders: Order[];
+}
+
+/** Which values of a figure are better. */
+export type Better =
+  /** Lower ones: times, CPU, memory. */
+  | "lower"
+  /** Higher ones: throughput, the share of correct answers. */
+  | "higher";
+
+/** A published value beside the measured one. */
+export interface Cell {
+  /** The published value. `None`: the publication prints none. */
+  published?: number | null;
+  /** The measured value. */
+  measured: CellValue;
+  /**
+   * Measured ÷ published. `None` where either is missing or the published value is 0. If the
+   * measured value is a lower bound, so is the ratio.
+   */
+  ratio?: number | null;
+}
+
+/** A measured value, in the unit of its column. */
+export type CellValue =
+  /** The value over all rounds. */
+  | {
+    state: "exact";
+    /** The value. */
+    value: number;
+    /** Its 95 % interval over rounds. `None` with fewer than three. */
+    interval?: [number, number] | null;
+  }
+  /** A lower bound. */
+  | {
+    state: "at_least";
+    /** The bound. */
+    value: number;
+  }
+  /** The percentile falls on a failed request. */
+  | {
+    state: "failed";
+  }
+  /** Not measured. */
+  | {
+    state: "none";
+  };
+
+/** How well the published order of the rows of one load agrees with the measured one. */
+export interface Order {
+  /** The load in the plan. `None`: the run has only one, or the rows do not say. */
+  load?: string | null;
+  /** What follows. */
+  verdict: OrderVerdict;
+  /** The pairs by outcome. */
+  counts: PairCounts;
+  /**
+   * Kendall's tau-b over the judged pairs. `None` where the verdict is none of the three about
+   * agreement.
+   */
+  tau?: number | null;
+  /** The pairs with a published order. */
+  pairs: Pair[];
+  /** The verdict as a sentence. */
+  sentence: string;
+}
+
+/** How well an order agrees. */
+export type OrderVerdict =
+  /** At least nine in ten of the pairs that could be told apart agree. */
+  | {
+    is: "agrees";
+  }
+  /** More than half of them agree. */
+  | {
+    is: "partly_agrees";
+  }
+  /** At most half of them agree. */
+  | {
+    is: "disagrees";
+  }
+  /** Fewer than half of the pairs could be told apart. */
+  | {
+    is: "cannot_be_judged";
+    /** Pairs that could be told apart. */
+    told_apart: number;
+    /** Pairs of which both were measured. */
+    pairs: number;
+  }
+  /** Fewer than six pairs: there is no tau, only the pairs' outcomes. */
+  | {
+    is: "too_few_pairs";
+  }
+  /** No pair has a published order and was measured. */
+  | {
+    is: "no_pairs";
+  };
+
+/** The number of pairs of each outcome. */
+export interface PairCounts {
+  /** The same order here. */
+  agree: number;
+  /** The opposite order here. */
+  disagree: number;
+  /** No significant difference here. */
+  no_difference: number;
+  /** Fewer than three rounds have both. */
+  too_few_rounds: number;
+  /** One of the two was not measured. */
+  not_measured: number;
+}
+
+/** Two rows that the publication puts in an order. */
+export interface Pair {
+  /** The row that is better in the publication, by index. */
+  better: number;
+  /** The other row, by index. */
+  worse: number;
+  /** What was found here. */
+  outcome: PairOutcome;
+  /** For a pair that disagrees: why, from evidence. `None`: there is no evidence. */
+  reason?: string | null;
+}
+
+/** What was found of a pair here. */
+export type PairOutcome =
+  /** The same order. */
+  | "agree"
+  /** The opposite order. */
+  | "disagree"
+  /** No significant difference. */
+  | "no_difference"
+  /** Fewer than three rounds have both: a difference cannot be told from noise. */
+  | "too_few_rounds"
+  /** One of the two was not measured. */
+  | "not_measured";
+
+/** What a text says in numbers, beside what was measured. */
+export interface ClaimComparison {
+  /** The words of the publication. */
+  text: string;
+  /** The runtime that it is about. */
+  runtime: string;
+  /** How many times, as written. */
+  written: string;
+  /** How many times, as a range. */
+  times: Times;
+  /** One for each runtime that it is compared with, app and load. Empty: nothing was measured. */
+  checks: ClaimCheck[];
+  /** What follows, as sentences. */
+  sentences: string[];
+}
+
+/** The range of ratios that a claim allows. An end that is `None` is open. */
+export interface Times {
+  /** The least ratio. */
+  least: number | null;
+  /** The greatest ratio. */
+  most: number | null;
+}
+
+/** A claim about two runtimes under one load. */
+export interface ClaimCheck {
+  /** The runtime that it is compared with. */
+  against: string;
+  /** The app. */
+  app: string;
+  /** The load. */
+  load: string;
+  /** The measured ratio of throughputs. `None`: they have no common round. */
+  ratio?: number | null;
+  /** Its 95 % interval; those of all claims hold together. `None` with fewer than three rounds. */
+  interval?: [number, number] | null;
+  /** What follows. */
+  outcome: ClaimOutcome;
+  /** Both had the same budget. */
+  equal_budgets: boolean;
+}
+
+/** Whether a claim survives. */
+export type ClaimOutcome =
+  /** The interval lies within the claimed range. */
+  | "survives"
+  /** The interval lies below the claimed range: the claim does not survive. */
+  | "smaller"
+  /** The interval lies above the claimed range: the difference is larger than claimed. */
+  | "larger"
+  /** The interval contains an end of the claimed range. */
+  | "too_close_to_call"
+  /** Fewer than three rounds. */
+  | "too_few_rounds";
 
 /** The answer for an app, in sentences. */
 export interface Headline {

@@ -60,15 +60,15 @@ function sectionOf(column: ColumnComparison): Section<number> {
   return {
     title: `${column.name}, ${column.unit}`,
     columns: [
-      { title: "published", field: field((row) => number(column.cells[row]?.published)) },
+      { title: "published", field: field((row) => number(column.entries[row]?.published)) },
       { title: "here", field: field((row) => hereOf(column, row)) },
-      { title: "here ÷ published", field: field((row) => number(column.cells[row]?.ratio, `${format.THIN}×`)) },
+      { title: "here ÷ published", field: field((row) => number(column.entries[row]?.ratio, `${format.THIN}×`)) },
     ],
   };
 }
 
 function hereOf(column: ColumnComparison, row: number): Field {
-  const here = column.cells[row]?.measured;
+  const here = column.entries[row]?.measured;
   switch (here?.state) {
     case "exact": return { text: format.significant(here.value), key: here.value };
     case "at_least": return { text: `≥ ${format.significant(here.value)}`, key: here.value };
@@ -87,7 +87,7 @@ const BAR = 11;
 function chart(table: TableComparison, column: ColumnComparison): HTMLElement {
   const rows = table.rows.map((_, row) => ({
     label: labelOf(table, row),
-    there: column.cells[row]?.published ?? null,
+    there: column.entries[row]?.published ?? null,
     here: hereOf(column, row),
   })).filter((row) => row.there !== null || row.here.text !== format.NONE);
   const most = (values: (number | null)[]) => Math.max(...values.map((value) => value ?? 0), 1e-12);

@@ -1,7 +1,7 @@
 // Reads published tables beside figures, as `read.ts` reads the rest.
 
 import type * as written from "./data.generated.ts";
-import { isNumber, list, number, record, records, text, texts, type Raw } from "./raw.ts";
+import { isNumber, number, record, records, text, texts, type Raw } from "./raw.ts";
 
 const known = (value: unknown) => isNumber(value) ? value : null;
 const words = (value: unknown) => typeof value === "string" ? value : null;
@@ -13,10 +13,14 @@ export function toPublished(raw: Raw<written.PublishedComparison>): written.Publ
     tables: records<written.TableComparison>(raw.tables).map(toTable),
     claims: records<written.ClaimComparison>(raw.claims).map((claim) => ({
       text: text(claim.text), runtime: text(claim.runtime), written: text(claim.written),
-      times: { low: null, high: null, ...record(claim.times) } as written.ClaimComparison["times"],
+      times: toTimes(record<written.Times>(claim.times)),
       checks: [], sentences: texts(claim.sentences),
     })),
   };
+}
+
+function toTimes(raw: Raw<written.Times>): written.Times {
+  return { least: known(raw.least), most: known(raw.most) };
 }
 
 function toTable(raw: Raw<written.TableComparison>): written.TableComparison {
@@ -41,7 +45,7 @@ function toColumn(raw: Raw<written.ColumnComparison>): written.ColumnComparison 
   return {
     name: text(raw.name), unit: text(raw.unit),
     better: raw.better === "lower" || raw.better === "higher" ? raw.better : null,
-    cells: records<written.Cell>(raw.cells).map((cell) => ({
+    entries: records<written.Cell>(raw.entries).map((cell) => ({
       published: known(cell.published), measured: toValue(record(cell.measured)), ratio: known(cell.ratio),
     })),
     orders: records<written.Order>(raw.orders).map(toOrder),

@@ -230,6 +230,31 @@ test("what was found of an expected figure is a sentence, in any format", () => 
   assert.equal(of(undefined), "");
 });
 
+test("published tables are read, and whatever else stands there", () => {
+  assert.equal(readPage(JSON.stringify({ summary: {} })).page.summary.published, null);
+  const table = {
+    title: "A load",
+    rows: [{ label: "one", runtime: "nginx-fpm" }, 7],
+    columns: [{
+      name: "p95", unit: "ms", better: "lower",
+      entries: [
+        { published: 12.5, measured: { state: "exact", value: 25 }, ratio: 2 },
+        { published: "much", measured: { state: "failed" } }, { measured: 3 },
+      ],
+      orders: [{ sentence: "One order.", pairs: [{ better: 0, worse: 1, outcome: "disagree", reason: "why" }] }],
+    }],
+  };
+  const raw = { publication: "Two servers", source: 5, tables: [table], claims: [{ text: "twice", sentences: ["No.", 4] }] };
+  const read = readPage(JSON.stringify({ summary: { published: raw } })).page.summary.published;
+  assert.equal(read?.source, null);
+  const [column] = read?.tables[0]?.columns ?? [];
+  assert.deepEqual(column?.entries.map((cell) => [cell.published, cell.measured.state, cell.ratio]), [
+    [12.5, "exact", 2], [null, "failed", null], [null, "none", null],
+  ]);
+  assert.deepEqual(column?.orders[0]?.pairs, [{ better: 0, worse: 1, outcome: "disagree", reason: "why" }]);
+  assert.deepEqual(read?.claims.map((claim) => claim.sentences), [["No.", "4"]]);
+});
+
 test("what events bring is read as leniently", () => {
   assert.deepEqual(readNow("{"), { progress: null, series: null });
   const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"case":1,"unfinished":true,"ok":[1,"x"]}}');

@@ -127,7 +127,7 @@ fn compared_column(
     rows: &[Matched],
     rounds: u32,
 ) -> ColumnComparison {
-    let cells = rows.iter().map(|row| {
+    let entries = rows.iter().map(|row| {
         let measured = row.figure(column.figure).and_then(|figure| figure.over_rounds());
         cell(row.row.values[index], measured, column.unit_size)
     });
@@ -136,7 +136,7 @@ fn compared_column(
         name: column.name.clone(),
         unit: column.unit.clone(),
         better,
-        cells: cells.collect(),
+        entries: entries.collect(),
         orders: better.map_or_else(Vec::new, |better| orders(index, column, better, rows, rounds)),
     }
 }

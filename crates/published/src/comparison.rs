@@ -84,7 +84,7 @@ pub enum MissingRow {
     DidNotBreak,
 }
 
-/// One column of a table: its cells, and how well its orders agree.
+/// One column of a table: its entries, and how well its orders agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ColumnComparison {
     /// Its name.
@@ -95,7 +95,7 @@ pub struct ColumnComparison {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
     /// A cell for each row.
-    pub cells: Vec<Cell>,
+    pub entries: Vec<Cell>,
     /// The order of the rows of each load. Empty for a figure without an order.
     pub orders: Vec<Order>,
 }

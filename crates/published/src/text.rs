@@ -106,7 +106,7 @@ pub(crate) fn label(table: &TableComparison, row: usize) -> String {
 
 /// The three texts of a cell: published, measured, ratio.
 pub(crate) fn cell(column: &ColumnComparison, row: usize) -> [String; 3] {
-    let cell = column.cells.get(row).copied().unwrap_or_default();
+    let cell = column.entries.get(row).copied().unwrap_or_default();
     let is_share = column.name == "ok";
     [
         shown::published(cell.published),

@@ -24,6 +24,7 @@ mod not_compared;
 mod not_sent;
 pub mod nothing;
 mod notice;
+mod notice_words;
 pub mod observation;
 pub mod pages;
 mod reason;

@@ -126,7 +126,7 @@ fn three_rounds_are_judged() {
     // Of the shares, only 80.67 % is no tie.
     assert_eq!(columns[2].orders[0].verdict, OrderVerdict::TooFewPairs);
     assert!(columns[3].better.is_none() && columns[3].orders.is_empty());
-    let ratio = columns[0].cells[0].ratio.expect("both values");
+    let ratio = columns[0].entries[0].ratio.expect("both values");
     assert!((ratio - 0.2).abs() < 0.001, "2 ms beside 10 ms: {ratio}");
     let outcomes: Vec<ClaimOutcome> = comparison
         .claims

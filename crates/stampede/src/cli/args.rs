@@ -10,7 +10,9 @@ use super::args_app::AppArgs;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
 use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
+use super::args_load::LoadFlags;
 use super::args_traffic::{RequestFileArgs, TRAFFIC_HELP, TrafficArgs};
+use super::demo::DemoArgs;
 use super::remote::RemoteFlags;
 
 /// Which PHP runtime, with which settings, should serve your app, and how sure are we?
@@ -96,46 +98,6 @@ pub enum Command {
     },
     /// Print the manual page (roff)
     Man,
-}
-
-/// The load, as flags: shared by `compare` and `fire`.
-#[derive(Args, Debug, Default)]
-pub struct LoadFlags {
-    /// Set the target rate in requests per second (open model; needs --for)
-    #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "concurrency"])]
-    pub rate: Option<String>,
-    /// Follow a schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["concurrency"])]
-    pub schedule: Option<String>,
-    /// Send N requests at a time, the next one after each answer (closed model; needs --for or
-    /// --requests)
-    #[arg(long, short = 'c', alias = "users", value_name = "N")]
-    pub concurrency: Option<String>,
-    /// Run the load for this long: 60s, 2m30s
-    #[arg(long = "for", value_name = "LENGTH")]
-    pub length: Option<String>,
-    /// Stop after N requests (closed model)
-    #[arg(long, value_name = "N", conflicts_with = "length")]
-    pub requests: Option<String>,
-    /// Use the connection settings of this client: stampede, tank, ab, k6
-    #[arg(long, value_name = "NAME")]
-    pub client: Option<String>,
-    /// Keep connections open, or close them after each request [without a value: on]
-    #[arg(long, value_name = "on|off|auto", hide_possible_values = true, num_args = 0..=1,
-          default_missing_value = "on", value_parser = ["on", "off", "auto"])]
-    pub keep_alive: Option<String>,
-    /// Time out a request this long after its start, connecting included [default: 11s]
-    #[arg(long, value_name = "LENGTH")]
-    pub timeout: Option<String>,
-    /// Limit the number of requests in flight (open model)
-    #[arg(long, value_name = "N", conflicts_with = "concurrency")]
-    pub max_in_flight: Option<String>,
-    /// At the in-flight limit: queue the request, drop it, or stretch the schedule (open model)
-    #[arg(long, value_name = "queue|drop|stretch", conflicts_with = "concurrency")]
-    pub when_full: Option<String>,
-    /// Space scheduled requests evenly or at random (open model)
-    #[arg(long, value_name = "uniform|poisson", conflicts_with = "concurrency")]
-    pub arrivals: Option<String>,
 }
 
 /// Which machines send the loads.
@@ -275,23 +237,6 @@ pub struct CompareArgs {
     /// What is said about the app
     #[command(flatten)]
     pub about_app: AppArgs,
-}
-
-/// Arguments of `demo`.
-#[derive(Args, Debug)]
-pub struct DemoArgs {
-    /// Write the results to this directory, which must not exist
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<String>,
-    /// Set the seed for the order of trials [default: random, stored with the results]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<String>,
-    /// Print what would run and how long it would take; start nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print the summary as JSON instead of the table
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Arguments of `up`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::LoadFlags;
+use super::args_load::LoadFlags;
 use super::args_log::LogFlags;
 use super::remote::RemoteFlags;
 

@@ -1,6 +1,7 @@
 //! The command `stampede demo`: compares what is installed with the app of a framework, in about
 //! three minutes.
 
+use clap::Args;
 use stampede_model::fact::Notice;
 use stampede_monitor::machine;
 use stampede_plan::Overrides;
@@ -8,9 +9,25 @@ use stampede_plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource};
 use stampede_stack::{App, Catalogue, SearchPaths};
 use stampede_trial::causes::cause;
 
-use super::args::DemoArgs;
 use super::fail::CommandError;
 use super::{Failure, Outcome, compare, peak};
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Write the results to this directory, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<String>,
+    /// Set the seed for the order of trials [default: random, stored with the results]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+    /// Print what would run and how long it would take; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the summary as JSON instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The plan, which is also a file of the repository. Its runtimes are in the order of preference.
 const PLAN: &str = include_str!("../../../../plans/demo.yaml");

@@ -6,6 +6,7 @@ mod args_app;
 mod args_check;
 mod args_fire;
 mod args_limits;
+mod args_load;
 mod args_log;
 mod args_traffic;
 mod calibrate;

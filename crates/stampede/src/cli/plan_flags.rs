@@ -2,7 +2,8 @@
 
 use stampede_plan::Overrides;
 
-use super::args::{CompareArgs, LoadFlags};
+use super::args::CompareArgs;
+use super::args_load::LoadFlags;
 
 /// Converts the flags of `compare`.
 pub fn overrides(args: &CompareArgs) -> Overrides {

@@ -71,7 +71,7 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// The cells of lines such as `php-fpm | 9.9 | 6.3 |`.
+/// The entries of lines such as `php-fpm | 9.9 | 6.3 |`.
 fn piped(text: &str) -> Vec<f64> {
     let rows = text.lines().filter(|line| line.trim_end().ends_with('|') && !line.contains("---"));
     let rows = rows.filter(|line| !line.contains('%'));
@@ -358,13 +358,13 @@ fn a_table_of_ones_own_is_set_beside_the_run() {
     let found = summary(&sandbox)["published"].clone();
     let columns = array(&found["tables"][0], "columns");
     for column in columns {
-        for cell in array(column, "cells") {
+        for cell in array(column, "entries") {
             let is_told =
                 cell["measured"]["state"] == "exact" || cell["measured"]["state"] == "none";
             assert!(is_told, "{cell:#}");
         }
     }
-    let first = &columns[0]["cells"][0];
+    let first = &columns[0]["entries"][0];
     assert_eq!(first["published"], 12.5);
     let (here, ratio) = (first["measured"]["value"].as_f64(), first["ratio"].as_f64());
     assert!(here.zip(ratio).is_some_and(|(here, ratio)| (here / 12.5 - ratio).abs() < 1e-9));
