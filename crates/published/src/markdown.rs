@@ -1,7 +1,7 @@
 //! Renders a comparison as GitHub's Markdown: first the answer, then each table.
 
 use crate::comparison::{PublishedComparison, TableComparison};
-use crate::text::{HEADS, answers, cell, label, notes, title};
+use crate::text::{HEADS, answers, cell, label, measured, notes, title};
 
 /// Renders a comparison.
 pub fn markdown(comparison: &PublishedComparison) -> String {
@@ -16,7 +16,10 @@ pub fn markdown(comparison: &PublishedComparison) -> String {
     for table in &comparison.tables {
         out += &format!("#### {}\n\n", escape(&table.title));
         out += &list(&answers(table, comparison.rounds));
-        rows(table, &mut out);
+        let measured = measured(table);
+        if !measured.columns.is_empty() {
+            rows(&measured, &mut out);
+        }
         out += &list(&notes(table));
     }
     if !comparison.claims.is_empty() {

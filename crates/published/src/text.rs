@@ -1,8 +1,8 @@
 //! Renders a comparison as plain lines for a terminal: first the answer, then each table.
 
 use crate::comparison::{
-    ClaimComparison, ColumnComparison, MissingRow, OrderVerdict, PairOutcome, PublishedComparison,
-    TableComparison,
+    CellValue, ClaimComparison, ColumnComparison, MissingRow, OrderVerdict, PairOutcome,
+    PublishedComparison, TableComparison,
 };
 use crate::sentence::too_few_rounds;
 use crate::shown;
@@ -24,8 +24,9 @@ pub fn text(comparison: &PublishedComparison, width: usize) -> String {
             out += &format!("  {line}\n");
         }
         out.push('\n');
-        for columns in blocks(table, width) {
-            block(table, columns, &mut out);
+        let measured = measured(table);
+        for columns in blocks(&measured, width) {
+            block(&measured, columns, &mut out);
         }
         for line in notes(table) {
             out += &format!("  {line}\n");
@@ -78,19 +79,45 @@ pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
             let there = shown::significant(breaking.published_per_second);
             lines.push(format!("* {}: broke at {there}/s there, {here}", row.label));
         }
-        match row.missing {
-            Some(MissingRow::NoCase) => {
-                let load = row.load.as_ref().map_or_else(String::new, |l| format!(" at load {l}"));
-                lines.push(format!("{}{load}: not measured", row.label));
-            }
-            Some(MissingRow::SeveralCases) => lines.push(format!(
+        if row.missing == Some(MissingRow::SeveralCases) {
+            lines.push(format!(
                 "{}: the run has several apps or loads; give the row `app` and `load`",
                 row.label
-            )),
-            Some(MissingRow::DidNotBreak) | None => {}
+            ));
         }
     }
+    let is_absent = |row: &usize| table.rows[*row].missing == Some(MissingRow::NoCase);
+    let absent: Vec<String> =
+        (0..table.rows.len()).filter(is_absent).map(|row| label(table, row)).collect();
+    if !absent.is_empty() {
+        lines.push(format!("not measured: {}", absent.join(", ")));
+    }
+    let without = table.columns.iter().filter(|column| !is_measured(column));
+    let without: Vec<String> = without.map(title).collect();
+    if !without.is_empty() && absent.len() < table.rows.len() {
+        lines.push(format!("nothing to compare: {}", without.join("; ")));
+    }
     lines
+}
+
+fn is_measured(column: &ColumnComparison) -> bool {
+    column.entries.iter().any(|entry| entry.measured != CellValue::None)
+}
+
+/// The table without rows of which nothing was measured and without columns that have no measured
+/// value: [`notes`] names both.
+pub(crate) fn measured(table: &TableComparison) -> TableComparison {
+    let is_kept = |row: &usize| table.rows[*row].missing != Some(MissingRow::NoCase);
+    let kept: Vec<usize> = (0..table.rows.len()).filter(is_kept).collect();
+    let of_rows = |column: &ColumnComparison| ColumnComparison {
+        entries: kept.iter().filter_map(|row| column.entries.get(*row).copied()).collect(),
+        ..column.clone()
+    };
+    TableComparison {
+        rows: kept.iter().map(|row| table.rows[*row].clone()).collect(),
+        columns: table.columns.iter().filter(|column| is_measured(column)).map(of_rows).collect(),
+        ..table.clone()
+    }
 }
 
 /// The label of a row in a table: with its load, where the table has several, and with a star where
@@ -133,7 +160,9 @@ fn blocks(table: &TableComparison, width: usize) -> Vec<&[ColumnComparison]> {
         }
         used += needed;
     }
-    blocks.push(&table.columns[begin..]);
+    if begin < table.columns.len() {
+        blocks.push(&table.columns[begin..]);
+    }
     blocks
 }
 

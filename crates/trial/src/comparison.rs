@@ -179,11 +179,10 @@ impl Comparison {
         let wanted = (within.0 as f64 - around) / scaled.max(1.0);
         let shortest = loads.iter().map(|load| load.0).min().unwrap_or(0).max(1) as f64;
         let least = (SHORTEST.0 as f64 / shortest).min(1.0);
-        // Two digits are enough, and they can be read.
-        let scale = ((wanted.max(least) * 100.0).floor() / 100.0).max(0.01);
-        let takes = Nanos((around + scaled * scale.min(1.0)) as u64);
+        let scale = two_digits(wanted.max(least).clamp(LEAST_SCALE, 1.0));
+        let takes = Nanos((around + scaled * scale) as u64);
         match takes.0 > within.0.saturating_add(within.0 / 50) {
-            true => TimeScale::TooMuch { scale: scale.min(1.0), takes },
+            true => TimeScale::TooMuch { scale, takes },
             false if scale >= 1.0 => TimeScale::Fits,
             false => TimeScale::Scaled { scale },
         }
@@ -465,6 +464,16 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[RuntimeTraits])
     }
 }
 
+/// Rounds down to two digits, which are enough and can be read.
+fn two_digits(scale: f64) -> f64 {
+    let unit = 10_f64.powf(scale.log10().floor() - 1.0);
+    // Without the small share 0.29 would become 0.28.
+    let digits = (scale / unit + 1e-9).floor();
+    (digits * unit * 1e6).round() / 1e6
+}
+
+/// The least factor that a plan takes.
+const LEAST_SCALE: f64 = 0.001;
 /// The expected length of start, verification and stop (`bench/overhead.rs` measures them).
 const AROUND: Nanos = Nanos::from_millis(700);
 /// What a start of a framework's app takes beyond that.
@@ -473,3 +482,26 @@ const START: Nanos = Nanos::from_secs(1);
 const SHORTEST: Nanos = Nanos::from_secs(1);
 /// The expected length of a closed load by number of requests. Its real length is not known.
 const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::two_digits;
+
+    #[test]
+    fn a_scale_has_two_digits_and_is_never_larger() {
+        for (scale, rounded) in [
+            (1.0, 1.0),
+            (0.999, 0.99),
+            (0.29, 0.29),
+            (0.0298, 0.029),
+            (0.001, 0.001),
+            (0.00199, 0.0019),
+        ] {
+            assert_eq!(two_digits(scale), rounded);
+        }
+        for percent in 1..=100 {
+            let scale = f64::from(percent) / 100.0;
+            assert_eq!(two_digits(scale), scale, "what has two digits stays");
+        }
+    }
+}

@@ -10,7 +10,7 @@ use stampede_published::{
 use super::input::RunData;
 use super::model::{CaseSummary, Figure, LoadModel, Summary, TimeFigures, TrialSummary};
 use stampede_model::fact::{Fact, Notice};
-use stampede_model::record::Validity;
+use stampede_model::record::{CustomBuild, Validity};
 use stampede_model::stat::Stat;
 use stampede_model::words;
 
@@ -34,7 +34,8 @@ fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCas
     let workers = case.workers.filter(|_| others.count() > 0);
     let workers = workers.map(|workers| format!("had {}", words::number_of(workers, "worker")));
     MeasuredCase {
-        runtime: case.runtime.clone(),
+        // Tables have the names of the plan.
+        runtime: case.runtime.trim_end_matches(CustomBuild::MARK).to_owned(),
         app: case.app.clone(),
         load: case.load.clone(),
         figures: figures(&by_round, |trial| of_trial(trial, case.model, run)),

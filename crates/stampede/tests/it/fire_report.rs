@@ -37,7 +37,7 @@ fn a_load_leaves_the_page_and_the_files_of_a_run() {
     let (sandbox, server) = (Sandbox::new(), server());
     let url = format!("http://{}/page?mail=a@b.c&token=5f1c77aa", server.address());
     let secret = ["--basic-auth", "ada:lovelace1"];
-    let rest = ["--rate", "100", "--for", "2s", "--report", "out", "--expect", "p50 < 10s"];
+    let rest = ["-c", "2", "--for", "2s", "--report", "out", "--expect", "p50 < 10s"];
     let output = finish(sandbox.stampede(&[&["fire", &url][..], &secret, &rest].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("Report: out/report.html"), "{}", stdout(&output));
@@ -46,9 +46,10 @@ fn a_load_leaves_the_page_and_the_files_of_a_run() {
     let summary = json(&out.join("summary.json"));
     let case = &summary["cases"][0];
     assert_eq!(case["runtime"], server.address().to_string(), "the server is the row");
-    assert_eq!((&case["counts"]["planned"], &case["counts"]["ok"]), (&200.into(), &200.into()));
+    let count = |of: &str| case["counts"][of].as_u64().expect("a count");
+    assert!(count("ok") > 0 && count("ok") == count("planned"), "{:#}", case["counts"]);
     assert_eq!(case["expectations"][0]["outcome"]["is"], "met", "{:#}", case["expectations"]);
-    assert_eq!(case["trials"][0]["over_time"]["ok"].as_array().map(Vec::len), Some(2));
+    assert!(case["trials"][0]["over_time"]["ok"].as_array().map(Vec::len) >= Some(2));
     for path in files(&out) {
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("bytes")).into_owned();
         for secret in ["lovelace1", "5f1c77aa"] {
@@ -62,7 +63,7 @@ fn a_load_leaves_the_page_and_the_files_of_a_run() {
     for foreign in ["CPUs", "budget", "to compare it with", "watch"] {
         assert!(!text.contains(foreign), "`{foreign}` is about comparisons:\n{text}");
     }
-    let again = ["--rate", "100", "--for", "2s", "--report", "again"];
+    let again = ["-c", "2", "--for", "2s", "--report", "again"];
     let output = finish(sandbox.stampede(&[&["fire", &url][..], &again].concat()), LIMIT);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let diff = finish(sandbox.stampede(&["diff", "out", "again", "--json"]), LIMIT);

@@ -195,7 +195,8 @@ fn a_time_that_cannot_be_kept_is_said() {
     }
     let sandbox = Sandbox::new();
     let plan = |rest: &str| {
-        let text = format!("app: hello\nwarm_up: 0s\nruntimes: [php-builtin]\n{rest}\n");
+        let warm_up = if rest.contains("cold") { "" } else { "warm_up: 0s\n" };
+        let text = format!("app: hello\n{warm_up}runtimes: [php-builtin]\n{rest}\n");
         sandbox.write("plan.yaml", &text);
     };
     let notices =
