@@ -31,10 +31,10 @@ function tableOf(store: Store, table: TableComparison, place: number): HTMLEleme
     node: (row) => document.createTextNode(labelOf(table, row)),
   }, store.kept.choice(`published table ${place} sorted by`, null));
   const ordered = table.columns.filter((column) => column.better);
-  return h("section", { class: "block published" },
-    h("h3", {}, table.title),
+  return h("details", { class: "block published", open: place === 0 },
+    h("summary", {}, table.title),
     table.note ? h("p", { class: "about" }, table.note) : null,
-    h("ul", {}, ...ordered.flatMap((column) => column.orders.map((order) => h("li", {},
+    h("ul", {}, ...ordered.flatMap((column) => column.orders.filter((order) => order.pairs.length > 0).map((order) => h("li", {},
       order.sentence,
       ...order.pairs.flatMap((pair) => pair.outcome === "disagree"
         ? [h("p", { class: "about" }, disagreement(table, pair.better, pair.worse, pair.reason))] : []))))),
