@@ -176,15 +176,15 @@ impl Recorder {
             let load = std::mem::replace(&mut trial.load, phase);
             trial.seconds = Anchor::default();
             if load != phase {
-                self.end_those(now_ms, |(_, own)| own.last().is_some_and(|own| own == word(load)));
+                self.end_those(now_ms, |(_, own)| own.last().is_some_and(|own| own == load.word()));
             }
         }
         if let Some(before) = before.filter(|before| *before != phase) {
             self.end_those(now_ms, |(metric, own)| {
-                *metric == metrics::PHASE.name && own[0] == word(before)
+                *metric == metrics::PHASE.name && own[0] == before.word()
             });
         }
-        self.set(&metrics::PHASE, &[word(phase)], 1.0, now_ms);
+        self.set(&metrics::PHASE, &[phase.word()], 1.0, now_ms);
     }
 
     /// A second of the load is over.
@@ -192,10 +192,10 @@ impl Recorder {
         let Some(trial) = &mut self.trial else { return };
         let since = (i64::from(second.index) + 1) * 1_000;
         let at = trial.seconds.at(now_ms, since);
-        let (load, model, phase) = (word(trial.load), trial.model, trial.phase);
+        let (load, model, phase) = (trial.load.word(), trial.model, trial.phase);
         // A phase may last longer than Prometheus looks back.
         if let Some(phase) = phase {
-            self.set(&metrics::PHASE, &[word(phase)], 1.0, at);
+            self.set(&metrics::PHASE, &[phase.word()], 1.0, at);
         }
         let counts = &second.counts;
         self.add(&metrics::REQUESTS, &["ok", "", load], counts.ok, at);
@@ -378,18 +378,6 @@ impl Tracked {
 
 fn key(metric: &'static Metric, own: &[&str]) -> Key {
     (metric.name, own.iter().map(|own| (*own).to_owned()).collect())
-}
-
-/// The word for a phase.
-fn word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Start => "start",
-        Phase::Verify => "verify",
-        Phase::WarmUp => "warm-up",
-        Phase::Measure => "measure",
-        Phase::Drain => "drain",
-        Phase::Stop => "stop",
-    }
 }
 
 /// A text as the value of a label: without known secrets, and not too long.

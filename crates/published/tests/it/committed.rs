@@ -20,11 +20,7 @@ fn files() -> Vec<(PathBuf, PathBuf)> {
         .iter()
         .filter_map(|name| {
             let article = name.strip_suffix(".tables.yaml")?;
-            let is_plan = |plan: &&String| {
-                plan.ends_with(".yaml")
-                    && !plan.ends_with(".tables.yaml")
-                    && plan.trim_end_matches(".yaml").split('-').any(|part| part == article)
-            };
+            let is_plan = |plan: &&String| plan.strip_suffix(".yaml") == Some(article);
             let plan = names.iter().find(is_plan).unwrap_or_else(|| panic!("no plan of {name}"));
             Some((directory().join(name), directory().join(plan)))
         })
@@ -93,13 +89,13 @@ fn every_row_is_about_a_case_of_its_plan() {
     }
 }
 
-fn article(name: &str) -> Tables {
+fn tables_of(name: &str) -> Tables {
     read(&directory().join(format!("{name}.tables.yaml"))).expect("tables")
 }
 
 #[test]
 fn the_rows_of_ab_are_of_the_load_that_their_concurrency_names() {
-    for table in &article("002").tables {
+    for table in &tables_of("apache-or-nginx").tables {
         let place = table.columns.iter().position(|column| column.name == "concurrency");
         for row in &table.rows {
             let concurrency = row.values[place.expect("the column")].expect("a number");
@@ -110,14 +106,14 @@ fn the_rows_of_ab_are_of_the_load_that_their_concurrency_names() {
 
 #[test]
 fn tables_have_the_numbers_of_the_articles() {
-    let [first, .., last] = &article("000").tables[..] else { panic!("eight tables") };
+    let [first, .., last] = &tables_of("symfony-2019").tables[..] else { panic!("eight tables") };
     assert_eq!((first.rows[0].values[0], first.rows.len()), (Some(9.9), 7));
     assert_eq!((last.rows[7].values[3], last.rows.len()), (Some(978.42), 8));
     assert_eq!(last.rows[0].case.load.as_deref(), Some("10000"));
-    let stress = &article("001").tables[1];
+    let stress = &tables_of("laravel-octane").tables[1];
     assert_eq!(stress.rows[5].until_per_second, Some(600.0));
     assert_eq!(stress.rows[0].values[8], None, "a dash");
-    let claims = article("004").claims;
+    let claims = tables_of("symfony-twig").claims;
     assert_eq!(claims.len(), 4);
     assert_eq!((claims[3].times.least, claims[3].times.most), (Some(10.0), None));
 }

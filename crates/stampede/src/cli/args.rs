@@ -213,6 +213,10 @@ pub struct CompareArgs {
     /// Multiply the loads' lengths, schedules and numbers of requests, and the warm-up, by this: 0.05
     #[arg(long, value_name = "FACTOR")]
     pub time_scale: Option<String>,
+    /// Print what a million requests cost below the answer: prices of a CPU and of a GiB of memory
+    /// for an hour, as `stampede report --price` takes them
+    #[arg(long, value_name = "PRICES", conflicts_with = "json")]
+    pub price: Option<String>,
     /// Write the results to this directory, which must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<String>,

@@ -88,7 +88,8 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if !args.dry_run {
         peak::choose_rates(&mut plan)?;
     }
-    let wanted = compare::Wanted { is_dry: args.dry_run, json: args.json, remote: None };
+    let wanted =
+        compare::Wanted { is_dry: args.dry_run, json: args.json, prices: None, remote: None };
     compare::measure(plan, catalogue, &machine::facts(), wanted)
 }
 

@@ -72,11 +72,15 @@ fn exported(loaded: &LoadedRuns, format: Format) -> Result<String, Failure> {
 
 /// Parses `--price`.
 fn prices(args: &ReportArgs) -> Result<Option<Prices>, ReportError> {
-    let Some(text) = &args.price else { return Ok(None) };
-    if args.format != Format::Text {
+    if args.price.is_some() && args.format != Format::Text {
         return Err(ReportError::PriceIsText);
     }
-    Ok(Some(text.parse().map_err(ReportError::Price)?))
+    read_prices(args.price.as_deref())
+}
+
+/// Reads the value of `--price`. `None`: it was not given.
+pub fn read_prices(text: Option<&str>) -> Result<Option<Prices>, ReportError> {
+    text.map(|text| text.parse().map_err(ReportError::Price)).transpose()
 }
 
 /// Why a run is not reported.

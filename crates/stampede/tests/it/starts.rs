@@ -141,8 +141,13 @@ fn the_readings_of_a_trial_cover_its_whole_load() {
     let sandbox = Sandbox::new();
     let plan = "app: hello\nwarm_up: 0s\nload: {half: {concurrency: 2, for: 1500ms}}\nruntimes: [php-builtin]\n";
     sandbox.write("plan.yaml", plan);
-    let output = finish(sandbox.stampede(&["compare", "plan.yaml"]), LIMIT);
+    // Prices that are none are refused before anything is measured.
+    let output = finish(sandbox.stampede(&["compare", "plan.yaml", "--price", "cheap"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let price = ["compare", "plan.yaml", "--price", "cpu=0.03,memory=0.004,EUR"];
+    let output = finish(sandbox.stampede(&price), LIMIT);
     assert_measured(&sandbox, &output);
+    assert!(stdout(&output).contains("EUR"), "{}", stdout(&output));
     let trial = &trials(&sandbox)[0];
     let directory = std::fs::read_dir(sandbox.run().join("trials")).expect("trials").next();
     let directory = directory.expect("a trial").expect("a directory").path();

@@ -19,11 +19,12 @@ use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError, StoredRun, StoredTrial};
 use stampede_results::summary::Summary;
 use stampede_results::summary::model::{Comparison as Compared, Group, Standing};
+use stampede_results::summary::price::Prices;
 use stampede_stack::{Catalogue, Mode, SearchPaths};
 
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
-use super::report::write_page;
+use super::report::{read_prices, write_page};
 use super::shell::print;
 use super::{Failure, Outcome};
 use crate::progress;
@@ -37,9 +38,13 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let facts = machine::facts();
     // Mistakes are reported before minutes are spent on tuning, on the peak or on another version.
+    let prices = read_prices(args.price.as_deref())?;
     let remote = args.remote.start()?;
     let mut plan = planned::read(&args, &catalogue, &facts)?;
-    Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
+    // Another version has mistakes of its own, which are found when it is added.
+    if args.against.is_none() {
+        Comparison::new(plan.clone(), catalogue.clone(), &facts)?;
+    }
     is_free(plan.out.as_deref())?;
     if plan.fairness == Fairness::EachAtItsBest && !args.dry_run {
         each_at_its_best(&mut plan)?;
@@ -49,7 +54,12 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     }
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
-    measure(plan, catalogue, &facts, Wanted { is_dry: args.dry_run, json: args.json, remote })
+    measure(
+        plan,
+        catalogue,
+        &facts,
+        Wanted { is_dry: args.dry_run, json: args.json, prices, remote },
+    )
 }
 
 /// What is wanted of a comparison besides its figures.
@@ -58,6 +68,8 @@ pub struct Wanted {
     pub is_dry: bool,
     /// JSON in place of the table.
     pub json: bool,
+    /// What CPUs and memory cost; `None`: nobody asked.
+    pub prices: Option<Prices>,
     /// Where live figures go; `None`: nowhere.
     pub remote: Option<RemoteWriter>,
 }
@@ -67,7 +79,7 @@ pub fn measure(
     plan: Plan,
     catalogue: Catalogue,
     facts: &MachineFacts,
-    Wanted { is_dry, json, mut remote }: Wanted,
+    Wanted { is_dry, json, prices, mut remote }: Wanted,
 ) -> Result<Outcome, Failure> {
     let out = plan.out.clone();
     let comparison = Comparison::new(plan, catalogue, facts)?;
@@ -88,7 +100,7 @@ pub fn measure(
     let (listener, writer) = (progress.as_mut(), remote.as_mut());
     comparison.run(&mut directory, &mut WithRemoteWrite { listener, writer })?;
     super::remote::finish(remote);
-    finish(&directory.close(), &comparison, json)
+    finish(&directory.close(), &comparison, json, prices.as_ref())
 }
 
 /// A run of this length is worth a second terminal.
@@ -121,7 +133,12 @@ fn other_version(
 
 /// Writes the summary and prints the table from the stored results. `stampede report` prints the
 /// same later.
-fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, Failure> {
+fn finish(
+    path: &Path,
+    comparison: &Comparison,
+    json: bool,
+    prices: Option<&Prices>,
+) -> Result<Outcome, Failure> {
     let loaded = LoadedRuns::read(Path::new(RESULTS), &[path.display().to_string()])?;
     let (stored, summary) = (loaded.stored(), loaded.summary());
     store::write_summary(path, &report::json(summary))?;
@@ -129,7 +146,11 @@ fn finish(path: &Path, comparison: &Comparison, json: bool) -> Result<Outcome, F
     if json {
         print(super::diff::json_of_run(&loaded)?.as_bytes())?;
     } else {
-        print(report::answer(summary, &super::report::style()).as_bytes())?;
+        let style = super::report::style();
+        print(report::answer(summary, &style).as_bytes())?;
+        if let Some(prices) = prices {
+            print(report::price(summary, prices, &style).as_bytes())?;
+        }
         if let Some(versions) = super::diff::text_of_versions(&loaded) {
             print(format!("\n{versions}").as_bytes())?;
         }
