@@ -211,6 +211,11 @@ impl SearchPaths {
         let packages = packages.join(" ");
         match family.as_str() {
             "debian" if is_alone => Some(format!("stampede install {}", runtime.name)),
+            // What no package has comes from the first command.
+            "debian" if !manifest.get.is_empty() => Some(format!(
+                "stampede install {} && apt-get install --no-install-recommends {packages}",
+                runtime.name
+            )),
             "debian" => Some(format!("apt-get install --no-install-recommends {packages}")),
             "fedora" => Some(format!("dnf install {packages}")),
             "alpine" => Some(format!("apk add {packages}")),
