@@ -47,6 +47,17 @@ pub struct ResourceSample {
     pub pool: Option<PoolSample>,
 }
 
+impl ResourceSample {
+    /// Whether the interval is too short for a share of CPU: the kernel accounts CPU time in ticks of
+    /// up to 10 ms. The last reading of a load may be so short.
+    pub fn is_short(&self) -> bool {
+        self.interval_ns <= SHORT_NS
+    }
+}
+
+/// Ten ticks of 10 ms.
+const SHORT_NS: u64 = 100_000_000;
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

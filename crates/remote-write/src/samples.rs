@@ -239,9 +239,7 @@ impl Recorder {
                 self.set(&metrics::MEMORY, &[role], used.memory_bytes as f64, at);
             }
         }
-        // The last reading of a load may be of milliseconds, in which a share says nothing.
-        let is_long = sample.interval_ns > SHORT_NS;
-        if !sample.roles.is_empty() && budget_ns > 0.0 && is_long {
+        if !sample.roles.is_empty() && budget_ns > 0.0 && !sample.is_short() {
             let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
             self.set(&metrics::CPU_RATIO, &[], cpu as f64 / budget_ns, at);
         }
@@ -399,9 +397,6 @@ const QUANTILES: [(&str, f64); 5] =
     [("0.5", 50.0), ("0.9", 90.0), ("0.95", 95.0), ("0.99", 99.0), ("1", 100.0)];
 /// One figure shows whether the generator kept its schedule.
 const LAG_QUANTILES: [(&str, f64); 1] = [("0.99", 99.0)];
-
-/// A reading of at most this length has no share of CPU.
-const SHORT_NS: u64 = 100_000_000;
 
 #[cfg(test)]
 mod tests;

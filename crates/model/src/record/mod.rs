@@ -236,6 +236,11 @@ impl CustomBuild {
     /// The mark after names in tables.
     pub const MARK: &str = " (custom build)";
 
+    /// The name of a row without the mark: the name in the plan.
+    pub fn without_mark(name: &str) -> &str {
+        name.strip_suffix(CustomBuild::MARK).unwrap_or(name)
+    }
+
     /// Recognises a custom build by the version that the program prints, which ends with its kind.
     pub fn of_version(printed: &str) -> Option<CustomBuild> {
         let all = [CustomBuild::Assembled, CustomBuild::Library];

@@ -35,7 +35,7 @@ fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCas
     let workers = workers.map(|workers| format!("had {}", words::number_of(workers, "worker")));
     MeasuredCase {
         // Tables have the names of the plan.
-        runtime: case.runtime.trim_end_matches(CustomBuild::MARK).to_owned(),
+        runtime: CustomBuild::without_mark(&case.runtime).to_owned(),
         app: case.app.clone(),
         load: case.load.clone(),
         figures: figures(&by_round, |trial| of_trial(trial, case.model, run)),

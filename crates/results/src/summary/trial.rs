@@ -249,12 +249,12 @@ impl ResourceUse<'_> {
         if self.budget_cpus.is_zero() {
             return (Figure::None, Figure::None);
         }
-        let is_long = |sample: &ResourceSample| sample.interval_ns > SHORT_NS;
-        let shortest = if self.samples.iter().any(is_long) { SHORT_NS } else { 0 };
+        let has_long = self.samples.iter().any(|sample| !sample.is_short());
         let shares = self
             .samples
             .iter()
-            .filter(|sample| sample.interval_ns > shortest && roles(sample, &of).next().is_some())
+            .filter(|sample| sample.interval_ns > 0 && !(has_long && sample.is_short()))
+            .filter(|sample| roles(sample, &of).next().is_some())
             .filter(|sample| {
                 sample.at_ns.saturating_sub(sample.interval_ns / 2) < self.scheduled_ns
             })
@@ -290,9 +290,6 @@ impl ResourceUse<'_> {
     }
 }
 
-/// A reading of at most this length is short: the kernel accounts CPU time in ticks of up to 10 ms.
-const SHORT_NS: u64 = 100_000_000;
-
 fn roles<'a>(
     sample: &'a ResourceSample,
     of: &'a impl Fn(&str) -> bool,
@@ -306,4 +303,42 @@ fn median_and_max(mut readings: Vec<f64>) -> (Figure, Figure) {
     let Some(max) = readings.last() else { return (Figure::None, Figure::None) };
     let (low, high) = (readings[(readings.len() - 1) / 2], readings[readings.len() / 2]);
     (Figure::exact((low + high) / 2.0), Figure::exact(*max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading of one CPU: how long it covers, and how long the stack ran meanwhile, in ms.
+    fn percent(readings: &[(u64, u64)]) -> (Option<f64>, Option<f64>) {
+        let mut at_ns = 0;
+        let samples: Vec<ResourceSample> = readings
+            .iter()
+            .map(|(covers, ran)| {
+                at_ns += covers * 1_000_000;
+                let role = RoleSample { cpu_ns: ran * 1_000_000, ..RoleSample::default() };
+                ResourceSample {
+                    at_ns,
+                    interval_ns: covers * 1_000_000,
+                    roles: BTreeMap::from([("php".to_owned(), role)]),
+                    ..ResourceSample::default()
+                }
+            })
+            .collect();
+        let used = ResourceUse {
+            samples: &samples,
+            scheduled_ns: 10_000_000_000,
+            budget_cpus: CpuCount::whole(1),
+        };
+        let (median, max) = used.cpu_percent(|_| true);
+        (median.known(), max.known())
+    }
+
+    #[test]
+    fn a_short_last_reading_has_no_say_unless_it_is_the_only_one() {
+        assert_eq!(percent(&[(1000, 500), (1000, 700), (20, 20)]), (Some(60.0), Some(70.0)));
+        assert_eq!(percent(&[(1000, 500), (101, 101)]), (Some(75.0), Some(100.0)), "long enough");
+        assert_eq!(percent(&[(80, 40)]), (Some(50.0), Some(50.0)), "a load of 80 ms");
+        assert_eq!(percent(&[]), (None, None));
+    }
 }

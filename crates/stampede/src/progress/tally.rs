@@ -40,9 +40,6 @@ pub struct ComparisonState {
     pub passed: Nanos,
 }
 
-/// A reading of at most this length has no share of CPU.
-const SHORT_NS: u64 = 100_000_000;
-
 /// Figures of one or several seconds.
 #[derive(Debug, Default)]
 pub struct LoadFigures {
@@ -122,7 +119,7 @@ impl ComparisonState {
                 }
             }
             // The last reading of a load may be of milliseconds.
-            Event::Resources(sample) if sample.interval_ns > SHORT_NS => {
+            Event::Resources(sample) if !sample.is_short() => {
                 let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();
                 let share = cpu as f64 / sample.interval_ns.max(1) as f64;
                 // Without a role nothing is monitored.

@@ -188,7 +188,7 @@ fn pressed<'a>(trial: &'a TrialData, load: &LoadRecord) -> Vec<&'a ResourceSampl
     let is_pressed = |row: &&ResourceSample| {
         let middle = row.at_ns.saturating_sub(row.interval_ns / 2);
         let second = trial.seconds.iter().find(|one| u64::from(one.second) == middle / SECOND);
-        row.interval_ns > SECOND / 10
+        !row.is_short()
             && middle < load.scheduled_ns
             && second.is_none_or(|one| 2 * one.in_flight_max >= most)
     };

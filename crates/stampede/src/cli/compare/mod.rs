@@ -168,7 +168,7 @@ fn next(path: &Path, page: Option<&Path>, comparison: &Comparison, summary: &Sum
         worker_that_leads(summary).filter(|_| comparison.record().against.is_none())
     {
         let app = shell_words::join(comparison.app());
-        let runtime = runtime.trim_end_matches(CustomBuild::MARK);
+        let runtime = CustomBuild::without_mark(runtime);
         text += &format!(
             "\nWorker mode keeps state between requests. Before you switch, check that your app is safe in \
              it:\n  stampede check {app} --runtime {runtime}\n"
