@@ -208,15 +208,18 @@ fn reason(better: &Matched, worse: &Matched, figure: Figure) -> Option<String> {
     let (better_case, worse_case) = (better.case.ok()?, worse.case.ok()?);
     let name = |row: &Matched| row.compared().label;
     let mut parts = Vec::new();
-    // A limit explains times and throughput. CPU use and memory have causes of their own.
-    let is_explained = !matches!(
-        figure,
-        Figure::CpuMedian
-            | Figure::CpuMax
-            | Figure::CpuPerRequest
-            | Figure::MemoryMedian
-            | Figure::MemoryMax
-    );
+    // A limit explains times and throughput. CPU use and memory have causes of their own. What holds
+    // for both rows, such as a setting of the plan, explains no difference.
+    let is_shared = better_case.limit == worse_case.limit;
+    let is_explained = !is_shared
+        && !matches!(
+            figure,
+            Figure::CpuMedian
+                | Figure::CpuMax
+                | Figure::CpuPerRequest
+                | Figure::MemoryMedian
+                | Figure::MemoryMax
+        );
     if let Some(limit) = better_case.limit.as_ref().filter(|_| is_explained) {
         parts.push(format!("{} {limit}", name(better)));
     }

@@ -207,3 +207,27 @@ fn tables_are_as_wide_as_the_terminal() {
         }
     }
 }
+
+/// A setting of the plan limits every row. It is no reason why one is behind another.
+#[test]
+fn what_limits_both_rows_is_no_reason() {
+    let reason = |of_d: Option<&str>| {
+        let mut measured = measured(3);
+        let opcache = "was limited here: OPcache is off";
+        measured.cases[2].limit = Some(opcache.to_owned());
+        measured.cases[3] = MeasuredCase {
+            limit: of_d.map(str::to_owned),
+            differences: Vec::new(),
+            budget: Budget::Equal,
+            ..measured.cases[3].clone()
+        };
+        let compared = compare(&parse(TABLES, "007.yaml").expect("tables"), &measured);
+        let pairs = &compared.tables[0].columns[0].orders[0].pairs;
+        let pair = pairs.iter().find(|pair| pair.outcome == PairOutcome::Disagree);
+        pair.expect("c and d disagree").reason.clone()
+    };
+    assert_eq!(reason(Some("was limited here: OPcache is off")), None, "both");
+    let alone = Some("c was limited here: OPcache is off".to_owned());
+    assert_eq!(reason(None), alone, "c alone");
+    assert_eq!(reason(Some("was CPU-bound")), alone, "d by something else");
+}
