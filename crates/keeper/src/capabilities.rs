@@ -1,6 +1,8 @@
 //! Finds out what this machine allows, by trying it. The command `doctor` shows the result.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use stampede_linux::mounts::Mounts;
@@ -9,7 +11,8 @@ use stampede_model::cpus::CpuCount;
 use stampede_model::time::Nanos;
 
 use super::cgroup::{self, Freezer};
-use super::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
+use super::private_mounts::PrivateMounts;
+use super::spec::{BindMount, ProcessSetSpec, ProcessSpec, StopSpec};
 use super::stack::CgroupUse;
 use super::{cpus, keep, sys};
 
@@ -104,18 +107,39 @@ pub fn cpu_quota_fix() -> Option<&'static str> {
     (!is_set).then(|| MissingControllersCause::of(&Mounts::read_with_cpu()).fix())
 }
 
+/// Whether the processes of a stack can see a directory at another path ([`BindMount`]). It is tried
+/// once, from a separate process that executes `program` (`KeeperOptions::program`).
+pub fn can_bind(program: &Path) -> bool {
+    static CAN_BIND: OnceLock<bool> = OnceLock::new();
+    *CAN_BIND.get_or_init(|| is_tried(program, &[ROLE, BIND]))
+}
+
+/// Second argument of the hidden command if it tries a directory at another path, too.
+const BIND: &str = "bind";
+
 /// The hidden command. Exits with code 0 if an init could start in new namespaces.
-pub(super) fn main() -> ! {
+pub(super) fn main(mut args: impl Iterator<Item = OsString>) -> ! {
     let spawn_mode = match rustix::process::geteuid().is_root() {
         true => sys::SpawnMode::Namespaces,
         false => sys::SpawnMode::UserNamespaces,
     };
-    std::process::exit(if keep::can_spawn_init(spawn_mode) { 0 } else { 1 })
+    let bind = args.next().is_some_and(|arg| arg == BIND).then(|| BindMount {
+        source: "/".into(),
+        target: "/tmp/stampede/probe".into(),
+        cover: Some("/tmp".into()),
+    });
+    let spec = ProcessSetSpec { bind, ..probe_spec() };
+    let can =
+        PrivateMounts::of(&spec).is_ok_and(|mounts| keep::can_spawn_init(spawn_mode, &mounts));
+    std::process::exit(if can { 0 } else { 1 })
+}
+
+fn is_tried(program: &Path, args: &[&str]) -> bool {
+    TimedCommand::new(program, TRIED_WITHIN).args(args).keep(0).run().is_ok()
 }
 
 fn try_namespace(program: &Path) -> PidNamespace {
-    let tried = TimedCommand::new(program, TRIED_WITHIN).args([ROLE]).keep(0).run();
-    match tried.is_ok() {
+    match is_tried(program, &[ROLE]) {
         true if rustix::process::geteuid().is_root() => PidNamespace::Root,
         true => PidNamespace::User,
         false => PidNamespace::No,
@@ -162,6 +186,7 @@ fn probe_spec() -> ProcessSetSpec {
         id: format!("probe-{}", std::process::id()),
         work: PathBuf::from("/"),
         in_memory: Vec::new(),
+        bind: None,
         cpus: cpus::allowed().to_vec(),
         cpus_by_role: Default::default(),
         cpu_quota: None,

@@ -89,6 +89,12 @@ pub enum KeeperError {
         #[serde(skip)]
         source: io::Error,
     },
+    /// The copy of an app cannot be shown at the app's own path.
+    #[error("cannot show the copy of the app at `{path}` to the processes of a runtime")]
+    Bind {
+        /// The app's own path.
+        path: PathBuf,
+    },
     /// Something of the stack remains after every attempt to end it.
     #[error("stack `{id}` left behind: {}", left.join(", "))]
     Left {
@@ -150,6 +156,9 @@ impl KeeperError {
             KeeperError::Directory { .. } if self.is_taken() => Some(
                 "stampede only uses directories that it created; set TMPDIR to a directory that only you can write to".to_owned(),
             ),
+            KeeperError::Bind { .. } => Some(
+                "mounts worked when stampede tried them: try again, or copy the app to another directory".to_owned(),
+            ),
             KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
             _ => None,
         }
@@ -201,6 +210,8 @@ pub(super) enum Step {
     Journal,
     /// Starting the init process.
     Init,
+    /// Showing a directory at another path.
+    Bind,
     /// Opening a working directory, input file or log.
     Directory,
     /// Switching to the process's user.
@@ -241,6 +252,7 @@ impl Failure {
             Step::Id => KeeperError::InUse(id.to_owned()),
             Step::Journal => KeeperError::Journal { path, source },
             Step::Init => KeeperError::Init { id: id.to_owned() },
+            Step::Bind => KeeperError::Bind { path },
             Step::Directory => KeeperError::Directory { role, path, source },
             Step::User => {
                 let (uid, gid) = user.unwrap_or_default();
@@ -301,6 +313,7 @@ mod tests {
                 source: errno(libc::EEXIST),
             },
             KeeperError::User { program: path(), uid: 33, gid: 33, source: errno(libc::EPERM) },
+            KeeperError::Bind { path: PathBuf::from("/srv/shop") },
             KeeperError::Left {
                 id,
                 left: vec!["process 7".to_owned(), "directory `/w`".to_owned()],

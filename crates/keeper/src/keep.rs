@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,7 +17,8 @@ use super::cgroup::{Freezer, Groups, Plan};
 use super::error::{Failure, KeeperError, Step};
 use super::journal::{Entry, Journal};
 use super::kill::{self, DescendantScope, KillTarget, PATIENCE};
-use super::spec::ProcessSetSpec;
+use super::private_mounts::PrivateMounts;
+use super::spec::{BindMount, ProcessSetSpec};
 use super::stack::NamespaceUse;
 use super::sys::{self, SpawnMode};
 use super::wire::{
@@ -155,7 +156,7 @@ impl Keeper {
         self.entry.cgroups = plan.directories();
         self.entry.removal = spec.containers.as_ref().map(|containers| containers.removal.clone());
         self.write_entry()?;
-        self.start_init(namespaces, &in_memory(spec))?;
+        self.start_init(namespaces, spec)?;
         self.write_entry()?;
         let namespaced = self.entry.namespaced;
         let freezer = if namespaced { Freezer::NotNeeded } else { Freezer::IfNoKill };
@@ -218,7 +219,7 @@ impl Keeper {
     }
 
     /// Starts init in the best way that the machine allows.
-    fn start_init(&mut self, namespaces: NamespaceUse, in_memory: &[PathBuf]) -> Result<(), End> {
+    fn start_init(&mut self, namespaces: NamespaceUse, spec: &ProcessSetSpec) -> Result<(), End> {
         let births: &[SpawnMode] = match namespaces {
             NamespaceUse::Forbidden => &[SpawnMode::Plain],
             NamespaceUse::Allowed if rustix::process::geteuid().is_root() => {
@@ -226,8 +227,11 @@ impl Keeper {
             }
             NamespaceUse::Allowed => &[SpawnMode::UserNamespaces, SpawnMode::Plain],
         };
-        for &spawn_mode in births {
-            let Ok(init) = spawn_init(spawn_mode, in_memory, &self.entry.id) else { continue };
+        let Ok(mounts) = PrivateMounts::of(spec) else { return Err(End::InitGone) };
+        // Without a mount namespace, the stack would write to what is to be replaced.
+        let fits = |mode: &&SpawnMode| spec.bind.is_none() || **mode != SpawnMode::Plain;
+        for &spawn_mode in births.iter().filter(fits) {
+            let Ok(init) = spawn_init(spawn_mode, &mounts, &self.entry.id) else { continue };
             self.entry.init = Identity::of(raw_pid(init.pid));
             self.entry.namespaced = spawn_mode != SpawnMode::Plain;
             self.init = Some(init);
@@ -238,7 +242,8 @@ impl Keeper {
                 _ => self.end_init(),
             }
         }
-        Err(End::InitGone)
+        let unbound = |bind: &BindMount| Failure::new(Step::Bind, bind.target.clone(), 0);
+        Err(spec.bind.as_ref().map_or(End::InitGone, |bind| End::Failed(unbound(bind))))
     }
 
     fn spawn(&mut self, spec: &ProcessSetSpec, process: usize) -> Result<u32, End> {
@@ -409,23 +414,12 @@ impl Keeper {
     }
 }
 
-/// Returns the directories that are private to the stack and in memory. `/dev/shm` is one of them,
-/// unless the stack itself lives there and so must see the machine's.
-fn in_memory(spec: &ProcessSetSpec) -> Vec<PathBuf> {
-    let shared = Path::new("/dev/shm");
-    let processes = spec.processes.iter();
-    let mut paths = processes.flat_map(|one| [&one.program, &one.cwd, &one.log]);
-    let lives_there = spec.work.starts_with(shared) || paths.any(|path| path.starts_with(shared));
-    let own = (!lives_there).then(|| shared.to_owned());
-    spec.in_memory.iter().cloned().chain(own).collect()
-}
-
 /// Starts init. The stack's id in its arguments is only for people who read the list of processes.
-fn spawn_init(spawn_mode: SpawnMode, in_memory: &[PathBuf], id: &str) -> io::Result<Init> {
+fn spawn_init(spawn_mode: SpawnMode, mounts: &PrivateMounts, id: &str) -> io::Result<Init> {
     let (near, far) = UnixStream::pair()?;
     let mode = if spawn_mode == SpawnMode::Plain { init::PLAIN } else { init::NAMESPACED };
     let args = ["stampede", init::ROLE, mode, id];
-    let pid = sys::spawn_init(spawn_mode, in_memory, &args, &OwnedFd::from(far))?;
+    let pid = sys::spawn_init(spawn_mode, mounts, &args, &OwnedFd::from(far))?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
     Ok(Init { pid, pidfd, channel: Channel::new(near), spawn_mode })
 }
@@ -459,9 +453,9 @@ fn raw_pid(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Tries whether an init can really be started this way; for `doctor`.
-pub(super) fn can_spawn_init(spawn_mode: SpawnMode) -> bool {
-    let Ok(Init { pid, pidfd, mut channel, .. }) = spawn_init(spawn_mode, &[], "probe") else {
+/// Tries whether an init with these mounts can really be started this way.
+pub(super) fn can_spawn_init(spawn_mode: SpawnMode, mounts: &PrivateMounts) -> bool {
+    let Ok(Init { pid, pidfd, mut channel, .. }) = spawn_init(spawn_mode, mounts, "probe") else {
         return false;
     };
     let hello = matches!(channel.receive(), Ok(Some(Reply::Hello)));

@@ -27,6 +27,7 @@ mod journal;
 mod keep;
 mod kill;
 mod link;
+mod private_mounts;
 pub mod spec;
 mod stack;
 mod sweep;
@@ -35,7 +36,7 @@ mod wire;
 mod work;
 
 pub use capabilities::{
-    Capabilities, Controller, PidNamespace, Writable, capabilities, cpu_quota_fix,
+    Capabilities, Controller, PidNamespace, Writable, can_bind, capabilities, cpu_quota_fix,
 };
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;
@@ -56,7 +57,7 @@ pub fn main_if_asked() {
     match role.to_str() {
         Some(keep::ROLE) => keep::main(args),
         Some(init::ROLE) => init::main(args),
-        Some(capabilities::ROLE) => capabilities::main(),
+        Some(capabilities::ROLE) => capabilities::main(args),
         _ => {}
     }
 }

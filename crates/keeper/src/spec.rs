@@ -18,6 +18,10 @@ pub struct ProcessSetSpec {
     /// Existing directories, each of which becomes a private tmpfs of the stack, where namespaces
     /// are allowed. `/dev/shm` becomes one without being listed.
     pub in_memory: Vec<PathBuf>,
+    /// A directory that the stack sees at another path; `None`: there is none. Where the machine does
+    /// not allow it, the stack does not start.
+    #[serde(default)]
+    pub bind: Option<BindMount>,
     /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
     /// CPUs of single roles (unequal budgets). A role that is not listed has `cpus`.
@@ -44,6 +48,19 @@ impl ProcessSetSpec {
         let containers = self.containers.iter().flat_map(|containers| &containers.roles);
         processes.chain(containers).map(String::as_str)
     }
+}
+
+/// A directory that the processes of a stack see at another path, in place of what is there. Others
+/// see no difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BindMount {
+    /// The directory.
+    pub source: PathBuf,
+    /// The path at which it is seen, without links. It exists.
+    pub target: PathBuf,
+    /// A directory above `target` that a process may not pass through. For the stack an empty
+    /// directory takes its place, with nothing in it but the way to `target`. `None`: there is none.
+    pub cover: Option<PathBuf>,
 }
 
 /// One process of a stack.

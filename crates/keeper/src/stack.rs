@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::process_group::{Accounting, ProcessGroup, RoleGroup};
 
+use super::capabilities::can_bind;
 use super::error::KeeperError;
 use super::journal::Journal;
 use super::link::Link;
@@ -116,6 +117,11 @@ impl Keeper {
         let link = Link::open(id, directory, options)?;
         link.wait(|state| state.guards.then_some(()))?;
         Ok(Keeper { link, options: options.clone() })
+    }
+
+    /// Whether a stack can see a directory at another path (`ProcessSetSpec::bind`).
+    pub fn can_bind(&self) -> bool {
+        self.options.namespaces == NamespaceUse::Allowed && can_bind(&self.options.program)
     }
 
     /// Starts another stack, with a different id, in the same working directory. The directory

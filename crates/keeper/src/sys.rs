@@ -3,10 +3,10 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
+
+use super::private_mounts::PrivateMounts;
 
 /// Signal numbers to reset: 1 to 64 on Linux. The kernel returns an error for signals that cannot
 /// be reset.
@@ -107,19 +107,16 @@ impl SpawnMode {
 }
 
 /// Forks into new namespaces and executes our own binary with `args`. The child has `control` as
-/// its standard input and no environment. With namespaces, each directory of `in_memory` is a
-/// private tmpfs. The caller must have only one thread.
+/// its standard input and no environment. With namespaces it makes `mounts`. The caller must have only
+/// one thread.
 ///
 /// A child that fails sends no message: `control` closes.
 pub(super) fn spawn_init(
     spawn_mode: SpawnMode,
-    in_memory: &[PathBuf],
+    mounts: &PrivateMounts,
     args: &[&str],
     control: &OwnedFd,
 ) -> io::Result<Pid> {
-    let directories =
-        in_memory.iter().map(|directory| CString::new(directory.as_os_str().as_bytes()));
-    let directories: Vec<CString> = directories.collect::<Result<_, _>>()?;
     let args: Vec<CString> = args.iter().map(|arg| CString::new(*arg)).collect::<Result<_, _>>()?;
     let mut argv: Vec<*const libc::c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
     argv.push(std::ptr::null());
@@ -138,7 +135,7 @@ pub(super) fn spawn_init(
         return Err(io::Error::last_os_error());
     }
     if pid == 0 {
-        become_init(spawn_mode, &directories, &maps, control.as_raw_fd());
+        become_init(spawn_mode, mounts, &maps, control.as_raw_fd());
         // SAFETY: both arrays end with null and outlive the call. `/proc/self/exe` is this very
         // binary, even if its file was replaced since.
         unsafe {
@@ -157,9 +154,10 @@ struct Maps {
     gid: String,
 }
 
-/// Runs in the child. Maps user and group, ties the child's life to its parent's, mounts the
-/// directories in memory, and makes `control` its standard input.
-fn become_init(spawn_mode: SpawnMode, in_memory: &[CString], maps: &Maps, control: RawFd) {
+/// Runs in the child. Maps user and group, ties the child's life to its parent's, makes the mounts,
+/// and makes `control` its standard input. The mounts come before exec, which takes an ordinary user's
+/// rights away.
+fn become_init(spawn_mode: SpawnMode, mounts: &PrivateMounts, maps: &Maps, control: RawFd) {
     let mapped = match spawn_mode {
         SpawnMode::UserNamespaces => {
             // user_namespaces(7): without privilege outside, `setgroups` must be denied before the
@@ -175,36 +173,11 @@ fn become_init(spawn_mode: SpawnMode, in_memory: &[CString], maps: &Maps, contro
     if spawn_mode != SpawnMode::Plain {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
-    if spawn_mode != SpawnMode::Plain {
-        mount_in_memory(in_memory);
-    }
+    let mounted = spawn_mode == SpawnMode::Plain || mounts.make();
     // SAFETY: dup2 replaces our own standard input, and `_exit` ends only this child.
     unsafe {
-        if !mapped || libc::dup2(control, 0) < 0 {
+        if !mapped || !mounted || libc::dup2(control, 0) < 0 {
             libc::_exit(1);
-        }
-    }
-}
-
-/// Mounts a private tmpfs on each directory, which disappears with the stack. A killed process
-/// leaves its POSIX shared memory in `/dev/shm`, and the IPC namespace covers only System V shared
-/// memory. If the mount is not allowed, the directory stays as it is. It must happen before exec,
-/// which takes an ordinary user's rights away.
-fn mount_in_memory(directories: &[CString]) {
-    // SAFETY: the strings of these system calls end with null. The namespace belongs to this child
-    // alone, and its mounts are not visible outside.
-    unsafe {
-        let null = std::ptr::null();
-        if libc::unshare(libc::CLONE_NEWNS) != 0
-            || libc::mount(null, c"/".as_ptr(), null, libc::MS_REC | libc::MS_SLAVE, null.cast())
-                != 0
-        {
-            return;
-        }
-        let flags = libc::MS_NOSUID | libc::MS_NODEV;
-        let (tmpfs, open) = (c"tmpfs".as_ptr(), c"mode=1777".as_ptr());
-        for directory in directories {
-            libc::mount(tmpfs, directory.as_ptr(), tmpfs, flags, open.cast());
         }
     }
 }

@@ -154,6 +154,10 @@ pub struct AppChoice {
     /// What plan and flags say about it.
     #[serde(default, skip_serializing_if = "AppSettings::is_empty")]
     pub settings: AppSettings,
+    /// The directory that the app is a copy of: its files may name it by its whole path. `None`: it
+    /// is no copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<PathBuf>,
 }
 
 /// Where an app is.
@@ -171,17 +175,21 @@ pub enum AppPlace {
 impl AppChoice {
     /// The app of the catalogue with this name.
     pub fn named(name: String) -> AppChoice {
-        AppChoice { place: AppPlace::Named(name), settings: AppSettings::default() }
+        AppChoice { place: AppPlace::Named(name), settings: AppSettings::default(), copy_of: None }
     }
 
     /// The app that each runtime brings itself.
     pub fn provided() -> AppChoice {
-        AppChoice { place: AppPlace::Provided, settings: AppSettings::default() }
+        AppChoice { place: AppPlace::Provided, settings: AppSettings::default(), copy_of: None }
     }
 
     /// The app in this directory.
     pub fn directory(directory: PathBuf) -> AppChoice {
-        AppChoice { place: AppPlace::Directory(directory), settings: AppSettings::default() }
+        AppChoice {
+            place: AppPlace::Directory(directory),
+            settings: AppSettings::default(),
+            copy_of: None,
+        }
     }
 
     /// The app's directory. `None`: the app is one of the catalogue.

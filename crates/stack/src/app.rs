@@ -1,8 +1,10 @@
 //! Represents an app: its files, its request and its correct answer.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use stampede_app_config::OwnPaths;
+use stampede_keeper::KeeperOptions;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Detected;
 use stampede_plan::app_settings::AppSettings;
@@ -10,7 +12,7 @@ use stampede_plan::app_settings::AppSettings;
 use super::answer::{Answer, Masks};
 use super::app_file::AppFile;
 use super::app_manifest::AppManifest;
-use super::copy;
+use super::copy::{self, SettingsPaths};
 use super::detect::DetectedParts;
 use super::directory::Directory;
 use super::error::RuntimeError;
@@ -30,6 +32,9 @@ pub struct App {
     pub(super) said: Option<Detected>,
     /// The only file that is copied; `None`: the whole directory is.
     pub(super) only: Option<String>,
+    /// The path that the app's own files may name it by, without links; `None`: its files are no
+    /// directory of the user.
+    pub(super) home: Option<PathBuf>,
     directory: Directory,
 }
 
@@ -52,7 +57,16 @@ impl App {
                 Some(masks.apply(&String::from_utf8_lossy(&bytes)))
             }
         };
-        Ok(App { name, manifest, masks, expected_body, said: None, only: None, directory })
+        Ok(App {
+            name,
+            manifest,
+            masks,
+            expected_body,
+            said: None,
+            only: None,
+            home: None,
+            directory,
+        })
     }
 
     /// The app that each runtime brings itself. Nothing of it is known but what `said` says.
@@ -67,13 +81,26 @@ impl App {
             expected_body: None,
             said: None,
             only: None,
+            home: None,
             directory: Directory::Nowhere,
         }
     }
 
     /// What the user should know about the app before anything starts.
     pub fn notices(&self) -> Vec<Notice> {
-        self.notice().into_iter().chain(self.directory_notice()).collect()
+        let notices = [self.notice(), self.directory_notice(), self.own_paths_notice()];
+        notices.into_iter().flatten().collect()
+    }
+
+    /// The notice that the app names its own directory by its whole path, and that this machine does
+    /// not allow its copy to take the place of that directory; `None`: both are not so.
+    fn own_paths_notice(&self) -> Option<Notice> {
+        let home = self.home.as_deref()?;
+        if stampede_keeper::can_bind(&KeeperOptions::default().program) {
+            return None;
+        }
+        let OwnPaths { file, line, files } = stampede_app_config::own_paths(self.path()?, home)?;
+        Some(Notice::OwnPaths { app: self.name.clone(), file, line, files })
     }
 
     /// The notice of what a project was detected as; `None`: its `app.yaml` says what it is.
@@ -146,7 +173,11 @@ impl App {
     }
 
     /// Copies the app, since the user's directory is never written to.
-    pub(crate) fn copy_to(&self, to: &Path) -> Result<(), RuntimeError> {
+    pub(crate) fn copy_to(
+        &self,
+        to: &Path,
+        settings: SettingsPaths<'_>,
+    ) -> Result<(), RuntimeError> {
         match &self.directory {
             Directory::Embedded(dir) => copy::extract(dir, dir.path(), to),
             Directory::Nowhere => copy::make_dir(to),
@@ -155,7 +186,7 @@ impl App {
                     copy::make_dir(to)?;
                     copy::some(from, to, &[file.into()])
                 }
-                None => copy::all(from, to, &self.manifest.settings.exclude),
+                None => copy::all(from, to, &self.manifest.settings.exclude, settings),
             },
         }
     }

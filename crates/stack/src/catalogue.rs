@@ -224,7 +224,12 @@ impl Catalogue {
                 let manifest = AppManifest::new(name, own, settings, DetectedParts::default());
                 App::new(name.clone(), &file, manifest, directory.clone())
             }
-            AppPlace::Directory(directory) => app_in(directory, &choice.settings),
+            AppPlace::Directory(directory) => {
+                let mut app = app_in(directory, &choice.settings)?;
+                let home = choice.copy_of.as_ref().and_then(|home| home.canonicalize().ok());
+                app.home = home.or(app.home);
+                Ok(app)
+            }
             AppPlace::Provided => Ok(App::provided(&choice.settings)),
         }
     }
@@ -256,6 +261,7 @@ fn app_in(path: &Path, said: &AppSettings) -> Result<App, RuntimeError> {
     let settings = detection.settings.clone().overlaid(&given);
     let manifest = AppManifest::new(&name, own, settings, detection.parts.clone());
     let mut app = App::new(name, &file, manifest, directory)?;
+    app.home = Some(path);
     app.said = (!has_kind).then(|| detection.describe(&app, &given));
     Ok(app)
 }

@@ -25,6 +25,16 @@ const EMPTIED: [&str; 8] = [
     "bootstrap/cache",
 ];
 
+/// What becomes of whole paths into the app's directory in its settings files (`.env`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsPaths<'a> {
+    /// They lead to the copy: for its readers it is at the app's own path.
+    Kept,
+    /// They are rewritten to the copy's path: those into the copied directory, and those into
+    /// `home`, of which it is a copy itself.
+    Rewritten { home: Option<&'a Path> },
+}
+
 /// How names of settings files begin. They may name a database file by its full path.
 const SETTINGS: &str = ".env";
 
@@ -49,10 +59,16 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
 /// Copies a directory of the user. A link that leads out of the directory is replaced by a copy of
 /// its target. A link to a directory that contains it, or to nothing, is left out. So is what
 /// `exclude` names, relative to `root`.
-pub(super) fn all(root: &Path, to: &Path, exclude: &[String]) -> Result<(), RuntimeError> {
+pub(super) fn all(
+    root: &Path,
+    to: &Path,
+    exclude: &[String],
+    settings: SettingsPaths<'_>,
+) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
-    let mut copying = TreeCopy { root: &real, to, emptied, exclude, within: vec![real.clone()] };
+    let within = vec![real.clone()];
+    let mut copying = TreeCopy { root: &real, to, emptied, exclude, settings, within };
     copying.directory(&real, to)
 }
 
@@ -60,8 +76,9 @@ pub(super) fn all(root: &Path, to: &Path, exclude: &[String]) -> Result<(), Runt
 /// [`all`]. Whatever is never copied is skipped.
 pub fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let mut copying =
-        TreeCopy { root: &real, to, emptied: Vec::new(), exclude: &[], within: vec![real.clone()] };
+    let settings = SettingsPaths::Rewritten { home: None };
+    let (emptied, within) = (Vec::new(), vec![real.clone()]);
+    let mut copying = TreeCopy { root: &real, to, emptied, exclude: &[], settings, within };
     let copy = to;
     for place in places.iter().filter(|place| !is_left_out(place)) {
         let (from, to) = (real.join(place), to.join(place));
@@ -128,6 +145,7 @@ struct TreeCopy<'a> {
     emptied: Vec<PathBuf>,
     /// Paths that are left out, relative to the app's directory.
     exclude: &'a [String],
+    settings: SettingsPaths<'a>,
     /// The directories to which links have led on the way here; the app's own directory is the
     /// first.
     within: Vec<PathBuf>,
@@ -167,8 +185,17 @@ impl TreeCopy<'_> {
 
     fn file(&self, from: &Path, to: &Path) -> Result<(), RuntimeError> {
         let name = to.file_name().unwrap_or_default().to_string_lossy();
-        let text = name.starts_with(SETTINGS).then(|| fs::read_to_string(from).ok()).flatten();
-        let Some(moved) = text.and_then(|text| with_moved_paths(&text, self.root, self.to)) else {
+        let text = || name.starts_with(SETTINGS).then(|| fs::read_to_string(from).ok()).flatten();
+        let moved = match self.settings {
+            SettingsPaths::Kept => None,
+            SettingsPaths::Rewritten { home } => text().and_then(|text| {
+                let moved = with_moved_paths(&text, self.root, self.to);
+                let text = moved.as_deref().unwrap_or(&text);
+                let again = home.and_then(|home| with_moved_paths(text, home, self.to));
+                again.or(moved)
+            }),
+        };
+        let Some(moved) = moved else {
             fs::copy(from, to).map_err(io_error("copy", from))?;
             return Ok(());
         };
@@ -283,7 +310,7 @@ mod tests {
         symlink("../common/storage", app.join("storage")).unwrap();
         symlink(place.path(), app.join("public/above")).unwrap();
         symlink(place.path().join("common"), place.path().join("common/storage/round")).unwrap();
-        all(&app, &copied, &[]).unwrap();
+        all(&app, &copied, &[], SettingsPaths::Rewritten { home: None }).unwrap();
         fs::remove_file(app.join("inside.txt")).unwrap();
         fs::remove_dir_all(place.path().join("common")).unwrap();
         fs::remove_file(place.path().join("shared.txt")).unwrap();
@@ -348,7 +375,7 @@ mod tests {
             let named = at.join(named);
             write(&app.join(".env.local"), &text(&named));
             fs::set_permissions(app.join(".env.local"), fs::Permissions::from_mode(0o400)).unwrap();
-            all(&app, &copied, &[]).unwrap();
+            all(&app, &copied, &[], SettingsPaths::Rewritten { home: None }).unwrap();
             let seen = fs::read_to_string(copied.join(".env.local")).unwrap();
             assert_eq!(seen.replace(&format!("src{}", named.display()), "src@"), led);
             fs::remove_dir_all(&copied).unwrap();
@@ -363,7 +390,7 @@ mod tests {
         write(&app.join("data/storage/logs/laravel.log"), "old");
         write(&app.join("data/storage/kept.txt"), "kept");
         symlink("data/storage", app.join("storage")).unwrap();
-        all(&app, &copied, &[]).unwrap();
+        all(&app, &copied, &[], SettingsPaths::Rewritten { home: None }).unwrap();
         assert!(!copied.join("storage/logs/laravel.log").exists());
         assert!(copied.join("storage/kept.txt").exists());
     }
@@ -375,7 +402,7 @@ mod tests {
         let left = ["var/cache/prod/App_Kernel.php", "bootstrap/cache/config.php", "var/log/a.log"];
         let kept = ["var/data.db", "bootstrap/app.php", "storage/app/file.txt", "src/var/cache/x"];
         left.iter().chain(&kept).for_each(|file| write(&app.join(file), "text"));
-        all(&app, &copied, &[]).unwrap();
+        all(&app, &copied, &[], SettingsPaths::Rewritten { home: None }).unwrap();
         left.iter().for_each(|file| assert!(!copied.join(file).exists(), "{file}"));
         kept.iter().for_each(|file| assert!(copied.join(file).exists(), "{file}"));
         assert!(copied.join("var/cache/prod").is_dir());

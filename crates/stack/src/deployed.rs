@@ -79,7 +79,7 @@ impl DeploymentSteps {
             ["dump-autoload", how, "--no-scripts", "--no-plugins", "--no-interaction", "--no-ansi"]
                 .map(String::from)
                 .to_vec();
-        let cwd = &build.dir.join("app");
+        let cwd = build.at.directory();
         let step =
             Step { what: "composer", program, args: &args, cwd, env: &env, input: Input::Text("") };
         // Some files of a vendor directory may be read-only.

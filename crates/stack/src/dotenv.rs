@@ -47,6 +47,11 @@ pub fn learn_secrets(app: &App) {
 /// The same, with the environment `env`.
 pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) {
     secrets(app, env).iter().for_each(|(name, value)| stampede_mask::named(name, value));
+    if let Some(directory) = app.path().filter(|_| app.home.is_some()) {
+        let settings = stampede_app_config::settings(directory);
+        let beside = stampede_app_config::secrets(&settings);
+        beside.for_each(|setting| stampede_mask::named(&setting.names.join("_"), &setting.value));
+    }
     app.manifest.settings.learn_secrets();
 }
 

@@ -6,7 +6,6 @@
 //! A [`Provider`] does this: for processes of this machine, for containers of a compose project, or
 //! for servers that already run. Nothing outside of it knows which. Nothing here names a runtime: adding a runtime adds only its directory.
 
-pub mod against;
 mod answer;
 mod app;
 mod app_file;
@@ -85,6 +84,7 @@ pub use page::{
 pub use pages::{AnswerContext, Pages};
 pub use placement::Placement;
 pub use problem::ProgramSource;
+pub use process::app_path::bind_mount;
 pub use process::denied::DeniedFiles;
 pub use process::materialise::{PreparedStack, StackSetup};
 pub use process::php_log::{PhpLog, PhpMessages};

@@ -110,7 +110,7 @@ impl SearchPaths {
 
     /// The directory in which a working directory is created: in memory if that is asked for and
     /// has enough free bytes.
-    pub(super) fn working_directories(&self, in_memory: bool) -> PathBuf {
+    pub fn working_directories(&self, in_memory: bool) -> PathBuf {
         let memory =
             self.memory.clone().filter(|directory| in_memory && is_roomy_memory(directory));
         let place = || self.temp.clone().unwrap_or_else(place::of_working_directories);

@@ -27,7 +27,7 @@ pub const DATABASE_VARIABLES: [&str; 10] = [
     "DATABASE_DSN",
 ];
 
-/// A database that the app's `.env` names, and that is not part of the app's copy.
+/// A database that the app's `.env` or a configuration file names, and that is not part of the app's copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnDatabase {
     /// The database's place and the variable that names it, without user and password.
@@ -56,7 +56,7 @@ impl Catalogue {
         }
         let said: BTreeMap<String, String> =
             dotenv::values(app).into_iter().chain(app_env(app, choice)).collect();
-        named(&said, &self.database_kinds())
+        named(&said, &self.database_kinds()).or_else(|| configured(app))
     }
 
     /// The titles of the databases in whose place stampede can create one.
@@ -90,6 +90,18 @@ pub fn with_scratch_database(app: &App, kind: &str, fill: &DatabaseSeed) -> App 
     let any_of = vec![kind.to_owned()];
     app.manifest.database = Some(AppDatabase { any_of, schema: None, queries, file });
     app
+}
+
+/// The database that a configuration file of the app names. Files of SQLite in the app's directory are
+/// part of its copy.
+fn configured(app: &App) -> Option<OwnDatabase> {
+    let settings = stampede_app_config::settings(app.path().filter(|_| app.home.is_some())?);
+    let is_copied =
+        |at: &str| app.home.as_ref().is_some_and(|home| Path::new(at).starts_with(home));
+    let mut named = stampede_app_config::databases(&settings).into_iter();
+    let found = named.find(|named| !is_copied(&named.at))?;
+    let at = format!("{} ({}, line {})", found.at, found.file, found.line);
+    Some(OwnDatabase { at, kind: None, file: None })
 }
 
 fn named(said: &BTreeMap<String, String>, kinds: &[DatabaseKind]) -> Option<OwnDatabase> {

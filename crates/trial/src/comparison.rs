@@ -219,7 +219,7 @@ impl Comparison {
 
     /// The first app, written as command-line flags.
     pub fn app(&self) -> Vec<String> {
-        let AppChoice { place, settings } = &self.plan.stack.apps.choices[0];
+        let AppChoice { place, settings, .. } = &self.plan.stack.apps.choices[0];
         let app = match place {
             AppPlace::Named(name) => name.clone(),
             AppPlace::Directory(path) => directory_text(path),

@@ -81,6 +81,19 @@ pub enum Notice {
         /// The first of them.
         lines: Vec<DirectoryLine>,
     },
+    /// The app names its own directory by its whole path, and its copy cannot take the place of that
+    /// directory: what it reads and writes there is the original.
+    #[serde(rename = "own_paths")]
+    OwnPaths {
+        /// The app's name.
+        app: String,
+        /// The first file with such a path, relative to the app's directory.
+        file: String,
+        /// The number of the line, from 1.
+        line: u32,
+        /// Number of such files.
+        files: u64,
+    },
     /// The app would send mail, and is measured with mail switched off.
     #[serde(rename = "no_mail")]
     NoMail {

@@ -33,14 +33,26 @@ impl Notice {
             Notice::DirectoryFiles { app, count, lines } => {
                 directory_line::not_applied(f, app, *count, lines)
             }
+            Notice::OwnPaths { app, file, line, files } => {
+                let more = match files {
+                    0 | 1 => String::new(),
+                    more => format!(" and {} more", words::quantity(more - 1, "file")),
+                };
+                write!(
+                    f,
+                    "app `{app}` names its own directory by its whole path ({file}, line {line}{more}): what it reads and \
+                     writes there is the original, not the copy. This machine allows no mounts in namespaces of \
+                     their own, which would lead to the copy"
+                )
+            }
             Notice::NoMail { variable } => write!(
                 f,
                 "the app's `.env` says how to send mail (`{variable}`); it is measured without sending any (`env:` in a                  plan changes that)"
             ),
             Notice::OwnDatabase { at } => write!(
                 f,
-                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, give \
-                 the app a copy with `env:` in a plan"
+                "the load reaches the app's real database at {at}, and the app writes to it; to prevent this, let \
+                 it use a copy of the database, by `env:` in a plan or by its own configuration"
             ),
             _ => Ok(()),
         }
@@ -76,6 +88,7 @@ impl fmt::Display for Notice {
             Notice::AppDetected { .. }
             | Notice::EnvOverruled { .. }
             | Notice::DirectoryFiles { .. }
+            | Notice::OwnPaths { .. }
             | Notice::NoMail { .. }
             | Notice::OwnDatabase { .. } => self.of_app(f),
             Notice::Tuned { runtime, workers, run, first_app_alone } => {

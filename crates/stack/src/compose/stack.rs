@@ -34,6 +34,7 @@ use crate::logs::{self, LogMarks};
 use crate::outside;
 use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
 use crate::pages::AnswerContext;
+use crate::process::app_path::AppPath;
 use crate::process::cold::{Rest, wait_until_rest};
 use crate::process::denied::{self, DeniedFiles};
 use crate::process::php_log::{self, PhpLog};
@@ -523,11 +524,21 @@ impl Logs for ComposeStack {
 
     fn php_log(&self, marks: &LogMarks) -> PhpLog {
         self.fetch_logs();
-        php_log::php_log(marks, &self.directory, &self.directory)
+        php_log::php_log(
+            marks,
+            &self.directory,
+            &self.directory,
+            &AppPath::in_copy(&self.directory),
+        )
     }
 
     fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
-        denied::denied_files(marks, &self.directory, &self.directory)
+        denied::denied_files(
+            marks,
+            &self.directory,
+            &self.directory,
+            &AppPath::in_copy(&self.directory),
+        )
     }
 
     fn files(&self) -> Vec<PathBuf> {

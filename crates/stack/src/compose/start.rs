@@ -99,6 +99,7 @@ fn process_set(
         id: names.id.clone(),
         work: directory.to_owned(),
         in_memory: Vec::new(),
+        bind: None,
         cpus: placement.cpus.clone(),
         cpus_by_role: placement.cpus_by_role.clone(),
         cpu_quota: placement.cpu_quota,

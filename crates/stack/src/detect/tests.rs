@@ -5,6 +5,7 @@ use stampede_plan::model::AppChoice;
 use super::*;
 use crate::app_manifest::AppManifest;
 use crate::catalogue::Catalogue;
+use crate::copy::SettingsPaths;
 use crate::locate::SearchPaths;
 
 /// Creates a project of these files, each a path and its text. The directory is removed with
@@ -257,7 +258,7 @@ fn a_lone_file_is_an_app() {
     let app = app_in(&shop.join("page.php"), None).expect("an app");
     assert_eq!((app.name.as_str(), app.manifest.index.as_str()), ("page.php", "page.php"));
     let copy = shop.with_file_name("copy");
-    app.copy_to(&copy).expect("copied");
+    app.copy_to(&copy, SettingsPaths::Kept).expect("copied");
     assert!(copy.join("page.php").is_file() && !copy.join("big").exists());
     assert!(app_in(&shop.join("big"), None).is_err());
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_mask::mask_foreign;
 
+use super::app_path::AppPath;
 use crate::logs::LogMarks;
 
 /// Log lines that report a file which may not be used.
@@ -25,7 +26,12 @@ const PATHS_MAX: usize = 6;
 
 /// The files that could not be used since `marks`, by the logs of the working directory `dir` and
 /// of the app whose public files are in `docroot`; `None`: there are none.
-pub(crate) fn denied_files(marks: &LogMarks, dir: &Path, docroot: &Path) -> Option<DeniedFiles> {
+pub(crate) fn denied_files(
+    marks: &LogMarks,
+    dir: &Path,
+    docroot: &Path,
+    at: &AppPath,
+) -> Option<DeniedFiles> {
     let mut by_file: BTreeMap<PathBuf, u64> = BTreeMap::new();
     let mut paths: Vec<String> = Vec::new();
     marks.all_lines_since(dir, docroot, |file, line| {
@@ -33,7 +39,7 @@ pub(crate) fn denied_files(marks: &LogMarks, dir: &Path, docroot: &Path) -> Opti
             return;
         }
         *by_file.entry(file.to_path_buf()).or_default() += 1;
-        let path = denied_path(line).map(|path| shown(path, dir));
+        let path = denied_path(line).map(|path| at.relative(Path::new(path)).display().to_string());
         let path = path.map(|path| mask_foreign(&path));
         if let Some(path) = path.filter(|path| paths.len() < PATHS_MAX && !paths.contains(path)) {
             paths.push(path);
@@ -65,13 +71,6 @@ fn denied_path(line: &str) -> Option<&str> {
         let script = after.strip_prefix("in ")?.split(" on line ").next()?;
         Some(script).filter(is_path)
     })
-}
-
-/// The path relative to the app's directory, if it is below it.
-fn shown(path: &str, dir: &Path) -> String {
-    let app = dir.join("app");
-    let below = Path::new(path).strip_prefix(&app).ok();
-    below.map_or_else(|| path.to_owned(), |below| below.display().to_string())
 }
 
 #[cfg(test)]
@@ -109,7 +108,5 @@ mod tests {
         for line in ["Permission denied", "it's: Permission denied", "Permission granted", ""] {
             assert_eq!(denied_path(line), None, "{line}");
         }
-        assert_eq!(shown("/w/app/cache/a.html", Path::new("/w")), "cache/a.html");
-        assert_eq!(shown("/etc/shadow", Path::new("/w")), "/etc/shadow");
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::json;
-use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
+use stampede_keeper::spec::{BindMount, ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::fresh;
 use stampede_model::observed::asked_ini;
 use stampede_model::record::{
@@ -21,16 +20,17 @@ use stampede_model::record::{
 use stampede_model::time::Nanos;
 use stampede_plan::model::RuntimeChoice;
 
+use super::app_path::AppPath;
 use super::listen_address::{self, DelayedStart};
 use super::preparation::{BuildContext, StepContext};
 use super::stack::Supervisor;
 use super::user::{self, User};
 use super::watched::watched;
-use super::working_directory::working_directory;
+use super::working_directory::{self, COPY, SESSIONS, access_log, mode, working_directory};
 use super::{Supervise, cold, port, reach};
 use crate::app::App;
 use crate::catalogue::RuntimeDirectory;
-use crate::copy::{io_error, make_dir};
+use crate::copy::io_error;
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
 use crate::differences;
@@ -40,7 +40,6 @@ use crate::front;
 use crate::library;
 use crate::locate::{self, ResolvedNeed, SearchPaths};
 use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs, rendered_name};
-use crate::ownership::{give_app_to_user, make_writable};
 use crate::page::PageRequest;
 use crate::placement::Placement;
 use crate::resolve::ResolvedRuntime;
@@ -65,6 +64,8 @@ pub struct StackSetup {
     pub runtime: RuntimeDirectory,
     /// The app that the stack serves.
     pub app: App,
+    /// Where the processes see the app.
+    pub(crate) at: AppPath,
     /// The settings in force.
     pub settings: Settings,
     /// The runtime's needs as they were found.
@@ -95,16 +96,11 @@ pub struct StackSetup {
     pub ready: Readiness,
 }
 
-/// The source of the probe, which shows what the SAPI is. See `verify`.
-const PROBE: &str = include_str!("probe.php");
 /// The common templates that a line of `runtime.yaml` asks for.
 const OF_PHP: [&str; 2] = ["php.ini.j2", "sendmail.sh"];
 const WORKER: &str = "worker.php.j2";
 /// Tells PHP that a request came by HTTPS, before each script: not every SAPI reads the environment.
 const HTTPS: &str = "https.php";
-/// The directory of PHP's sessions. It is in memory where the machine allows it, since otherwise
-/// the disk would be measured.
-const SESSIONS: &str = "sessions";
 /// The extensions that are loaded first: others need their symbols.
 const FIRST: [&str; 7] = ["mysqlnd", "pdo", "xml", "dom", "igbinary", "msgpack", "sockets"];
 
@@ -130,17 +126,19 @@ pub(crate) fn materialise(
     let env = app_env(app, choice);
     dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
-    fill(&dir, app, &probe, user.as_ref())?;
-    placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
-    let build = BuildContext { keep: keep.as_ref(), id: &id, dir: &dir, user: user.as_ref() };
+    let at = AppPath::of(app, &dir, &needs, user.as_ref(), keep.can_bind());
+    working_directory::fill(&dir, app, &at, &probe, user.as_ref())?;
+    placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
+    let build =
+        BuildContext { keep: keep.as_ref(), id: &id, dir: &dir, at: &at, user: user.as_ref() };
     let place = database::DatabaseContext { build: &build, needs: &needs };
     let query_counter = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &build, &steps_env)?;
     add_library_and_log(&dir, runtime, settings, user.as_ref())?;
 
-    let parts = Inputs { choice, runtime, app, settings, needs: &needs, deployed };
+    let parts = Inputs { choice, runtime, app, at: &at, settings, needs: &needs, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
@@ -158,7 +156,7 @@ pub(crate) fn materialise(
     let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks.clone()) };
     let emptied = match spec.caches {
         Caches::Kept => Vec::new(),
-        Caches::Emptied => cold::empty_caches(&dir.join("app"), &app.manifest.caches)?,
+        Caches::Emptied => cold::empty_caches(&dir.join(COPY), &app.manifest.caches)?,
     };
     let stack = StackSetup {
         name: choice.name.clone(),
@@ -167,7 +165,8 @@ pub(crate) fn materialise(
         status: status.map(PathBuf::from),
         runtime: runtime.clone(),
         settings: settings.clone(),
-        processes: process_set(id, dir, placement, settings, processes, &delayed_starts),
+        at: at.clone(),
+        processes: process_set(id, dir, at.bind(), placement, settings, processes, &delayed_starts),
         needs,
         listens_on: (placement.host(), port).into(),
         record,
@@ -199,6 +198,7 @@ fn add_library_and_log(
 fn process_set(
     id: String,
     dir: PathBuf,
+    bind: Option<BindMount>,
     placement: &Placement,
     settings: &Settings,
     processes: Vec<ProcessSpec>,
@@ -207,6 +207,7 @@ fn process_set(
     ProcessSetSpec {
         id,
         in_memory: vec![dir.join(SESSIONS)],
+        bind,
         work: dir,
         cpus: placement.cpus.clone(),
         cpus_by_role: cpus_by_role(placement, settings),
@@ -251,69 +252,13 @@ fn owned_pair((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Fills the working directory, which only its creator can enter. If an unprivileged user serves
-/// from it, its mode becomes 0711: that user can pass through, and nobody can list it.
-fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
-    if let Some(user) = user {
-        mode(dir, 0o711)?;
-        check_way(dir, user)?;
-    }
-    let copy = dir.join("app");
-    app.copy_to(&copy)?;
-    let probe = copy.join(&app.manifest.docroot).join(probe);
-    fs::write(&probe, PROBE).map_err(io_error("write", &probe))?;
-    for (name, open) in [("logs", 0o711), ("tmp", 0o700), (SESSIONS, 0o700)] {
-        let directory = dir.join(name);
-        make_dir(&directory)?;
-        mode(&directory, open)?;
-        if let Some(user) = user.filter(|_| name != "logs") {
-            std::os::unix::fs::chown(&directory, Some(user.uid), Some(user.gid))
-                .map_err(io_error("give away", &directory))?;
-        }
-    }
-    match user {
-        Some(user) => give_app_to_user(&copy, &app.manifest.writable, user.uid, user.gid),
-        None => make_writable(&copy, &app.manifest.writable),
-    }
-}
-
-/// Creates the access log, for servers that open it after they changed their user. That user may
-/// write to this file, but cannot create files beside it.
-fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
-    let path = dir.join("logs/access.log");
-    fs::write(&path, "").map_err(io_error("write", &path))?;
-    let Some(user) = user else { return Ok(()) };
-    std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid))
-        .map_err(io_error("give away", &path))
-}
-
-fn mode(path: &Path, mode: u32) -> Result<(), RuntimeError> {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(io_error("open", path))
-}
-
-/// Checks that the user can enter every directory above `dir`. Otherwise a 403 or 404 would be the
-/// only sign of it, much later.
-fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
-    for directory in dir.ancestors().skip(1).filter(|directory| directory.is_absolute()) {
-        let meta = fs::metadata(directory).map_err(io_error("read", directory))?;
-        let open = match meta.mode() {
-            mode if meta.uid() == user.uid => mode & 0o100,
-            mode if meta.gid() == user.gid => mode & 0o010,
-            mode => mode & 0o001,
-        };
-        if open == 0 {
-            let (directory, user) = (directory.to_path_buf(), user.name.clone());
-            return Err(RuntimeError::WorkingDirectory { directory, user });
-        }
-    }
-    Ok(())
-}
-
 /// What the steps of [`materialise`] share.
 struct Inputs<'a> {
     choice: &'a RuntimeChoice,
     runtime: &'a RuntimeDirectory,
     app: &'a App,
+    /// Where the processes see the app.
+    at: &'a AppPath,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, ResolvedNeed>,
     deployed: &'a DeploymentSteps,
@@ -354,8 +299,8 @@ impl Inputs<'_> {
         let (extensions, zend_extensions) = self.extensions();
         Ok(Value::from(Serde(json!({
             "dir": dir,
-            "docroot": docroot(dir, self.app),
-            "app": { "dir": dir.join("app"), "kind": self.app.manifest.kind.name() },
+            "docroot": self.at.docroot(self.app),
+            "app": { "dir": self.at.directory(), "kind": self.app.manifest.kind.name() },
             "index": self.app.manifest.index,
             "host": placement.host(),
             // The runtime's own port, which differs from the stack's port if a front listens there.
@@ -574,13 +519,6 @@ pub(crate) fn in_loading_order(extensions: &mut Vec<String>) {
     let rank = |name: &String| FIRST.iter().position(|first| first == name);
     extensions.sort_by_key(|name| (rank(name).unwrap_or(FIRST.len()), name.clone()));
     extensions.dedup();
-}
-
-pub(crate) fn docroot(dir: &Path, app: &App) -> PathBuf {
-    match app.manifest.docroot.as_str() {
-        "." => dir.join("app"),
-        docroot => dir.join("app").join(docroot),
-    }
 }
 
 /// The basic environment of every process. Nothing of stampede's own environment reaches a runtime,

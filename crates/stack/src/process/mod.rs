@@ -6,6 +6,7 @@
 //! ```
 //! The address, the users, the check of the listener, and the paths are known only here.
 
+pub(crate) mod app_path;
 pub(crate) mod cold;
 pub(crate) mod denied;
 pub(crate) mod listen_address;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_mask::mask_foreign;
 
+use super::app_path::AppPath;
 use crate::logs::LogMarks;
 
 /// What PHP logged.
@@ -59,12 +60,12 @@ const LINE_MAX: usize = 300;
 
 /// What PHP logged since `marks` in the logs of the working directory `dir`, and of the app whose
 /// public files are in `docroot`.
-pub(crate) fn php_log(marks: &LogMarks, dir: &Path, docroot: &Path) -> PhpLog {
+pub(crate) fn php_log(marks: &LogMarks, dir: &Path, docroot: &Path, at: &AppPath) -> PhpLog {
     let (mut fatal, mut others) = (Counted::default(), Counted::default());
     let read = marks.all_lines_since(dir, docroot, |file, line| {
         // Nearly all lines of a large log are of something else.
         if line.contains("PHP ") {
-            let shown = |line: &str| short_message(&mask_foreign(line), dir);
+            let shown = |line: &str| short_message(&mask_foreign(line), at);
             fatal.add(file.to_path_buf(), line, &FATAL, shown);
             others.add(file.to_path_buf(), line, &OTHERS, shown);
         }
@@ -74,11 +75,10 @@ pub(crate) fn php_log(marks: &LogMarks, dir: &Path, docroot: &Path) -> PhpLog {
 }
 
 /// The message and its place without the stack trace, with paths relative to the app's directory.
-fn short_message(line: &str, dir: &Path) -> String {
+fn short_message(line: &str, at: &AppPath) -> String {
     let end = STACK.iter().filter_map(|stack| line.find(stack)).min().unwrap_or(line.len());
-    let app = format!("{}/app/", dir.display());
     let words: Vec<&str> = line[..end].split_whitespace().collect();
-    words.join(" ").replace(&app, "").chars().take(LINE_MAX).collect()
+    at.relative_in(&words.join(" ")).chars().take(LINE_MAX).collect()
 }
 
 impl Counted {

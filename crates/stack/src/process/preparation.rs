@@ -13,8 +13,10 @@ use stampede_model::app_kind::AppKind;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
+use super::app_path::AppPath;
 use super::stack::{Failure, StackHandle, Supervisor};
 use super::user::User;
+use super::working_directory::COPY;
 use crate::app::App;
 use crate::copy::io_error;
 use crate::error::RuntimeError;
@@ -100,6 +102,8 @@ pub(crate) struct BuildContext<'a> {
     pub id: &'a str,
     /// The working directory.
     pub dir: &'a Path,
+    /// Where the programs see the app.
+    pub at: &'a AppPath,
     /// The user that all programs run as: the one that PHP runs as. `None`: stampede's own.
     pub user: Option<&'a User>,
 }
@@ -135,7 +139,7 @@ impl StepContext<'_> {
         let run = |lines: &str| build.run(self.app, php, self.env, lines);
         self.app.manifest.prepare.as_deref().map(run).transpose()?;
         let script = |ask: &&str| ask.split_whitespace().next().unwrap_or_default().to_owned();
-        let ask = self.ask.filter(|ask| build.dir.join("app").join(script(ask)).is_file());
+        let ask = self.ask.filter(|ask| build.dir.join(COPY).join(script(ask)).is_file());
         Ok(ask.map(|ask| run(ask).map_err(Arc::new)))
     }
 }
@@ -185,7 +189,7 @@ impl BuildContext<'_> {
         for extension in extensions(app, php) {
             quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
         }
-        let (cwd, mut printed) = (&self.dir.join("app"), String::new());
+        let (cwd, mut printed) = (self.at.directory(), String::new());
         for line in lines.lines() {
             let words = shell_words::split(line).unwrap_or_else(|_| vec![line.to_owned()]);
             let Some((script, rest)) = words.split_first() else { continue };
@@ -253,6 +257,7 @@ impl BuildContext<'_> {
             id: format!("{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)),
             work: self.dir.to_path_buf(),
             in_memory: Vec::new(),
+            bind: self.at.bind(),
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
             cpu_quota: None,

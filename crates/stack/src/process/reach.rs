@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::user::User;
 use crate::catalogue::RuntimeDirectory;
-use crate::copy::{self, io_error, make_dir};
+use crate::copy::{self, SettingsPaths, io_error, make_dir};
 use crate::error::RuntimeError;
 use crate::locate::{self, ResolvedNeed};
 use crate::manifest::RunAs;
@@ -65,7 +65,7 @@ fn copied(path: &Path, directory: &Path, with_directory: bool) -> Result<PathBuf
     }
     let from = path.parent().unwrap_or(path);
     let new = directory.join(from.file_name().unwrap_or_default());
-    copy::all(from, &new, &[])?;
+    copy::all(from, &new, &[], SettingsPaths::Kept)?;
     Ok(new.join(name))
 }
 

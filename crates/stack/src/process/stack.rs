@@ -23,6 +23,7 @@ use super::materialise::{PreparedStack, StackSetup};
 use super::php_log::{self, PhpLog};
 use super::port;
 use super::verify;
+use super::working_directory::COPY;
 use crate::answer::Answer;
 use crate::client::{ClientError, SingleClient};
 use crate::database::{CountError, ErrorContext, QueryCounter};
@@ -45,6 +46,10 @@ pub trait Supervisor: Send {
     /// # Errors
     /// As `start`; the directory stays.
     fn start_beside(&self, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure>;
+    /// Whether a stack can see a directory at another path.
+    fn can_bind(&self) -> bool {
+        false
+    }
 }
 
 /// Holds the processes of a stack, and ends them however this value is dropped. The keeper's stack
@@ -100,6 +105,10 @@ impl Supervisor for Keeper {
 
     fn start_beside(&self, spec: &ProcessSetSpec) -> Result<Box<dyn StackHandle>, Failure> {
         Ok(Box::new(Keeper::start_beside(self, spec)?))
+    }
+
+    fn can_bind(&self) -> bool {
+        Keeper::can_bind(self)
     }
 }
 
@@ -203,7 +212,7 @@ impl ProcessStack {
 
     /// The directory of the copy's public files.
     pub(crate) fn docroot(&self) -> PathBuf {
-        self.dir().join("app").join(&self.stack.app.manifest.docroot)
+        self.dir().join(COPY).join(&self.stack.app.manifest.docroot)
     }
 
     /// Stops the runtime. Returns how each process ended.
@@ -437,11 +446,11 @@ impl Logs for ProcessStack {
     }
 
     fn php_log(&self, marks: &LogMarks) -> PhpLog {
-        php_log::php_log(marks, self.dir(), &self.docroot())
+        php_log::php_log(marks, self.dir(), &self.docroot(), &self.stack.at)
     }
 
     fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
-        denied::denied_files(marks, self.dir(), &self.docroot())
+        denied::denied_files(marks, self.dir(), &self.docroot(), &self.stack.at)
     }
 
     fn threads_begun(&self) -> u64 {

@@ -14,7 +14,7 @@ use stampede_stack::RuntimeError;
 
 use super::shell::print_error;
 use crate::suggest::SuggestError;
-use stampede_stack::against::AgainstError;
+use stampede_against::AgainstError;
 use stampede_trial::refusal::Refusal;
 
 /// The result of a command that did its work.

@@ -98,7 +98,7 @@ fn write(out: &Path, text: &str) -> Result<(), InitError> {
 
 /// Returns the app as the plan names it. Paths in a plan are relative to the plan's directory.
 fn named(app: &AppChoice, out: &Path) -> String {
-    let AppChoice { place, settings } = app;
+    let AppChoice { place, settings, .. } = app;
     let (key, path) = match place {
         AppPlace::Named(name) => ("name", scalar(name)),
         AppPlace::Directory(directory) => ("path", scalar(&from(out, directory))),

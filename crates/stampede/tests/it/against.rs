@@ -9,10 +9,10 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use serde_json::Value;
+use stampede_against::{AgainstError, AgainstRequest};
 use stampede_keeper::KeeperOptions;
 use stampede_plan::model::Plan;
 use stampede_plan::{Overrides, from_flags};
-use stampede_stack::against::{self, AgainstError, AgainstRequest};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use crate::common::{Sandbox, assert_measured, finish, skipped, stderr, stdout, trials};
@@ -219,7 +219,7 @@ fn with_copy(
     };
     let asked = AgainstRequest { rev, prepare, is_twice: false, is_dry: false, keeper: &keeper };
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let copies = against::add(&mut plan, &catalogue, asked)?;
+    let copies = stampede_against::add(&mut plan, &catalogue, asked)?;
     let copy = plan.stack.apps.choices[1].path().expect("a directory").to_path_buf();
     look(&plan, &copy);
     drop(copies);

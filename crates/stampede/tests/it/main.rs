@@ -55,6 +55,7 @@ mod monitor;
 mod outside;
 mod overlay;
 mod own_app;
+mod own_paths;
 mod page;
 mod paths;
 mod paths_support;

@@ -29,7 +29,7 @@ use super::shell::print;
 use super::{Failure, Outcome};
 use crate::progress;
 use crate::progress::words;
-use stampede_stack::against::{self, AgainstRequest, VersionCopies};
+use stampede_against::{AgainstRequest, VersionCopies};
 use stampede_trial::comparison::Comparison;
 use stampede_trial::refusal;
 
@@ -127,7 +127,7 @@ fn other_version(
     let options = KeeperOptions::default();
     let (is_twice, is_dry) = (args.aa, args.dry_run);
     let asked = AgainstRequest { rev, prepare, is_twice, is_dry, keeper: &options };
-    let copies = against::add(plan, catalogue, asked)?;
+    let copies = stampede_against::add(plan, catalogue, asked)?;
     Ok(Some(copies))
 }
 

@@ -89,6 +89,7 @@ impl Sandbox {
             id: self.id.clone(),
             work: self.work(),
             in_memory: Vec::new(),
+            bind: None,
             cpus: Vec::new(),
             cpus_by_role: BTreeMap::new(),
             cpu_quota: None,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::{LOOKED_FOR, nearest};
+use stampede_stack::{LOOKED_FOR, RuntimeError, nearest};
 
 use super::prepare::CommandFailure;
 
@@ -76,7 +76,7 @@ pub enum AgainstError {
         /// The revision as typed.
         rev: String,
         /// The error of reading the app.
-        source: Box<crate::RuntimeError>,
+        source: Box<RuntimeError>,
     },
     /// The revision needs other packages than the installed ones.
     #[error(

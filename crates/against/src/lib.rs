@@ -11,6 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub use error::AgainstError;
+use stampede_keeper::spec::BindMount;
 use stampede_keeper::{Keeper, KeeperError, KeeperOptions};
 use stampede_linux::fresh;
 use stampede_mask::mask_secrets;
@@ -20,8 +21,10 @@ use stampede_model::record::AgainstRecord;
 use stampede_model::words;
 use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, RuntimeSource};
 
-use crate::{Catalogue, RuntimeError, copy_some, is_left_out, rewrite_settings_paths};
 use git::Repository;
+use stampede_stack::{
+    Catalogue, RuntimeError, bind_mount, copy_some, is_left_out, rewrite_settings_paths,
+};
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug)]
@@ -185,15 +188,19 @@ impl Copy<'_> {
         )
         .map_err(|source| self.app_error(source))?;
         // A setting that names a database file by its full path must lead to the copy's file.
-        rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
+        let bind = self.bind(&app);
+        if bind.is_none() {
+            rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
+        }
         if let Some(command) = self.request.prepare.filter(|_| !self.request.is_dry) {
-            prepare::run(self.keeper, command, &app, self.own).map_err(|error| {
+            prepare::run(self.keeper, command, bind, &app, self.own).map_err(|error| {
                 let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
                 AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
             })?;
         }
         let settings = self.found.choice.settings.clone();
-        let choice = AppChoice { place: AppPlace::Directory(app), settings };
+        let copy_of = Some(self.found.directory.clone());
+        let choice = AppChoice { place: AppPlace::Directory(app), settings, copy_of };
         catalogue.app(&choice).map_err(|source| match source {
             RuntimeError::NoApp { .. } => {
                 let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
@@ -204,6 +211,12 @@ impl Copy<'_> {
         })?;
         let shown = |place: &PathBuf| place.display().to_string();
         Ok((choice, untracked_paths.iter().map(shown).collect()))
+    }
+
+    /// What shows the copy `app` at the working tree's path; `None`: this machine does not allow it.
+    fn bind(&self, app: &Path) -> Option<BindMount> {
+        let home = self.found.directory.canonicalize().ok().filter(|_| self.keeper.can_bind())?;
+        bind_mount(app, &home, None)
     }
 
     /// The paths that the app needs and git does not have: all that git ignores (packages,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
+use stampede_keeper::spec::{BindMount, ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_keeper::{Keeper, KeeperError, ProcessSet};
 use stampede_linux::{fresh, interrupt};
 use stampede_mask::mask_foreign;
@@ -44,14 +44,15 @@ pub enum CommandFailure {
     NotStarted(Box<KeeperError>),
 }
 
-/// Runs the command to its end, with the user's own environment: Composer needs a home directory
-/// and the network.
+/// Runs the command in `directory` to its end, with the user's own environment: Composer needs a home
+/// directory and the network. `bind` shows the copy at the path of the original.
 ///
 /// # Errors
 /// The command fails, or takes too long.
 pub fn run(
     keeper: &Keeper,
     command: &str,
+    bind: Option<BindMount>,
     directory: &Path,
     own: &Path,
 ) -> Result<(), PrepareError> {
@@ -60,6 +61,7 @@ pub fn run(
         id: format!("prepare-{}", fresh::token()),
         work: own.to_path_buf(),
         in_memory: Vec::new(),
+        bind,
         cpus: Vec::new(),
         cpus_by_role: BTreeMap::new(),
         cpu_quota: None,
