@@ -7,7 +7,10 @@
 mod escape;
 pub mod forms;
 mod html;
+mod plain;
 mod xml;
+
+pub use plain::plain_text;
 
 /// An element with its attributes and its content.
 #[derive(Clone, Debug)]

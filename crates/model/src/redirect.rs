@@ -50,8 +50,24 @@ impl fmt::Display for RedirectLoop {
             "`{from}` redirects ({status}) to `{location}`, and that again and again: {HOPS_MAX} \
              redirects were followed, the last to `{}`",
             self.last
-        )
+        )?;
+        match public_directory(location) {
+            Some(directory) => write!(
+                f,
+                ". If `{directory}` is the app's public directory, say so: `--docroot {directory}`"
+            ),
+            None => Ok(()),
+        }
     }
+}
+
+/// The directory that a relative redirect such as `public/` leads to; `None`: it leads to something
+/// else.
+fn public_directory(location: &str) -> Option<&str> {
+    let directory = location.trim_start_matches("./").strip_suffix('/')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-/".contains(c);
+    (!directory.is_empty() && !directory.starts_with('/') && directory.chars().all(is_name))
+        .then_some(directory)
 }
 
 /// Whether a status is a redirect that a client follows.

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use stampede_markup::plain_text;
 use stampede_mask::mask_foreign;
 
 use super::app::App;
@@ -177,7 +178,7 @@ pub(super) fn gist(body: &str) -> String {
         Some(&body[begin..begin + lower[begin..].find("</title")?])
     });
     let line = match title.map(str::trim).filter(|title| !title.is_empty()) {
-        Some(title) => title,
+        Some(title) => &plain_text(title),
         None => {
             let body = body.trim();
             let first = body.lines().next().unwrap_or_default();

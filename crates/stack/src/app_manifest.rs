@@ -14,6 +14,7 @@ use stampede_plan::app_settings::AppSettings;
 use super::app_file::AppFile;
 use super::detect::DetectedParts;
 use super::manifest::Install;
+use super::php_constraint::PhpRequirements;
 
 /// An app as it is served. All defaults are filled in.
 #[derive(Clone, Debug)]
@@ -59,8 +60,8 @@ pub struct AppManifest {
     pub caches: Vec<String>,
     /// The app's database; `None`: it has none.
     pub database: Option<AppDatabase>,
-    /// The versions of PHP without which the app ends at once: package and Composer's constraint.
-    pub php: Vec<(String, String)>,
+    /// The versions of PHP that the app requires.
+    pub php: PhpRequirements,
     /// All that was detected or said, with its sources.
     pub settings: AppSettings,
 }

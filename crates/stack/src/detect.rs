@@ -16,6 +16,7 @@ use super::entries::{Entries, INDEX, docroots};
 use super::entry;
 use super::error::RuntimeError;
 use super::framework;
+use super::php_constraint::PhpRequirements;
 use crate::process::preparation;
 
 /// What the files of a project say.
@@ -37,7 +38,7 @@ pub(super) struct DetectedParts {
     pub prepare: Option<String>,
     pub preload: Option<String>,
     pub caches: Vec<String>,
-    pub php: Vec<(String, String)>,
+    pub php: PhpRequirements,
 }
 
 impl DetectedParts {
@@ -109,7 +110,7 @@ pub(super) fn detect(
         needs: found.need.iter().cloned().collect(),
         prepare: preparation::of_project(kind, path),
         preload,
-        php: project.checked_php(),
+        php: project.required_php(),
         caches: caches_of(kind).iter().map(|directory| (*directory).to_owned()).collect(),
         ..DetectedParts::of_any_project()
     };
@@ -255,11 +256,10 @@ impl Project {
         })
     }
 
-    /// The versions of PHP that are required, package by package, if Composer's autoloader checks
-    /// them: otherwise the app may run all the same.
-    fn checked_php(&self) -> Vec<(String, String)> {
+    /// The versions of PHP that are required, package by package.
+    fn required_php(&self) -> PhpRequirements {
         let check = format!("{}/composer/platform_check.php", self.composer.vendor());
-        if self.has(&check) { self.composer.php() } else { Vec::new() }
+        PhpRequirements { of_packages: self.composer.php(), are_checked: self.has(&check) }
     }
 
     /// What the user should know besides. `given`: what was said about the app.

@@ -40,6 +40,7 @@ mod list;
 mod locate;
 mod logs;
 mod manifest;
+mod musl;
 mod outside;
 mod own_database;
 mod ownership;

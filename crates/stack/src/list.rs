@@ -8,6 +8,7 @@ use stampede_model::record::CustomBuild;
 use super::catalogue::Catalogue;
 use super::error::RuntimeError;
 use super::locate;
+use super::php_constraint::PhpRequirements;
 
 /// One line of `stampede runtimes`.
 #[derive(Clone, Debug, Serialize)]
@@ -68,7 +69,13 @@ pub fn describe_runtime(catalogue: &Catalogue, name: &str) -> RuntimeListing {
         }
     };
     let manifest = &runtime.manifest;
-    let state = match locate::all(&catalogue.places, name, &runtime, &BTreeMap::new()) {
+    let state = match locate::all(
+        &catalogue.places,
+        name,
+        &runtime,
+        &BTreeMap::new(),
+        &PhpRequirements::default(),
+    ) {
         Ok(found) => RuntimeState::Found {
             custom_builds: found
                 .iter()

@@ -14,6 +14,8 @@ use stampede_model::record::CustomBuild;
 use super::catalogue::RuntimeDirectory;
 use super::error::RuntimeError;
 use super::manifest::Need;
+use super::musl::is_musl;
+use super::php_constraint::PhpRequirements;
 use super::place;
 use super::problem::ProgramSource;
 
@@ -130,6 +132,22 @@ impl SearchPaths {
         in_plan: Option<&str>,
         php: Option<&Path>,
     ) -> Result<Option<ResolvedNeed>, RuntimeError> {
+        self.find_for(&PhpRequirements::default(), name, need, in_plan, php)
+    }
+
+    /// The same for a PHP that an app needs: of several installed ones, the highest that the app's
+    /// packages allow is found, else the highest.
+    ///
+    /// # Errors
+    /// As [`SearchPaths::find`].
+    pub(crate) fn find_for(
+        &self,
+        required: &PhpRequirements,
+        name: &str,
+        need: &Need,
+        in_plan: Option<&str>,
+        php: Option<&Path>,
+    ) -> Result<Option<ResolvedNeed>, RuntimeError> {
         let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
         let named =
             in_plan.map(|path| (path, ProgramSource::Setting(name.to_owned()))).or_else(|| {
@@ -147,7 +165,7 @@ impl SearchPaths {
                 // lead to it.
                 std::path::absolute(&path).unwrap_or(path)
             }
-            None => match self.search(name, need, php) {
+            None => match self.search(required, name, need, php) {
                 Some(path) => path,
                 None => return Ok(None),
             },
@@ -161,7 +179,13 @@ impl SearchPaths {
         }
     }
 
-    fn search(&self, name: &str, need: &Need, php: Option<&Path>) -> Option<PathBuf> {
+    fn search(
+        &self,
+        required: &PhpRequirements,
+        name: &str,
+        need: &Need,
+        php: Option<&Path>,
+    ) -> Option<PathBuf> {
         let made = self.own.as_ref().map(|own| own.join(LIB).join(name));
         if let Some(extension) = &need.extension {
             let mut directories = made.into_iter().chain(php.and_then(extension_dir));
@@ -183,12 +207,16 @@ impl SearchPaths {
         let directories: Vec<&PathBuf> = own.iter().chain(&made).chain(&self.path).collect();
         for pattern in &need.programs {
             let found = directories.iter().flat_map(|directory| matching(directory, pattern));
-            if let Some(path) = highest(found.filter(|path| usable(path, need))) {
+            let found: Vec<PathBuf> = found.filter(|path| usable(path, need)).collect();
+            let fitting = found.iter().filter(|path| fits(required, path, need)).cloned();
+            if let Some(path) = highest(fitting).or_else(|| highest(found.iter().cloned())) {
                 return Some(path);
             }
         }
         let highest_of = |paths: Vec<PathBuf>| {
-            paths.into_iter().max_by_key(|path| numbers(&path.to_string_lossy()))
+            let number = |path: &&PathBuf| numbers(&path.to_string_lossy());
+            let fitting = paths.iter().filter(|path| fits(required, path, need)).max_by_key(number);
+            fitting.or_else(|| paths.iter().max_by_key(number)).cloned()
         };
         need.files.iter().find_map(|pattern| highest_of(paths(Path::new(pattern))))
     }
@@ -225,7 +253,13 @@ impl SearchPaths {
     }
 }
 
-/// Finds all needs of a runtime.
+/// Whether a PHP is one that the app's packages allow. Nothing is started where they allow any.
+fn fits(required: &PhpRequirements, path: &Path, need: &Need) -> bool {
+    required.of_packages.is_empty()
+        || version(path, need, None).is_ok_and(|version| required.refused_by(&version).is_none())
+}
+
+/// Finds all needs of a runtime. `required`: the versions of PHP that the app requires.
 ///
 /// # Errors
 /// All needs that were not found, in one error with the command that installs them.
@@ -234,6 +268,7 @@ pub fn all(
     name: &str,
     runtime: &RuntimeDirectory,
     in_plan: &BTreeMap<String, String>,
+    required: &PhpRequirements,
 ) -> Result<BTreeMap<String, ResolvedNeed>, RuntimeError> {
     let mut found = BTreeMap::new();
     let mut missing = Vec::new();
@@ -244,7 +279,10 @@ pub fn all(
         let php = runtime.manifest.php.as_ref().and_then(|php| found.get(&php.value));
         let php = php.map(|php: &ResolvedNeed| php.path.clone());
         let in_plan = in_plan.get(name).map(String::as_str);
-        match places.find(name, need, in_plan, php.as_deref())? {
+        let is_php = runtime.manifest.php.as_ref().is_some_and(|php| php.value == *name);
+        let any = PhpRequirements::default();
+        let required = if is_php { required } else { &any };
+        match places.find_for(required, name, need, in_plan, php.as_deref())? {
             Some(located) => {
                 found.insert(name.clone(), located);
             }
@@ -357,7 +395,8 @@ fn version(path: &Path, need: &Need, php: Option<&Path>) -> Result<String, Exten
 
 fn printed_version(path: &Path, need: &Need) -> Option<String> {
     if let Some(command) = &need.version {
-        return printed(path, shell_words::split(command).ok()?.get(1..)?, "");
+        let printed = printed(path, shell_words::split(command).ok()?.get(1..)?, "")?;
+        return Some(if is_musl(path) { format!("{printed} (musl)") } else { printed });
     }
     if let Some(package) = &need.library {
         return library_version(path, package);
@@ -516,6 +555,35 @@ fn numbers(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_phps_the_highest_that_the_app_allows_is_found() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("directory");
+        for number in ["8.1", "8.3", "9.0"] {
+            let path = directory.path().join(format!("php-fpm{number}"));
+            let text = format!("#!/bin/sh\necho 'PHP {number}.4 (fpm-fcgi) (built: today)'\n");
+            std::fs::write(&path, text).expect("program");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("mode");
+        }
+        let path = vec![directory.path().to_path_buf()];
+        let places = SearchPaths { path, ..SearchPaths::default() };
+        let need = Need {
+            programs: vec!["php-fpm*".into()],
+            version: Some("php-fpm -v".into()),
+            ..Need::default()
+        };
+        let found = |constraint: &str| {
+            let of_packages = vec![("composer.json".to_owned(), constraint.to_owned())];
+            let required = PhpRequirements { of_packages, are_checked: false };
+            let found = places.find_for(&required, "php-fpm", &need, None, None);
+            name_of(&found.expect("no error").expect("a PHP").path)
+        };
+        assert_eq!(found("^8.0"), "php-fpm8.3");
+        assert_eq!(found("~8.1.0"), "php-fpm8.1");
+        assert_eq!(found(">=7.4"), "php-fpm9.0");
+        assert_eq!(found("^7.4"), "php-fpm9.0");
+    }
 
     #[test]
     fn working_directories_are_in_memory_if_requested_and_possible() {

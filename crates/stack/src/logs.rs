@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use stampede_linux::beneath;
 use stampede_mask::mask_foreign;
 
@@ -63,7 +65,7 @@ pub fn last_lines(dir: &Path) -> String {
     let mut lines = Vec::new();
     for (text, file) in &texts {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let own: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let own = told(text);
         for line in &own[own.len().saturating_sub(each)..] {
             let line: String = mask_foreign(line).chars().take(LINE_MAX).collect();
             lines.push(format!("  {name}: {line}"));
@@ -71,6 +73,37 @@ pub fn last_lines(dir: &Path) -> String {
     }
     lines.join("\n")
 }
+
+/// Parts of lines that say nothing about the app: a web server that was asked before PHP listened, the
+/// greeting of PHP's own server.
+const SAY_NOTHING: [&str; 3] = [
+    "failed (2: No such file or directory) while connecting to upstream",
+    "failed (111: Connection refused) while connecting to upstream",
+    "Development Server (http",
+];
+
+/// The lines of a log that are worth showing: without colours, and each once. Lines that differ only in
+/// their numbers, such as a time, are the same.
+fn told(text: &str) -> Vec<String> {
+    let mut known = Vec::new();
+    let mut lines = Vec::new();
+    for line in text.lines().rev() {
+        let line = COLOURS.replace_all(line, "").trim_end().to_owned();
+        let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let says_nothing = SAY_NOTHING.iter().any(|part| line.contains(part));
+        if line.trim().is_empty() || says_nothing || known.contains(&kind) {
+            continue;
+        }
+        known.push(kind);
+        lines.push(line);
+    }
+    lines.reverse();
+    lines
+}
+
+/// What a program writes to colour a terminal.
+static COLOURS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\x1b\[[0-9;]*[A-Za-z]").expect("a pattern of ours"));
 
 /// The lines of an app's log that begin an entry, `[2026-11-22T…] app.ERROR: …`, without the stack
 /// traces after them. If no line begins an entry, the whole text.
@@ -210,6 +243,19 @@ fn tail(dir: &Path, file: &Path, from: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::told;
+
+    #[test]
+    fn each_line_is_told_once_without_colours_and_greetings() {
+        let text = "[Sat Nov 28 01:00:01 2026] PHP 8.2.1 Development Server (http://127.0.0.1:1) started\n\
+            [01:00:02] PHP Fatal error:  no f() in /w/app/index.php:3\n\
+            [01:00:03] PHP Fatal error:  no f() in /w/app/index.php:3\n\n\
+            2026/11/28 [crit] 7#7: *1 connect() to unix:/w/fpm.sock failed (2: No such file or directory) while connecting to upstream\n\
+            \u{1b}[33mWARN\u{1b}[0m\tlast\n";
+        let lines = ["[01:00:03] PHP Fatal error:  no f() in /w/app/index.php:3", "WARN\tlast"];
+        assert_eq!(told(text), lines);
+    }
+
     use super::*;
 
     #[test]

@@ -145,14 +145,18 @@ pub struct BuildRecipe {
     pub note: String,
 }
 
-/// A program that upstream publishes as one file.
+/// A program that upstream publishes: alone, or in an archive.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
     /// The address of the file.
     pub url: String,
-    /// SHA-256 of the file as hexadecimal digits. A file with another hash is refused.
-    pub sha256: String,
+    /// SHA-256 of the file as hexadecimal digits: several where upstream has replaced the file. A file
+    /// with another hash is refused.
+    pub sha256: Vec<String>,
+    /// The program's path in the archive (`tar.gz`) at the address; `None`: the file is the program.
+    #[serde(default)]
+    pub member: Option<String>,
     /// What the reader should know about the file.
     pub note: String,
 }

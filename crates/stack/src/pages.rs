@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use sha2::{Digest, Sha256};
 use stampede_linux::interrupt;
+use stampede_markup::forms::forms;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::is_redirect;
@@ -52,7 +53,17 @@ impl AnswerContext<'_> {
     }
 
     fn stable(&self, text: &str) -> String {
-        without_tokens(&without_times(&without_place(text, self.port, self.dir)))
+        without_tokens(&without_times(&self.without_place(text)))
+    }
+
+    /// The text without the address and without the paths of the app's copy: where the stack sees the
+    /// copy at the app's own path, that path is one of them.
+    fn without_place(&self, text: &str) -> String {
+        let text = without_place(text, self.port, self.dir);
+        match self.app.home.as_ref().and_then(|home| home.to_str()) {
+            Some(home) => text.replace(home, "{dir}/app"),
+            None => text,
+        }
     }
 }
 
@@ -98,8 +109,7 @@ impl<'a> Pages<'a> {
                 return AnsweredRequest { request, body: hash(""), record };
             };
             let location = answer.header("location").filter(|_| is_redirect(answer.status));
-            let location =
-                location.map(|to| mask_foreign(&without_place(to, context.port, context.dir)));
+            let location = location.map(|to| mask_foreign(&context.without_place(to)));
             let body = context.body(&answer);
             let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
             let record = PageRecord {
@@ -115,6 +125,9 @@ impl<'a> Pages<'a> {
                 changes: true,
                 title_changes: false,
                 php_error: php_error(&body),
+                asks_for_password: forms(answer.body.as_bytes())
+                    .iter()
+                    .any(|form| form.has_password),
             };
             AnsweredRequest { request, body: hash(&body), record }
         });

@@ -3,9 +3,36 @@
 //! Source: <https://getcomposer.org/doc/articles/versions.md>. Stability flags and branches have no
 //! meaning for PHP and are not understood.
 
-/// Whether `constraint` allows `version`; `None`: it is not understood.
-pub(super) fn allows(constraint: &str, version: &str) -> Option<bool> {
-    let version = numbers(version.split(['-', '+', ' ']).next()?)?;
+/// The versions of PHP that an app requires.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhpRequirements {
+    /// Package and Composer's constraint.
+    pub of_packages: Vec<(String, String)>,
+    /// Whether Composer's autoloader checks them, so that the app ends at once with another PHP.
+    /// Otherwise it may run all the same.
+    pub are_checked: bool,
+}
+
+impl PhpRequirements {
+    /// The first package that a PHP which prints `version` does not fit; `None`: it fits all, as far
+    /// as they are understood.
+    pub fn refused_by(&self, version: &str) -> Option<&(String, String)> {
+        self.of_packages.iter().find(|(_, constraint)| allows(constraint, version) == Some(false))
+    }
+}
+
+/// The number in what a PHP prints as its version: `8.2.29`, `PHP 8.2.29 (fpm-fcgi)`,
+/// `FrankenPHP v1.12.4 PHP 8.4.2 Caddy v2.10`.
+fn number_in(printed: &str) -> &str {
+    let named = printed.match_indices("PHP ").map(|(at, name)| &printed[at + name.len()..]);
+    let is_number = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
+    let text = named.filter(is_number).next().unwrap_or(printed);
+    text.split(['-', '+', ' ']).next().unwrap_or(text)
+}
+
+/// Whether `constraint` allows the PHP that prints `version`; `None`: it is not understood.
+fn allows(constraint: &str, version: &str) -> Option<bool> {
+    let version = numbers(number_in(version))?;
     let mut is_allowed = false;
     for all in constraint.split("||").flat_map(|part| part.split('|')) {
         is_allowed |= allows_all(all.trim(), &version)?;
@@ -108,6 +135,20 @@ fn numbers(text: &str) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_number_is_found_in_what_programs_print() {
+        for printed in [
+            "8.2.29",
+            "PHP 8.2.29 (fpm-fcgi) (built: Jul  3 2025 16:16:05)",
+            "PHP 8.2.29-0+deb12u1 (cli)",
+            "FrankenPHP v1.12.4 PHP 8.2.29 Caddy v2.10.0 h1:abc",
+        ] {
+            assert_eq!(super::number_in(printed), "8.2.29", "{printed}");
+            assert_eq!(super::allows("^8.3", printed), Some(false), "{printed}");
+        }
+        assert_eq!(super::allows("^8.3", "nginx version"), None);
+    }
+
     use proptest::prelude::*;
 
     use super::*;

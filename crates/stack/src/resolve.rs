@@ -17,7 +17,7 @@ use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
 use super::setting::{DirectoryNames, Settings};
-use super::{framework, locate, php_constraint, setting};
+use super::{framework, locate, setting};
 use crate::process::preparation;
 
 /// The properties of a runtime that planning needs.
@@ -91,7 +91,7 @@ impl ResolvedRuntime {
             // error.
             None => is_asked.then(|| php().ok()).flatten(),
         };
-        let needs = locate::all(places, name, &runtime, &settings.programs)?;
+        let needs = locate::all(places, name, &runtime, &settings.programs, &app.manifest.php)?;
         runtime.can_reach_database(name, places, &needs)?;
         check_php(name, &runtime, app, &needs)?;
         Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
@@ -189,10 +189,8 @@ fn check_php(
 ) -> Result<(), RuntimeError> {
     let php = runtime.manifest.php.as_ref().and_then(|need| needs.get(&need.value));
     let Some(version) = php.map(|php| php.version.as_str()) else { return Ok(()) };
-    let is_refused = |(_, constraint): &&(String, String)| {
-        php_constraint::allows(constraint, version) == Some(false)
-    };
-    match app.manifest.php.iter().find(is_refused) {
+    let required = &app.manifest.php;
+    match required.refused_by(version).filter(|_| required.are_checked) {
         None => Ok(()),
         Some((package, constraint)) => Err(RuntimeError::PhpVersion {
             runtime: name.to_owned(),

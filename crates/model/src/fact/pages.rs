@@ -94,14 +94,23 @@ fn redirect(page: &PageRecord) -> String {
             format!("to measure the page behind it, load `{path}` (`--path '{path}'`)")
         }
         RedirectTarget::ToHttps => "the app wants HTTPS: `--https`".to_owned(),
-        RedirectTarget::ToHost(host) => {
-            format!("the app wants its own host name: `--host {host}`")
-        }
-        RedirectTarget::ToHttpsOfHost(host) => {
-            format!("the app wants its own host name and HTTPS: `--host {host} --https`")
-        }
+        RedirectTarget::ToHost(host) => own_host(&host, path, location, ""),
+        RedirectTarget::ToHttpsOfHost(host) => own_host(&host, path, location, " --https"),
     };
     format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
+}
+
+/// What to give where the app redirects to another host. For the same page, and from the home page,
+/// that is the app's own name. Any other redirect may as well lead to somebody else's server.
+fn own_host(host: &str, path: &str, location: &str, https: &str) -> String {
+    let wanted = if https.is_empty() { "" } else { " and HTTPS" };
+    let flags = format!("`--host {host}{https}`");
+    let target = Url::parse(location).ok();
+    let is_same = target.is_none_or(|url| Some(url.path()) == path.split('?').next());
+    match is_same || path == "/" {
+        true => format!("the app wants its own host name{wanted}: {flags}"),
+        false => format!("if that is the app's own host name, give it: {flags}"),
+    }
 }
 
 /// The target of a redirect, compared with the requested page.
@@ -122,10 +131,16 @@ fn redirect_target(asked_host: &str, path: &str, location: &str) -> RedirectTarg
         return RedirectTarget::To(location.to_owned());
     };
     let host = url.host_str().unwrap_or_default();
-    match (url.scheme(), host) {
-        ("https", host) if Some(host) == asked.host_str() => RedirectTarget::ToHttps,
-        ("https", host) => RedirectTarget::ToHttpsOfHost(host.to_owned()),
-        (_, host) if Some(host) != asked.host_str() => RedirectTarget::ToHost(host.to_owned()),
+    // An app that knows its port insists on it, too.
+    let named = || url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    match url.scheme() {
+        "https" if Some(host) == asked.host_str() && url.port().is_none() => {
+            RedirectTarget::ToHttps
+        }
+        "https" => RedirectTarget::ToHttpsOfHost(named()),
+        _ if Some(host) != asked.host_str() || url.port() != asked.port() => {
+            RedirectTarget::ToHost(named())
+        }
         _ if url.path() == asked.path() && url.query() == asked.query() => RedirectTarget::ToItself,
         _ => RedirectTarget::To(match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
@@ -150,6 +165,8 @@ mod tests {
             ("https://localhost/account", RedirectTarget::ToHttps),
             ("https://shop.test/account", RedirectTarget::ToHttpsOfHost("shop.test".to_owned())),
             ("//www.shop.test/", RedirectTarget::ToHost("www.shop.test".to_owned())),
+            ("http://localhost:8080/account", RedirectTarget::ToHost("localhost:8080".to_owned())),
+            ("https://localhost:8443/", RedirectTarget::ToHttpsOfHost("localhost:8443".to_owned())),
         ] {
             assert_eq!(redirect_target("localhost", "/account", location), expected, "{location}");
         }
@@ -186,6 +203,7 @@ mod tests {
         insta::assert_snapshot!(redirect(&page("/login")), @"`/account` is redirected (302) to `/login`; to measure it logged in: `--login '/login' --login-field NAME=VALUE`, once for each field of the form");
         insta::assert_snapshot!(redirect(&page("/en/account")), @"`/account` is redirected (302) to `/en/account`; to measure the page behind it, load `/en/account` (`--path '/en/account'`)");
         insta::assert_snapshot!(redirect(&page("https://localhost/account")), @"`/account` is redirected (302) to `https://localhost/account`; the app wants HTTPS: `--https`");
-        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; the app wants its own host name: `--host shop.test`");
+        insta::assert_snapshot!(redirect(&page("http://shop.test/")), @"`/account` is redirected (302) to `http://shop.test/`; if that is the app's own host name, give it: `--host shop.test`");
+        insta::assert_snapshot!(redirect(&page("http://shop.test/account")), @"`/account` is redirected (302) to `http://shop.test/account`; the app wants its own host name: `--host shop.test`");
     }
 }

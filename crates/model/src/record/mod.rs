@@ -437,6 +437,9 @@ pub struct PageRecord {
     /// PHP error at the end of the page. The status may be 200 all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub php_error: Option<String>,
+    /// Whether a form of the page asks for a password: it may be the login in place of the page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_for_password: bool,
 }
 
 /// How full the OPcache of the answering worker is, from `opcache_get_status`.

@@ -1,7 +1,7 @@
 //! Renders the answer: the headline, one table, and what the reader must know to trust it. All
 //! other figures are in the details.
 
-use stampede_model::record::LoadShape;
+use stampede_model::record::{LoadShape, PageRecord};
 use stampede_model::words;
 
 use super::columns::{figure, names, rows, shown_time, vs, vs_interval};
@@ -161,7 +161,28 @@ impl<'a> AppAnswer<'a> {
             }
         }
         facts.extend(self.cost());
+        facts.extend(self.doubtful_pages());
         facts
+    }
+
+    /// What to look at in pages that may be other ones than the reader means.
+    fn doubtful_pages(&self) -> Option<String> {
+        let cases: Vec<&CaseSummary> =
+            self.groups.iter().flat_map(|(_, cases)| rows(cases)).collect();
+        let pages = pages::common(&cases).pages;
+        let is_empty = |page: &&PageRecord| page.status == 200 && page.bytes == 0;
+        if let Some(empty) = pages.iter().find(is_empty) {
+            return Some(format!(
+                "{} is an empty page: look in a browser whether the app works.",
+                empty.path
+            ));
+        }
+        let page = pages.iter().find(|page| page.status == 200 && page.asks_for_password)?;
+        Some(format!(
+            "{0} asks for a password. If it is the login, this measures the pages behind it: \
+             --path PAGE --login {0} --login-field NAME=VALUE.",
+            page.path
+        ))
     }
 
     /// `Same pages on every runtime: / "Shop" 18.9 KB.`

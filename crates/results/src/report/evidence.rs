@@ -237,7 +237,8 @@ fn page(page: &PageRecord) -> String {
     let title = if is_told { foreign(&page.title).replace('"', "'") } else { String::new() };
     let title = if title.is_empty() { title } else { format!(" \"{title}\"") };
     let status = if page.status == 200 { String::new() } else { format!(" ({})", page.status) };
-    format!("{path}{title}{status} {}", size(page.bytes))
+    let size = if page.bytes == 0 { "(empty)".to_owned() } else { size(page.bytes) };
+    format!("{path}{title}{status} {size}")
 }
 
 /// Text from outside: without secrets, at most as long as a table column, and without characters

@@ -36,7 +36,8 @@ pub(crate) fn php(
     in_plan: Option<&String>,
 ) -> Result<PathBuf, RuntimeError> {
     let need = Need { programs: vec!["php*".into()], ..Need::default() };
-    let found = places.find("php", &need, in_plan.map(String::as_str), None)?;
+    let found =
+        places.find_for(&app.manifest.php, "php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(found.path)
 }

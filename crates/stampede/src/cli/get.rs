@@ -119,11 +119,24 @@ impl Recipe {
     }
 
     fn release_commands(&self, out: &str) -> String {
-        let Some(Release { url, sha256, note }) = self.release() else { return String::new() };
+        let Some(Release { url, sha256, member, note }) = self.release() else {
+            return String::new();
+        };
         let (need, url) = (self.need(), shell_words::quote(url));
+        let file = if member.is_some() { ARCHIVE } else { need };
+        let check: Vec<String> =
+            sha256.iter().map(|sum| format!("echo '{sum}  {file}' | sha256sum --check")).collect();
+        let check = match check.as_slice() {
+            [one] => one.clone(),
+            several => format!("{{ {}; }}", several.join(" || ")),
+        };
+        let unpack = member.as_ref().map_or(String::new(), |member| {
+            let member = shell_words::quote(member).into_owned();
+            format!("tar -xzOf {ARCHIVE} {member} > {need} && rm {ARCHIVE} && ")
+        });
         format!(
-            "# {note}:\nmkdir -p {out} && cd {out} && curl -fL -o {need} {url} && \
-             echo '{sha256}  {need}' | sha256sum --check && chmod 755 {need}\n# Or built:\n"
+            "# {note}:\nmkdir -p {out} && cd {out} && curl -fL -o {file} {url} && \
+             {check} && {unpack}chmod 755 {need}\n# Or built:\n"
         )
     }
 
@@ -150,15 +163,21 @@ impl Recipe {
         print_message(&format!("getting `{}` from {}", self.need(), release.url));
         let unwanted = self.install_whole(|part| {
             let file = part.join(self.need());
+            let had = if release.member.is_some() { part.join(ARCHIVE) } else { file.clone() };
             let mut command = Command::new(curl);
-            command.args(CURL).arg("-o").arg(&file).arg(&release.url);
+            command.args(CURL).arg("-o").arg(&had).arg(&release.url);
             if !self.succeeded(&mut command)? {
                 return Ok(Some(format!("{} could not be had", release.url)));
             }
-            let bytes = fs::read(&file).map_err(|source| GetError::ReadRelease { source })?;
-            if sha256(bytes) != release.sha256 {
+            let bytes = fs::read(&had).map_err(|source| GetError::ReadRelease { source })?;
+            if !release.sha256.contains(&sha256(bytes)) {
                 let text = "has changed: its checksum differs";
                 return Ok(Some(format!("{} {text}", release.url)));
+            }
+            if let Some(member) = &release.member
+                && !self.unpacked(&had, member, &file, places)?
+            {
+                return Ok(Some(format!("{} has no `{member}`", release.url)));
             }
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(&file, mode).map_err(|source| GetError::WriteRelease { source })?;
@@ -172,6 +191,31 @@ impl Recipe {
             Some(why) => print_message(&format!("note: {why}; so `{}` is built", self.need())),
         }
         Ok(unwanted.is_none())
+    }
+
+    /// Unpacks one file of an archive, and removes the archive. Returns whether it has the file.
+    fn unpacked(
+        &self,
+        archive: &Path,
+        member: &str,
+        file: &Path,
+        places: &SearchPaths,
+    ) -> Result<bool, GetError> {
+        let Some(tar) = tool(places, "tar") else { return Ok(false) };
+        let directory = archive.with_file_name("unpacked");
+        let unpacked = || {
+            fs::create_dir(&directory)?;
+            Ok(Command::new(tar))
+        };
+        let write = |source| GetError::WriteRelease { source };
+        let mut command: Command = unpacked().map_err(write)?;
+        command.arg("-xzf").arg(archive).arg("-C").arg(&directory).arg("--").arg(member);
+        let has = self.succeeded(&mut command)? && directory.join(member).is_file();
+        if has {
+            fs::rename(directory.join(member), file).map_err(write)?;
+        }
+        fs::remove_dir_all(&directory).and_then(|()| fs::remove_file(archive)).map_err(write)?;
+        Ok(has)
     }
 
     /// Whether the program prints its version. True if no command for that is known.
@@ -283,6 +327,9 @@ impl Recipe {
         Ok(succeeded)
     }
 }
+
+/// The name of a downloaded archive.
+const ARCHIVE: &str = "release.tar.gz";
 
 /// Why a need was not made.
 #[derive(Debug, thiserror::Error)]

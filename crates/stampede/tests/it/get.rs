@@ -108,6 +108,19 @@ fn what_people_read_when_it_is_not_made() {
     assert_words!(page);
 }
 
+/// Makes an archive of a release; only the one called `own.tar.gz` has the program.
+fn archive(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let program = sandbox.write("own-2/own", "#!/bin/sh\necho own 2\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    sandbox.write("own-2/LICENSE", "free\n");
+    let member = if name == "own.tar.gz" { "own-2" } else { "own-2/LICENSE" };
+    let made = sandbox.path().join(name);
+    let mut tar = Command::new("tar");
+    tar.arg("-czf").arg(&made).arg("-C").arg(sandbox.path()).arg(member);
+    assert!(tar.status().expect("tar").success());
+    made
+}
+
 /// The release is tried first, and used only if it is the pinned one.
 #[test]
 fn a_release_is_taken_where_it_is_the_pinned_one() {
@@ -120,11 +133,15 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
         let sandbox = sandbox();
         let text = if file == "broken" { broken } else { program };
         let release = sandbox.write(if file == "broken" { file } else { "release" }, text);
+        let (release, member) = match file.strip_suffix(".tar.gz") {
+            Some(_) => (archive(&sandbox, file), "member: own-2/own, "),
+            None => (release, ""),
+        };
         let text = Command::new("sha256sum").arg(&release).output().expect("sha256sum");
         let sum = sum(&String::from_utf8_lossy(&text.stdout)[..64]);
         let url = format!("file://{}", sandbox.path().join(file).display());
         let yaml = format!(
-            "get: [{{ need: no-such, release: {{ {}: {{ url: \"{url}\", sha256: {sum}, note: its own }} }}, run",
+            "get: [{{ need: no-such, release: {{ {}: {{ url: \"{url}\", sha256: [{sum}], {member}note: its own }} }}, run",
             std::env::consts::ARCH
         );
         sandbox.write(
@@ -158,6 +175,9 @@ fn a_release_is_taken_where_it_is_the_pinned_one() {
         ("one that does not start", case(right, "broken", &[])),
         ("not wanted, though it is there", case(right, "release", &["--build"])),
         ("shown only", case(right, "release", &["--print"])),
+        ("one in an archive", case(right, "own.tar.gz", &[])),
+        ("an archive without it", case(right, "other.tar.gz", &[])),
+        ("an archive, shown only", case(right, "own.tar.gz", &["--print"])),
     ];
     let page: String = page.iter().map(|(name, text)| format!("# {name}: {text}")).collect();
     assert_words!(page);

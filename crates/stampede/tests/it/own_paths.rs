@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use stampede_plan::model::AppChoice;
 
 use crate::bench_support::Bench;
-use crate::common::{Sandbox, finish, skipped, stderr, stdout, trials};
+use crate::common::{Sandbox, finish, skipped, stderr, stdout, summary};
 use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -126,12 +126,14 @@ fn another_version_with_whole_paths_serves_its_own_files() {
     let output = finish(sandbox.stampede(&[&words[..], &more, &QUICK].concat()), LIMIT);
     let printed = stdout(&output) + &stderr(&output);
     assert!(before == seen(&directory), "the working tree changed: {printed}");
+    let summary = summary(&sandbox);
     let rate = |name: &str| {
-        let all = trials(&sandbox);
-        let trial = all.iter().find(|trial| trial["runtime"]["name"] == name).expect("a trial");
-        trial["load"]["correct"].as_f64().unwrap_or_else(|| panic!("{name}: {trial}"))
+        let cases = summary["cases"].as_array().expect("cases");
+        let case = cases.iter().find(|case| case["runtime"] == name).expect("a case");
+        let throughput = &case["throughput_per_second"]["value"];
+        throughput.as_f64().unwrap_or_else(|| panic!("{name}: {case:#}"))
     };
-    let (now, then) = (rate("php-builtin"), rate("php-builtin@HEAD"));
+    let (now, then) = (rate("php-builtin"), rate("php-builtin @HEAD"));
     // 20 ms for each request of two users are 100 requests/s at most.
     assert!(then <= 120.0 && now > 2.0 * then, "{now} and {then}: {printed}");
 }
@@ -155,6 +157,7 @@ fn without_mounts_the_file_that_names_the_directory_is_said() {
         value.map(|value| command.env(name, value));
     }
     command.current_dir(own.get_current_dir().expect("a directory"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = finish(command, LIMIT);
     let printed = stdout(&output) + &stderr(&output);
     let said = code_or("note: own_paths", "config.php, line 1");
