@@ -152,6 +152,15 @@ fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Difference
     }
 }
 
+/// The first two numbers of a version of PHP: releases that share them differ in fixes only. `None`: it
+/// has no three numbers.
+fn minor(version: &str) -> Option<&str> {
+    let (minor, patch) = version.rsplit_once('.')?;
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    (minor.split('.').count() == 2 && minor.split('.').all(is_number) && is_number(patch))
+        .then_some(minor)
+}
+
 /// The images of a compose project decide which PHP it has, so the plan has asked for its version.
 fn with_versions_asked(found: Differences) -> Differences {
     let (versions, not_comparable): (Vec<Mismatch>, Vec<Mismatch>) = found
@@ -289,7 +298,11 @@ impl RuntimePair<'_> {
         let (a, b) = (&self.first.observed, &self.one.observed);
         if a.php_version != b.php_version {
             let (version, reference) = (b.php_version.clone(), a.php_version.clone());
-            found.not_comparable.push(Mismatch::PhpVersion { version, reference });
+            // The same release in another package may be a patch release away.
+            match minor(&version).is_some_and(|own| minor(&reference) == Some(own)) {
+                true => found.forced.push(Php::Version { version, reference }),
+                false => found.not_comparable.push(Mismatch::PhpVersion { version, reference }),
+            }
         }
         let is_asked = |keys: &[&str]| keys.iter().any(|key| self.asked_differently(key));
         if a.opcache != b.opcache {

@@ -156,6 +156,24 @@ fn external(name: &str) -> ObservedRuntime {
 }
 
 #[test]
+fn another_patch_release_is_compared_and_another_minor_release_is_not() {
+    let of = |version: &str| {
+        let mut one = shown("b");
+        one.observed.php_version = version.into();
+        compare_observed(&[shown("a"), one])[1].clone()
+    };
+    for patch in ["8.2.30", "8.2.1-0ubuntu1"] {
+        let (version, reference) = (patch.to_owned(), "8.2.1".to_owned());
+        let found = of(patch);
+        assert_eq!(found.forced, [Php::Version { version, reference }]);
+        assert!(found.not_comparable.is_empty(), "{:?}", found.not_comparable);
+    }
+    for minor in ["8.3.1", "8.20.1", "8.2", "9.2.1"] {
+        assert_eq!(of(minor).not_comparable.len(), 1, "{minor}");
+    }
+}
+
+#[test]
 fn an_external_server_is_not_comparable_and_never_the_reference() {
     let all = compare_observed(&[external("x"), external("y"), shown("a")]);
     let reasons: Vec<_> = all.into_iter().map(|one| one.not_comparable).collect();

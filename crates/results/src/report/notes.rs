@@ -2,7 +2,7 @@
 //! signs.
 
 use stampede_model::cpus::CpuCount;
-use stampede_model::fact::{Fact, Found};
+use stampede_model::fact::{Fact, Found, Php};
 use stampede_model::lag::LagMark;
 use stampede_model::primary::noun;
 use stampede_model::record::{ProviderKind, Validity};
@@ -77,9 +77,14 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
             }
         };
         add_list("set by the plan", words::some_of(&case.asked));
-        add_list("set by its SAPI", words::some_of(&case.forced));
+        let is_patch = |one: &&Fact<Php>| matches!(one, Fact::Known(Php::Version { .. }));
+        let forced: Vec<&Fact<Php>> = case.forced.iter().filter(|one| !is_patch(one)).collect();
+        add_list("set by its SAPI", words::some_of(&forced));
         add_list("kept between requests (normal in this mode)", words::some_of(&case.kept));
         add_list("what a request means here", differences(case.differs.len()));
+        if let Some(patch) = case.forced.iter().find(is_patch) {
+            add(Importance::Doubt, format!("{name}: {patch}, another patch release"));
+        }
     }
     let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
