@@ -65,7 +65,10 @@ pub(crate) fn parse(text: &str) -> Parsed {
         let Some(first) = reader.peek() else { return parsed };
         let line = reader.line;
         let read = match first {
-            b';' => Some(reader.skip_line()),
+            b';' => {
+                reader.skip_line();
+                Some(())
+            }
             b'[' => reader.section().map(|name| section = Some(name)),
             _ => reader.entry().map(|found| {
                 let Some((key, index, Value { text, is_known })) = found else { return };
@@ -156,7 +159,6 @@ impl Reader<'_> {
     }
 
     /// One line. `Some(None)`: a word without a value, which sets nothing.
-    #[expect(clippy::type_complexity, reason = "key, index and value of one place")]
     fn entry(&mut self) -> Option<Option<(String, Option<String>, Value)>> {
         let key = self.while_in(|byte| !b"=\r\n;&|^$~(){}!\"[]".contains(&byte));
         let key = key.trim_end().to_owned();
