@@ -148,7 +148,10 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("zend.exception_ignore_args", "0"),
     ("zend.exception_string_param_max_len", "15"),
     ("zlib.output_compression", "0"),
-    ("upload_tmp_dir", ""),
+    ("SMTP", "localhost"),
+    ("doc_root", ""),
+    ("smtp_port", "25"),
+    ("user_dir", ""),
 ];
 
 /// The value that PHP has where no file sets it; `None`: not known here.

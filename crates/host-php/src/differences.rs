@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::chosen::{Chosen, Server};
 use crate::defaults::{WATCHED_INI, default_of, is_same};
+use crate::php::Extension;
 use crate::setting::{Place, Setting};
 
 /// What a run sets for all runtimes.
@@ -51,6 +52,7 @@ pub fn differences(chosen: &Chosen<'_>, run: &RunSettings) -> Vec<Difference> {
     all.extend(of_extensions(chosen, run));
     all.extend(of_pool(chosen, run));
     all.extend(of_web(chosen));
+    all.extend(missing_extensions(chosen, run));
     all
 }
 
@@ -91,32 +93,56 @@ fn of_extensions(chosen: &Chosen<'_>, run: &RunSettings) -> Vec<Difference> {
     let php = chosen.php;
     let here = php.extensions.iter().filter(|one| {
         let plain = plain(&one.name);
-        plain != "opcache" && !run.extensions.iter().any(|name| name == plain)
+        !USUAL_EXTENSIONS.contains(&plain) && !run.extensions.iter().any(|name| name == plain)
     });
-    let mut all: Vec<Difference> = here
-        .map(|one| Difference {
-            name: "extension".to_owned(),
-            here: plain(&one.name).to_owned(),
-            run: None,
-            at: Some(one.at.clone()),
-        })
-        .collect();
+    let difference = |one: &Extension| Difference {
+        name: "extension".to_owned(),
+        here: plain(&one.name).to_owned(),
+        run: None,
+        at: Some(one.at.clone()),
+    };
+    here.map(difference).collect()
+}
+
+/// The extensions that the run alone loads.
+fn missing_extensions(chosen: &Chosen<'_>, run: &RunSettings) -> Vec<Difference> {
+    let here = &chosen.php.extensions;
     // A PHP without files for extensions has them built in.
-    if php.extensions.is_empty() {
-        return all;
+    if here.is_empty() {
+        return Vec::new();
     }
-    let missing = run
-        .extensions
-        .iter()
-        .filter(|name| !php.extensions.iter().any(|one| plain(&one.name) == name.as_str()));
-    all.extend(missing.map(|name| Difference {
+    let is_here = |name: &&String| here.iter().any(|one| plain(&one.name) == name.as_str());
+    let difference = |name: &String| Difference {
         name: "no extension".to_owned(),
         here: name.clone(),
         run: Some(name.clone()),
         at: None,
-    }));
-    all
+    };
+    run.extensions.iter().filter(|name| !is_here(name)).map(difference).collect()
 }
+
+/// Extensions of the distributions' basic packages (`php-common`, `php-readline`): nobody chose them.
+const USUAL_EXTENSIONS: [&str; 19] = [
+    "calendar",
+    "ctype",
+    "exif",
+    "ffi",
+    "fileinfo",
+    "ftp",
+    "gettext",
+    "iconv",
+    "opcache",
+    "pdo",
+    "phar",
+    "posix",
+    "readline",
+    "shmop",
+    "sockets",
+    "sysvmsg",
+    "sysvsem",
+    "sysvshm",
+    "tokenizer",
+];
 
 /// The extension's name without its directory.
 pub(crate) fn plain(name: &str) -> &str {

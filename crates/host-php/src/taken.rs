@@ -13,7 +13,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::chosen::{Chosen, Server};
-use crate::defaults::{default_of, is_same};
+use crate::defaults::{WATCHED_INI, default_of, is_same};
 use crate::differences::{RunSettings, plain};
 use crate::setting::{Place, Setting, shown};
 
@@ -133,7 +133,18 @@ pub fn take_over(
         over.settings.insert(need.to_owned(), program.clone());
         over.say(need, program, None);
     }
+    over.taken.sort_by_key(|one| rank(&one.name));
     over
+}
+
+/// The place of a setting among those that were taken over: workers, then what is watched, then the
+/// rest.
+fn rank(name: &str) -> usize {
+    let watched = WATCHED_INI.iter().position(|watched| *watched == name);
+    match name {
+        "pm" | "pm.max_children" | "MaxRequestWorkers" => 0,
+        _ => watched.map_or(WATCHED_INI.len() + 1, |position| position + 1),
+    }
 }
 
 impl TakenOver {
