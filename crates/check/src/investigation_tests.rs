@@ -136,6 +136,7 @@ fn choice(name: &str) -> RuntimeChoice {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        as_today: None,
     }
 }
 

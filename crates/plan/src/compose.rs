@@ -53,6 +53,7 @@ pub(super) fn compose(
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: env_of_all,
+        as_today: None,
     };
     Ok(NamedRuntime { base: name.to_owned(), choice })
 }

@@ -217,6 +217,18 @@ pub struct RuntimeChoice {
     pub php_ini: BTreeMap<String, String>,
     /// Environment variables of the app, merged from plan and runtime.
     pub env: BTreeMap<String, String>,
+    /// How the runtime is set up as on this machine. `None`: it is set up as every runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_today: Option<AsToday>,
+}
+
+/// What a row `today` has besides settings, taken over from this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AsToday {
+    /// The title for people.
+    pub title: String,
+    /// The PHP extensions that are loaded, in place of the app's.
+    pub extensions: Vec<String>,
 }
 
 impl RuntimeChoice {
@@ -227,7 +239,7 @@ impl RuntimeChoice {
 }
 
 /// Where a runtime comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuntimeSource {
     /// A directory of the catalogue, by name.
@@ -244,6 +256,14 @@ pub enum RuntimeSource {
     },
     /// Services of a compose project, in containers that stampede starts.
     Compose(ComposeSource),
+    /// What serves PHP on this machine. It becomes one of the catalogue when its files are read; the
+    /// runtime's own settings win over them.
+    Today {
+        /// The plan's settings for all runtimes, which the machine's win over.
+        settings: BTreeMap<String, Scalar>,
+        /// The plan's values of php.ini for all runtimes, likewise.
+        php_ini: BTreeMap<String, String>,
+    },
 }
 
 /// A compose project, and which of its services is measured.

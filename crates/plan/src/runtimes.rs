@@ -31,6 +31,9 @@ pub(super) struct RuntimeDefaults {
     pub env: BTreeMap<String, String>,
 }
 
+/// The runtime that is set up as this machine is.
+const TODAY: &str = "today";
+
 /// The setting that names the file which OPcache preloads.
 const PRELOAD: &str = "preload";
 
@@ -109,7 +112,13 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         settings: common.settings.clone(),
         php_ini: common.php_ini.clone(),
         env: common.env.clone(),
+        as_today: None,
     };
+    if used == TODAY {
+        let settings = std::mem::take(&mut choice.settings);
+        let php_ini = std::mem::take(&mut choice.php_ini);
+        choice.source = RuntimeSource::Today { settings, php_ini };
+    }
     if let Some(node) = get("php_ini") {
         choice.php_ini.extend(php_ini(node)?);
     }

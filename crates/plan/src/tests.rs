@@ -101,6 +101,19 @@ fn the_shop_plan() {
 }
 
 #[test]
+fn settings_of_all_runtimes_stay_apart_from_those_of_today() {
+    let text = "workers: 4\nphp_ini: {precision: 10}\nload: const(1,1s)\n\
+                runtimes: [{today: {jit: tracing}}, nginx-fpm]\n";
+    let plan = plan(text);
+    let today = &plan.stack.runtimes[0];
+    let RuntimeSource::Today { settings, php_ini } = &today.source else { panic!("{today:?}") };
+    assert_eq!(settings["workers"], Scalar::Int(4));
+    assert_eq!(php_ini["precision"], "10");
+    assert_eq!(today.settings.keys().collect::<Vec<_>>(), ["jit"]);
+    assert_eq!((plan.baseline.as_str(), today.php_ini.len()), ("today", 0));
+}
+
+#[test]
 fn the_symfony_plan() {
     let plan = plan(SYMFONY);
     assert_eq!(names(&plan), ["nginx-fpm", "roadrunner", "reactphp", "nginx-fpm-80"]);

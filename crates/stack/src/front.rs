@@ -136,6 +136,7 @@ mod tests {
             settings: BTreeMap::from([(SETTING.into(), Scalar::Text(front.into()))]),
             php_ini: BTreeMap::new(),
             env: BTreeMap::new(),
+            as_today: None,
         };
         let choice = chosen("varnish");
         let runtime = catalogue.chosen(&choice).expect("read");

@@ -53,6 +53,7 @@ mod problem;
 mod process;
 mod provider;
 mod resolve;
+mod run_php;
 mod setting;
 mod spec;
 mod stable;

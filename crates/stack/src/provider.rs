@@ -343,7 +343,7 @@ impl Providers {
 
     fn of(&self, runtime: &RuntimeChoice) -> &dyn Provider {
         match runtime.source {
-            RuntimeSource::Catalogue(_) => &self.processes,
+            RuntimeSource::Catalogue(_) | RuntimeSource::Today { .. } => &self.processes,
             RuntimeSource::External { .. } => &self.external,
             RuntimeSource::Compose(_) => &self.compose,
         }

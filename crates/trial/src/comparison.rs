@@ -31,6 +31,7 @@ use super::refusal::{
     Refusal, apps, find_external_runtimes, nothing_to_measure, provider_notices,
     refuse_unavailable, skip_missing, traits,
 };
+use super::today::{otherwise_notice, take_over_today};
 use super::{TrialContext, budget, executor, senders, sent};
 
 /// A plan that can run on this machine: every name is known, every program found, nothing started.
@@ -103,12 +104,15 @@ impl Comparison {
     ) -> Result<Comparison, Refusal> {
         let lacking = budget::fit(&mut plan.stack, facts)?;
         let apps = apps(&plan.stack.apps, catalogue)?;
+        let today = take_over_today(&mut plan.stack, catalogue, &apps)?;
         let skipped = skip_missing(&mut plan, catalogue, &apps)?;
         let traits = traits(&plan.stack, seams.provider.as_ref(), catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
         refuse_unavailable(&plan.stack, catalogue, &apps, &mut cases);
         let mut notices: Vec<Notice> = apps.iter().flat_map(App::notices).collect();
         notices.append(&mut plan.notices);
+        notices.extend(today);
+        notices.extend(otherwise_notice(&plan.stack, catalogue, &apps)?);
         notices.extend(cases::settle_keep_alive(&mut plan, &mut cases, &traits));
         notices.extend(find_external_runtimes(&plan.stack)?.iter().flat_map(External::notices));
         notices.extend(skipped);

@@ -20,6 +20,7 @@ mod sent;
 mod sessions;
 mod shared_start;
 mod time_left;
+pub mod today;
 pub mod traffic;
 mod watch;
 

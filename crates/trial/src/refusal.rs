@@ -209,7 +209,9 @@ pub(super) fn traits(
 /// Finds the external runtimes of the stack.
 pub(super) fn find_external_runtimes(stack: &StackPlan) -> Result<Vec<External>, Refusal> {
     let one = |choice: &RuntimeChoice| match &choice.source {
-        RuntimeSource::Catalogue(_) | RuntimeSource::Compose(_) => None,
+        RuntimeSource::Catalogue(_) | RuntimeSource::Compose(_) | RuntimeSource::Today { .. } => {
+            None
+        }
         RuntimeSource::External { url, watch, lookup } => {
             let name = choice.name.as_str();
             Some(External::find(name, url, lookup, watch.as_ref()).map_err(|error| {
@@ -462,7 +464,9 @@ fn per_runtime_setting_help(
         RuntimeSource::Catalogue(name) => {
             catalogue.runtime(name).is_ok_and(|directory| directory.has(setting))
         }
-        RuntimeSource::External { .. } | RuntimeSource::Compose(_) => false,
+        RuntimeSource::External { .. }
+        | RuntimeSource::Compose(_)
+        | RuntimeSource::Today { .. } => false,
     };
     if has_it(&choice) || !stampede_plan::is_set_for_all(stack.written(), &choice.name, setting) {
         return None;
@@ -495,7 +499,7 @@ fn with_nearest(refusal: Refusal, value: &str, allowed: &str) -> Refusal {
     }
 }
 
-fn refuse(
+pub(super) fn refuse(
     written: &Written,
     subject: Subject<'_>,
     why: impl std::error::Error + Send + Sync + 'static,

@@ -26,6 +26,7 @@ use stampede_stack::{App, Catalogue, Providers, RuntimeTraits, env_notices};
 use super::cases::{self, Case};
 use super::comparison::{CpuPlacements, assign_cpus};
 use super::refusal::{self, Refusal};
+use super::today::take_over_today;
 use super::{SharedStart, Subject, TrialContext, budget, senders, sent, trial};
 
 /// A search on one app that can run on this machine. Every name is known, nothing is
@@ -68,6 +69,7 @@ impl SearchContext {
         let provider = Providers::new(catalogue);
         let catalogue = provider.catalogue();
         let apps = refusal::apps(&plan.stack.apps, catalogue)?;
+        notices.extend(take_over_today(&mut plan.stack, catalogue, &apps)?);
         notices.extend(refusal::skip_missing_runtimes(&mut plan.stack, catalogue, &apps)?);
         let traits = refusal::traits(&plan.stack, &provider, catalogue, &apps)?;
         let mut cases: Vec<Case> = (0..plan.stack.runtimes.len())

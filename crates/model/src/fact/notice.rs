@@ -8,6 +8,7 @@ use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::containers::Containers;
 use super::directory_line::DirectoryLine;
 use super::external::External;
+use super::host_php::{HostSetting, LimitedSetting};
 use super::request_file::RequestFile;
 use super::stored::{Damage, Identity, MachinePart};
 use super::{Cause, Fact, Kind, Look, Reason, Unfit};
@@ -93,6 +94,40 @@ pub enum Notice {
         line: u32,
         /// Number of such files.
         files: u64,
+    },
+    /// This machine's PHP is set up otherwise than the run's runtimes.
+    #[serde(rename = "host_php")]
+    HostPhp {
+        /// The version of that PHP. Null: its files do not say.
+        version: Option<String>,
+        /// Number of settings that differ.
+        count: u64,
+        /// The settings, the most important first.
+        settings: Vec<HostSetting>,
+        /// The runtimes that would measure it, as a flag has them.
+        try_it: String,
+    },
+    /// A runtime is set up as this machine is.
+    #[serde(rename = "as_today")]
+    AsToday {
+        /// The runtime's name.
+        runtime: String,
+        /// What it is.
+        title: String,
+        /// What was taken over.
+        settings: Vec<HostSetting>,
+        /// Its number of workers. Null: the machine's files do not say.
+        workers: Option<u32>,
+        /// The number of workers of a runtime without settings of its own.
+        others_workers: u32,
+    },
+    /// Settings of this machine that such a runtime does not have, or has with a limit.
+    #[serde(rename = "not_as_today")]
+    NotAsToday {
+        /// The runtime's name.
+        runtime: String,
+        /// The settings.
+        settings: Vec<LimitedSetting>,
     },
     /// The app would send mail, and is measured with mail switched off.
     #[serde(rename = "no_mail")]

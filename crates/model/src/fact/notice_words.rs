@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::directory_line;
+use super::host_php;
 use super::notice::{NoPeak, Notice};
 use super::server::with_todo;
 use crate::time::Nanos;
@@ -59,6 +60,23 @@ impl Notice {
     }
 }
 
+impl Notice {
+    /// What this machine is set up for.
+    fn of_host(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::HostPhp { version, count, settings, try_it } => {
+                host_php::differs(f, version.as_deref(), settings, *count, try_it)
+            }
+            Notice::AsToday { runtime, title, settings, workers, others_workers } => {
+                let workers = workers.map(|own| (own, *others_workers));
+                host_php::taken(f, (runtime, title), settings, workers)
+            }
+            Notice::NotAsToday { runtime, settings } => host_php::limited(f, runtime, settings),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,6 +109,9 @@ impl fmt::Display for Notice {
             | Notice::OwnPaths { .. }
             | Notice::NoMail { .. }
             | Notice::OwnDatabase { .. } => self.of_app(f),
+            Notice::HostPhp { .. } | Notice::AsToday { .. } | Notice::NotAsToday { .. } => {
+                self.of_host(f)
+            }
             Notice::Tuned { runtime, workers, run, first_app_alone } => {
                 let app = if *first_app_alone { ", first app of the plan" } else { "" };
                 write!(

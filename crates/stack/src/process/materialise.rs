@@ -333,7 +333,7 @@ impl Inputs<'_> {
             return (Vec::new(), Vec::new());
         };
         let exists = |name: &str| dir.join(format!("{name}.so")).is_file();
-        let mut wanted = self.app.manifest.all_extensions();
+        let mut wanted = crate::run_php::extensions(self.choice, self.app);
         let needs = &self.runtime.manifest.needs;
         let is_need =
             |name: &String| needs.values().any(|need| need.extension.as_ref() == Some(name));
@@ -501,7 +501,7 @@ impl Inputs<'_> {
             built.filter_map(|(name, found)| Some((name.clone(), found.custom_build?))).collect();
         let mark = locate::custom_build(self.needs).map_or("", |_| CustomBuild::MARK);
         RuntimeRecord {
-            title: format!("{}{}", self.runtime.manifest.title, mark),
+            title: format!("{}{mark}", crate::run_php::title(self.choice, &self.runtime.manifest)),
             mode: self.runtime.manifest.mode.name().into(),
             versions,
             custom_builds,

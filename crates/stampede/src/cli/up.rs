@@ -19,18 +19,21 @@ use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::progress::words;
+use stampede_trial::today::take_over_today;
 use stampede_trial::{budget, comparison, refusal};
 
 /// Starts the runtime, prints what was started, waits, and stops it.
 pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let mut stack = stampede_plan::stack_from_flags(&overrides(&args), Some(DEFAULT_APP))?;
     let facts = machine::facts();
-    let notices = budget::fit(&mut stack, &facts)?;
+    let mut notices = budget::fit(&mut stack, &facts)?;
     let catalogue = Catalogue::load(SearchPaths::from_env());
+    let mut apps = refusal::apps(&stack.apps, &catalogue)?;
+    notices.extend(take_over_today(&mut stack, &catalogue, &apps)?);
     let [choice] = stack.runtimes.as_slice() else {
         return Err(UpError::NotOne { runtimes: stack.runtimes.len() }.into());
     };
-    let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
+    let app = apps.swap_remove(0);
     let provider = Providers::new(catalogue);
     let traits = provider.traits(choice, &app)?;
     for notice in app.notices().into_iter().chain(notices).chain(budget::memory_notices(

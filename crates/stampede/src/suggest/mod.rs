@@ -212,6 +212,7 @@ fn without_settings(name: &str) -> RuntimeChoice {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        as_today: None,
     }
 }
 

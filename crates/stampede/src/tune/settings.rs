@@ -167,6 +167,7 @@ mod tests {
             settings: BTreeMap::new(),
             php_ini: BTreeMap::new(),
             env: BTreeMap::new(),
+            as_today: None,
         };
         let settings =
             ["workers=2..64", "pm=static,ondemand"].map(|text| Setting::read(text).unwrap());

@@ -302,6 +302,7 @@ fn refused(lines: &str, script: &str) -> String {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        as_today: None,
     };
     let options = KeeperOptions {
         program: env!("CARGO_BIN_EXE_stampede").into(),

@@ -75,6 +75,7 @@ mod starts;
 mod store;
 mod summary;
 mod superglobals;
+mod today;
 mod tune;
 mod up;
 mod why;

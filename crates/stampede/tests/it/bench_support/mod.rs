@@ -65,6 +65,7 @@ impl Bench {
             settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
             php_ini: self.php_ini.clone(),
             env: BTreeMap::new(),
+            as_today: None,
         };
         let options = KeeperOptions {
             program: env!("CARGO_BIN_EXE_stampede").into(),
