@@ -207,3 +207,37 @@ fn redirect(one: &Directive, fixed: Option<u16>, is_match: bool) -> Result<(Patt
         _ => Err(Why::Target),
     }
 }
+
+impl Directory {
+    /// The number of rules that servers are told.
+    pub fn rules(&self) -> u64 {
+        (self.access.len() + self.rules.len()) as u64
+    }
+
+    /// What no server but Apache is told, in the order of the files.
+    pub fn left(&self) -> &[Left] {
+        &self.left
+    }
+
+    /// What a file above the public directory says of paths, which is not applied. A rule that leads
+    /// into the public directory is none.
+    pub fn above(&self, docroot: &str) -> Vec<Left> {
+        let into = format!("/{docroot}");
+        let leads_in = |rule: &&Rule| match &rule.action {
+            Action::Rewrite(Target { path, .. }) => match path.first() {
+                Some(Part::Text(text)) => {
+                    text.strip_prefix(&into).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                }
+                _ => false,
+            },
+            Action::Keep => true,
+            _ => false,
+        };
+        let rules = self.rules.iter().filter(|rule| !leads_in(rule)).map(|rule| &rule.place);
+        let php = self.php.iter().map(|(place, ..)| place);
+        let left = self.left.iter().map(|left| &left.place);
+        let mut all: Vec<&Place> = rules.chain(php).chain(left).collect();
+        all.sort_by_key(|place| place.line);
+        all.into_iter().map(|place| Left::new(place.clone(), Why::AbovePublic)).collect()
+    }
+}

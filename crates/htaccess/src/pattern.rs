@@ -102,6 +102,14 @@ impl Pattern {
         Some(Pattern { tokens: bytes.collect::<Option<_>>()?, ignores_case: false, groups: 0 })
     }
 
+    /// The pattern of this path alone.
+    pub fn whole(path: &str) -> Option<Pattern> {
+        let mut pattern = Pattern::literal(path)?;
+        pattern.tokens.insert(0, Token::Start);
+        pattern.tokens.push(Token::End);
+        Some(pattern)
+    }
+
     /// The pattern of all paths that are `path` or below it; what follows is its only group.
     pub fn below(path: &str) -> Option<Pattern> {
         let mut pattern = Pattern::literal(path)?;

@@ -288,8 +288,12 @@ fn meaning(condition: &Directive) -> Result<Meaning, Why> {
             _ => Err(Why::Condition),
         };
     }
-    if subject != "%{REQUEST_URI}" || test.starts_with(['-', '=', '<', '>']) {
+    if subject != "%{REQUEST_URI}" || test.starts_with(['-', '<', '>']) {
         return Err(Why::Condition);
+    }
+    if let Some(path) = test.strip_prefix('=') {
+        let pattern = Pattern::whole(path).ok_or(Why::Condition)?;
+        return is(negated, Test::Path(pattern));
     }
     let pattern = Pattern::read(test, has_flag(condition, &["nc", "nocase"])).ok_or(Why::Condition)?;
     is(negated, Test::Path(pattern))

@@ -24,6 +24,9 @@ pub struct DirectoryLine {
     pub not_by: Vec<String>,
 }
 
+/// The number of web servers besides Apache that are told an app's rules.
+const OTHERS: usize = 5;
+
 /// Why a line is not applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -60,6 +63,8 @@ pub enum LineReason {
     PlanDecides,
     /// It names a file outside of the app.
     OutsideApp,
+    /// It stands above the public directory.
+    AbovePublic,
 }
 
 impl fmt::Display for LineReason {
@@ -81,6 +86,7 @@ impl fmt::Display for LineReason {
             LineReason::SystemOnly => "PHP takes it only from php.ini",
             LineReason::PlanDecides => "the plan decides it",
             LineReason::OutsideApp => "it names a file outside of the app",
+            LineReason::AbovePublic => "it stands above the public directory",
         })
     }
 }
@@ -128,9 +134,11 @@ pub(super) fn directory_files(
 fn shown(line: &DirectoryLine) -> String {
     let DirectoryLine { file, line, text, why, not_by } = line;
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    let not_by = match not_by.is_empty() {
-        true => String::new(),
-        false => format!("; not by {}", words::list(not_by)),
+    let not_by = match not_by.as_slice() {
+        [] => String::new(),
+        // All others that are told anything.
+        all if all.len() >= OTHERS && !all.iter().any(|one| one == "Apache") => "; only by Apache".to_owned(),
+        some => format!("; not by {}", words::list(some)),
     };
     format!("`{text}` ({file}, line {line}{why}{not_by})")
 }

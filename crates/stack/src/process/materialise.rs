@@ -34,6 +34,7 @@ use crate::copy::{io_error, make_dir};
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
 use crate::differences;
+use crate::directory_files::told;
 use crate::dotenv;
 use crate::error::RuntimeError;
 use crate::front;
@@ -127,6 +128,7 @@ pub(crate) fn materialise(
     let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(&spec.app, &dir)?;
+    let choice = &app.choice_with_own_php_ini(choice, &dir);
     let env = app_env(app, choice);
     dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
@@ -251,8 +253,7 @@ fn owned_pair((key, value): (&str, &str)) -> (String, String) {
     (key.into(), value.into())
 }
 
-/// Fills the working directory, which only its creator can enter. If an unprivileged user serves
-/// from it, its mode becomes 0711: that user can pass through, and nobody can list it.
+/// Fills the working directory, which only its creator can enter, or pass through if another serves.
 fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), RuntimeError> {
     if let Some(user) = user {
         mode(dir, 0o711)?;
@@ -277,8 +278,7 @@ fn fill(dir: &Path, app: &App, probe: &str, user: Option<&User>) -> Result<(), R
     }
 }
 
-/// Creates the access log, for servers that open it after they changed their user. That user may
-/// write to this file, but cannot create files beside it.
+/// Creates the access log, which servers open after they changed their user.
 fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
     let path = dir.join("logs/access.log");
     fs::write(&path, "").map_err(io_error("write", &path))?;
@@ -374,7 +374,7 @@ impl Inputs<'_> {
             "extensions": extensions,
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
-            "preload": self.deployed.preload,
+            "preload": self.deployed.preload, "directory": told(self.app, self.runtime, self.settings, self.needs, dir)?,
             "https": self.app.manifest.settings.https,
         }))))
     }
