@@ -40,7 +40,7 @@ impl Directory {
             }
         }
         if self.rules.iter().any(|rule| matches!(rule.action, Action::Redirect(..))) {
-            matchers.push("@htaccess_query vars_regexp htaccess_query .".into());
+            matchers.push("@htaccess_query vars_regexp htaccess_query htaccess_target [?].".into());
         }
         let text = |lines: Vec<String>, indent: &str| -> String {
             lines.iter().map(|line| format!("{indent}{line}\n")).collect()
@@ -96,7 +96,7 @@ fn steps(rule: &Rule, name: &str) -> Vec<String> {
                 Some(query) if target.appends => format!("?{query}&{own}"),
                 Some(query) => format!("?{query}"),
             };
-            steps.push(format!("    rewrite \"{path}{query}\""));
+            steps.push(format!("    rewrite * \"{path}{query}\""));
         }
         Action::Redirect(status, target) => {
             let (path, query) = target.text(group, "{http.request.uri.path}");
@@ -106,9 +106,9 @@ fn steps(rule: &Rule, name: &str) -> Vec<String> {
                 Some(query) if target.appends => (format!("?{query}&{own}"), format!("?{query}")),
                 Some(query) => (format!("?{query}"), format!("?{query}")),
             };
-            steps.push(format!("    vars htaccess_query {own}"));
+            steps.push("    vars htaccess_target {http.request.uri}".into());
             steps.push(format!("    redir @htaccess_query \"{path}{with}\" {status}"));
-            steps.push(format!("    redir \"{path}{without}\" {status}"));
+            steps.push(format!("    redir * \"{path}{without}\" {status}"));
         }
     }
     steps.push("}".into());

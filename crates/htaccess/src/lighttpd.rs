@@ -38,9 +38,7 @@ impl Directory {
         for access in &self.access {
             let value = if access.is_denied { "( \"\" )" } else { "()" };
             match access.write(Flavour::Path) {
-                Some(expression) => written.what.lines.push_str(&format!(
-                    "$HTTP[\"url\"] =~ \"{expression}\" {{\n    url.access-deny = {value}\n}}\n"
-                )),
+                Some(expression) => written.what.lines.push_str(&refusal(&expression, value)),
                 None => written.left.push(Left::new(access.place.clone(), Why::Pattern)),
             }
         }
@@ -52,6 +50,13 @@ impl Directory {
                 continue;
             }
             let what = &mut written.what;
+            if let (Action::Status(403), [], false) = (&rule.action, rule.conditions.as_slice(), rule.negated) {
+                match expression(rule, Flavour::Target, "") {
+                    Ok(expression) => what.lines.push_str(&refusal(&expression, "( \"\" )")),
+                    Err(why) => written.left.push(Left::new(rule.place.clone(), why)),
+                }
+                continue;
+            }
             match entry(rule, needs_no_file) {
                 Ok(Entry::Once(line)) => what.once.push_str(&line),
                 Ok(Entry::First(line)) => what.first.push_str(&line),
@@ -74,6 +79,11 @@ impl Directory {
         }
         written
     }
+}
+
+/// Says who is refused.
+fn refusal(expression: &str, value: &str) -> String {
+    format!("$HTTP[\"url\"] =~ \"{expression}\" {{\n    url.access-deny = {value}\n}}\n")
 }
 
 /// Whether a rule keeps files and directories as they are, and nothing else.

@@ -75,9 +75,9 @@ fn one(rule: &Rule, number: usize) -> Result<Vec<String>, Why> {
                 Some(query) if target.appends => format!("?{query}&{own}"),
                 Some(query) => format!("?{query}"),
             };
+            let bare = query.replace(&format!("&{own}"), "").replace(&format!("?{own}"), "");
             match &rule.action {
                 Action::Redirect(status @ (301 | 302), _) => {
-                    let bare = query.split_once(['?', '&']).map_or(query.clone(), |_| query.replace(&format!("&{own}"), "").replace(&format!("?{own}"), ""));
                     let word = if *status == 301 { "redirect-301" } else { "redirect" };
                     lines.push(format!("route-if = empty:${{QUERY_STRING}} goto:htaccess-{number}-bare"));
                     lines.push(format!("route = {any} {word}:{path}{query}"));
@@ -85,7 +85,8 @@ fn one(rule: &Rule, number: usize) -> Result<Vec<String>, Why> {
                     lines.push(format!("route = {any} {word}:{path}{bare}"));
                 }
                 Action::Redirect(..) => return Err(Why::Flag),
-                _ => lines.push(format!("route = {any} rewrite:{path}{query}")),
+                // uWSGI itself puts the request's query behind the target's.
+                _ => lines.push(format!("route = {any} rewrite:{path}{bare}")),
             }
         }
     }

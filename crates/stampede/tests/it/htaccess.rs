@@ -126,7 +126,11 @@ fn differs(name: &str, path: &str) -> bool {
     match name {
         // They are told nothing.
         "h2o" | "nginx-unit" => true,
-        _ => std::env::var("NONE").is_ok() && path.is_empty(),
+        // It cannot ask whether something is a file, and redirects with one status.
+        "lighttpd-fcgi" => ["/blog/2024/a-title", "/gone", "/six/about", "/six/about?x=1"].contains(&path),
+        // It keeps the query of the request.
+        "uwsgi" => path == "/sitemap.xml?a=b",
+        _ => false,
     }
 }
 
