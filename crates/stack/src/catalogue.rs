@@ -425,7 +425,7 @@ mod tests {
             "workers": settings.workers(), "settings": settings.values, "needs": needs,
             "cpus": 2, "cpus_of": cpus_of, "env": {"APP_ENV": "prod"}, "user": user,
             "extensions": [], "zend_extensions": [], "php_ini": {}, "preload": null,
-            "https": user.is_some(),
+            "https": user.is_some(), "directory": crate::directory_files::Told::none(),
         })))
     }
 

@@ -1,166 +1,285 @@
-//! Finds what an app's `.htaccess` and `.user.ini` say and no runtime here applies.
+//! An app's `.htaccess` and `.user.ini`: which there are, what servers and PHP are told of them, and
+//! what the user should know.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use stampede_htaccess as htaccess;
+use stampede_htaccess::{Directory, Left, Place, Source};
 use stampede_mask::mask_secrets;
-use stampede_model::fact::{DirectoryLine, Notice};
+use stampede_model::fact::{DirectoryLine, LineReason, Notice};
+use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
+use super::catalogue::RuntimeDirectory;
+use super::copy::{io_error, make_dir};
+use super::error::RuntimeError;
+use super::locate::ResolvedNeed;
+use super::setting::Settings;
 
 /// The most lines that a notice names.
 const LINES_MAX: usize = 4;
 /// The most characters of a line.
 const CHARS_MAX: usize = 100;
-/// Directives that change answers, besides `RewriteRule`. Names are in lower case.
-const DIRECTIVES: [&str; 15] = [
-    "addhandler",
-    "addtype",
-    "authtype",
-    "errordocument",
-    "forcetype",
-    "php_admin_flag",
-    "php_admin_value",
-    "php_flag",
-    "php_value",
-    "redirect",
-    "redirectmatch",
-    "redirectpermanent",
-    "redirecttemp",
-    "setenv",
-    "sethandler",
-];
 /// The most bytes of a file that are read.
 const BYTES_MAX: u64 = 1 << 20;
+/// The most files, how deep they may lie, and the most directories that are looked at.
+const FILES_MAX: usize = 200;
+const DEPTH_MAX: usize = 6;
+const DIRECTORIES_MAX: usize = 5000;
+/// Directories of packages, which no browser asks for.
+const SKIPPED: [&str; 3] = ["vendor", "node_modules", ".git"];
+const HTACCESS: &str = ".htaccess";
+const USER_INI: &str = ".user.ini";
+/// The setting of Apache runtimes.
+const SETTING: &str = "htaccess";
+
+/// What templates may name of an app's directory files, as `directory`.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Told {
+    nginx: String,
+    lighttpd: htaccess::Lighttpd,
+    caddy: htaccess::Caddy,
+    uwsgi: String,
+    router: Option<htaccess::Router>,
+    apache: ToldApache,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ToldApache {
+    modules: Vec<&'static str>,
+    files: Vec<ToldFile>,
+}
+
+/// A file to include in the section of a directory.
+#[derive(Debug, Serialize)]
+struct ToldFile {
+    /// What follows the public directory: empty, or `/sub`.
+    directory: String,
+    /// Its place in the directory `htaccess`.
+    name: String,
+}
+
+impl Told {
+    /// That of an app without such files.
+    #[cfg(test)]
+    pub(crate) fn none() -> Told {
+        Told::default()
+    }
+}
+
+/// What the templates of a runtime may name. The files that its Apache includes are written to `dir`.
+///
+/// # Errors
+/// A file cannot be written.
+pub(crate) fn told(
+    app: &App,
+    runtime: &RuntimeDirectory,
+    settings: &Settings,
+    needs: &BTreeMap<String, ResolvedNeed>,
+    dir: &Path,
+) -> Result<Told, RuntimeError> {
+    let how = settings.values.get(SETTING).and_then(|how| how.as_str());
+    let directory = app.rules();
+    let apache = match how {
+        None => ToldApache::default(),
+        Some(how) => {
+            let modules: Vec<&Path> =
+                needs.values().filter_map(|need| need.path.parent()).collect();
+            let has =
+                |name: &str| modules.iter().any(|at| at.join(format!("mod_{name}.so")).is_file());
+            let with_php = runtime.manifest.needs.contains_key("mod_php");
+            match how {
+                "once" => included(directory.apache(has, with_php), dir)?,
+                "per-request" => {
+                    let modules = htaccess::MODULES.into_iter().filter(|name| has(name)).collect();
+                    ToldApache { modules, files: Vec::new() }
+                }
+                _ => ToldApache::default(),
+            }
+        }
+    };
+    let router = directory.router().what;
+    Ok(Told {
+        nginx: directory.nginx().what,
+        lighttpd: directory.lighttpd().what,
+        caddy: directory.caddy().what,
+        uwsgi: directory.uwsgi().what,
+        router: (router != htaccess::Router::default()).then_some(router),
+        apache,
+    })
+}
+
+/// Writes each file to its own place, so that Apache's errors name it and the right line.
+fn included(apache: htaccess::Apache, dir: &Path) -> Result<ToldApache, RuntimeError> {
+    let mut files = Vec::new();
+    for file in apache.files {
+        let to = dir.join(SETTING).join(&file.file);
+        make_dir(to.parent().unwrap_or(dir))?;
+        fs::write(&to, &file.text).map_err(io_error("write", &to))?;
+        let directory = match file.directory.as_str() {
+            "" => String::new(),
+            directory => format!("/{directory}"),
+        };
+        files.push(ToldFile { directory, name: file.file });
+    }
+    Ok(ToldApache { modules: apache.modules, files })
+}
 
 impl App {
-    /// The notice that the app has such lines; `None`: it has none.
-    pub(super) fn directory_notice(&self) -> Option<Notice> {
-        let below = |name: &str| match self.manifest.docroot.as_str() {
+    /// A path of the public directory, relative to the app's.
+    fn public(&self, name: &str) -> String {
+        match self.manifest.docroot.as_str() {
             "." => name.to_owned(),
             docroot => format!("{docroot}/{name}"),
-        };
-        let own = |name: &str| (self.manifest.docroot != ".").then(|| name.to_owned());
-        let (htaccess, user_ini) = (".htaccess", ".user.ini");
-        // PHP reads no `.user.ini` above the public directory.
-        let files = [own(htaccess), Some(below(htaccess)), Some(below(user_ini))];
-        let mut lines = Vec::new();
-        for file in files.into_iter().flatten() {
-            let Some(bytes) = self.foreign_file(&file, BYTES_MAX) else { continue };
-            let text = String::from_utf8_lossy(&bytes);
-            let found = match file.ends_with(htaccess) {
-                true => of_htaccess(&text, &self.manifest.index, &self.manifest.docroot),
-                false => of_user_ini(&text),
-            };
-            let named = found.into_iter().map(|(line, text)| {
-                let text = mask_secrets(&text).chars().take(CHARS_MAX).collect();
-                DirectoryLine { file: file.clone(), line, text }
-            });
-            lines.extend(named);
         }
-        let count = lines.len() as u64;
-        lines.truncate(LINES_MAX);
-        (count > 0).then(|| Notice::DirectoryFiles { app: self.name.clone(), count, lines })
     }
-}
 
-/// The lines that change answers, and their numbers. A rule that leads to the front controller
-/// without a parameter is applied: every runtime does the same.
-fn of_htaccess(text: &str, index: &str, docroot: &str) -> Vec<(u32, String)> {
-    let mut found = Vec::new();
-    // What holds where mod_rewrite is missing is another way to the same pages.
-    let mut is_without_rewrite = false;
-    let (mut whole, mut begin) = (String::new(), 0);
-    for (number, line) in (1..).zip(text.lines()) {
-        if whole.is_empty() {
-            begin = number;
-        }
-        // A backslash continues the line.
-        if let Some(part) = line.trim().strip_suffix('\\') {
-            whole = whole + part + " ";
-            continue;
-        }
-        let line = std::mem::take(&mut whole) + line.trim();
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let directive = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
-        match directive.as_str() {
-            "<ifmodule" if line.contains("!mod_rewrite") => is_without_rewrite = true,
-            "</ifmodule>" => is_without_rewrite = false,
-            _ => {}
-        }
-        let is_said = match directive.as_str() {
-            _ if is_without_rewrite => false,
-            "rewriterule" => words.get(2).is_some_and(|to| leads_elsewhere(to, index, docroot)),
-            "directoryindex" => words.get(1).is_some_and(|first| *first != index),
-            "fallbackresource" => {
-                words.get(1).is_some_and(|to| to.trim_start_matches('/') != index)
+    fn source(&self, directory: String) -> Option<Source> {
+        let below = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let file = self.public(&format!("{below}{HTACCESS}"));
+        let bytes = self.foreign_file(&file, BYTES_MAX)?;
+        Some(Source { directory, file, text: String::from_utf8_lossy(&bytes).into_owned() })
+    }
+
+    /// What the files of the public directory say.
+    fn rules(&self) -> Directory {
+        let Some(path) = self.path().filter(|_| self.only.is_none()) else {
+            return Directory::default();
+        };
+        let root = path.join(self.public("").trim_end_matches('/'));
+        let (mut level, mut sources, mut seen) = (vec![String::new()], Vec::new(), 0);
+        for _ in 0..=DEPTH_MAX {
+            let mut next = Vec::new();
+            for directory in level {
+                seen += 1;
+                if seen > DIRECTORIES_MAX || sources.len() >= FILES_MAX {
+                    break;
+                }
+                next.extend(subdirectories(&root, &directory));
+                sources.extend(self.source(directory));
             }
-            other => DIRECTIVES.contains(&other),
-        };
-        if is_said {
-            found.push((begin, words.join(" ")));
+            next.sort();
+            level = next;
         }
-    }
-    found
-}
-
-/// Whether the target of a rule is another one than the front controller, with or without more of a
-/// path, or the public directory. `-` is none. `%1` and `%{ENV:BASE}/$1` lead back to the same host
-/// and path, as frameworks do to have one address for each page.
-fn leads_elsewhere(target: &str, index: &str, docroot: &str) -> bool {
-    let target = target.trim_matches('"');
-    let own = target.strip_prefix("%{ENV:").and_then(|rest| Some(rest.split_once('}')?.1));
-    let is_back = target.starts_with("%1") || own.is_some_and(|own| own.starts_with("/$"));
-    let own = own.unwrap_or(target).trim_start_matches('/');
-    let is_below = |of: &str| {
-        own.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    target != "-" && !is_back && !is_below(index) && !is_below(docroot)
-}
-
-/// The settings, and the numbers of their lines.
-fn of_user_ini(text: &str) -> Vec<(u32, String)> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let settings = lines.filter(|(_, line)| line.contains('=') && !line.starts_with([';', '#']));
-    settings.map(|(number, line)| (number, line.to_owned())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_of_frameworks_are_what_every_runtime_does() {
-        let symfony = "DirectoryIndex index.php\n<IfModule mod_rewrite.c>\nRewriteEngine On\n\
-            RewriteCond %{REQUEST_URI}::$0 ^(/.+)/(.*)::\\2$\nRewriteRule .* - [E=BASE:%1]\n\
-            RewriteRule ^index\\.php(?:/(.*)|$) %{ENV:BASE}/$1 [R=301,L]\n\
-            RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^ %{ENV:BASE}/index.php [L]\n</IfModule>\n\
-            <IfModule !mod_rewrite.c>\n<IfModule mod_alias.c>\nRedirectMatch 307 ^/$ /index.php/\n</IfModule>\n</IfModule>";
-        let wordpress = "RewriteRule ^index\\.php$ - [L]\nRewriteRule . /index.php [L]\n";
-        let laravel = "RewriteCond %{REQUEST_URI} (.+)/$\nRewriteRule ^ %1 [L,R=301]\n\
-            RewriteRule ^ \"index.php\" [L]\nFallbackResource /index.php";
-        let codeigniter = "RewriteRule ^([\\s\\S]*)$ index.php/$1 [L,NC,QSA]";
-        let cakephp = "RewriteRule ^(.*)$ webroot/$1 [L]";
-        for text in [symfony, wordpress, laravel, codeigniter, cakephp, "# RewriteRule ^a$ b.php"] {
-            assert_eq!(of_htaccess(text, "index.php", "webroot"), [], "{text}");
-        }
+        Directory::read(sources, &self.manifest.index)
     }
 
-    #[test]
-    fn lines_that_change_answers_are_found() {
-        let text = "RewriteEngine on\nRewriteRule ^(.+)$ \\\n   index.php?page=$1 [QSA,L]\n\
-            php_value memory_limit 512M\nDirectoryIndex home.php index.php\n\
-            Redirect 301 /old /new\nRewriteRule ^ app.php [L]\nExpiresActive On\n\
-            RewriteRule ^ %{REQUEST_FILENAME}.php [L]\n";
-        let found = of_htaccess(text, "index.php", ".");
-        let expected = [
-            (2, "RewriteRule ^(.+)$ index.php?page=$1 [QSA,L]"),
-            (4, "php_value memory_limit 512M"),
-            (5, "DirectoryIndex home.php index.php"),
-            (6, "Redirect 301 /old /new"),
-            (7, "RewriteRule ^ app.php [L]"),
-            (9, "RewriteRule ^ %{REQUEST_FILENAME}.php [L]"),
+    /// The settings of PHP in the public directory.
+    fn own_php_ini(&self, rules: &Directory, to: &str) -> htaccess::Ini {
+        let file = self.public(USER_INI);
+        let own = self
+            .path()
+            .filter(|_| self.only.is_none())
+            .and_then(|_| self.foreign_file(&file, BYTES_MAX));
+        let text =
+            own.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let from = self.path().map(|path| path.display().to_string());
+        let mut ini = rules.ini(htaccess::read_user_ini(&file, &text), from.as_deref(), to);
+        // Ours is the one file that PHP can include first.
+        if self.manifest.settings.https == Some(true) {
+            let (ours, others) =
+                ini.settings.into_iter().partition(|(_, name, _)| name == "auto_prepend_file");
+            let named =
+                |(place, ..): (Place, String, String)| Left { place, why: LineReason::PlanDecides };
+            ini.settings = others;
+            ini.left.extend(Vec::from_iter::<Vec<_>>(ours).into_iter().map(named));
+        }
+        ini
+    }
+
+    /// The runtime of a plan, with the app's own settings of PHP below those of the plan.
+    /// `at`: the path at which PHP sees the app.
+    pub(crate) fn choice_with_own_php_ini(
+        &self,
+        choice: &RuntimeChoice,
+        at: &Path,
+    ) -> RuntimeChoice {
+        let ini = self.own_php_ini(&self.rules(), &at.display().to_string());
+        let own = ini.settings.into_iter().map(|(_, name, value)| (name, value));
+        let mut choice = choice.clone();
+        let given = std::mem::take(&mut choice.php_ini);
+        choice.php_ini = own.chain(given).collect();
+        choice
+    }
+
+    /// The notice of what such files say; `None`: nothing that is special.
+    pub(super) fn directory_notice(&self) -> Option<Notice> {
+        let rules = self.rules();
+        let ini = self.own_php_ini(&rules, "");
+        let mut lines: BTreeMap<(String, u32), DirectoryLine> = BTreeMap::new();
+        self.add_above(&mut lines);
+        let everywhere = rules.apache(|_| true, true).left;
+        let is_told = |left: &Left| everywhere.iter().all(|one| one.place != left.place);
+        let others = ["nginx", "lighttpd", "Caddy", "`php -S`", "uWSGI"];
+        for left in rules.left().iter().chain(&everywhere).chain(&ini.left) {
+            let is_apache = rules.left().contains(left) && is_told(left);
+            let not_by = if is_apache { others.map(str::to_owned).to_vec() } else { Vec::new() };
+            add(&mut lines, left, not_by);
+        }
+        let by_server = [
+            rules.nginx().left,
+            rules.lighttpd().left,
+            rules.caddy().left,
+            rules.router().left,
+            rules.uwsgi().left,
         ];
-        assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
-        assert_eq!(of_htaccess("RewriteRule ^ app.php [L]", "app.php", "."), []);
-        let ini = of_user_ini("; memory_limit=1G\n[PHP]\nauto_prepend_file = waf.php\n");
-        assert_eq!(ini, [(3, "auto_prepend_file = waf.php".to_owned())]);
+        for (server, left) in others.into_iter().zip(by_server) {
+            left.iter().for_each(|left| add(&mut lines, left, vec![server.to_owned()]));
+        }
+        let (count, applied, settings) =
+            (lines.len() as u64, rules.rules(), ini.settings.len() as u64);
+        let lines = lines.into_values().take(LINES_MAX).collect();
+        (count + applied + settings > 0).then(|| Notice::DirectoryFiles {
+            app: self.name.clone(),
+            rules: applied,
+            settings,
+            count,
+            lines,
+        })
     }
+
+    /// Adds what stands above the public directory.
+    fn add_above(&self, lines: &mut BTreeMap<(String, u32), DirectoryLine>) {
+        let docroot = &self.manifest.docroot;
+        if docroot == "." {
+            return;
+        }
+        let Some(bytes) = self.foreign_file(HTACCESS, BYTES_MAX) else { return };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let source = Source { directory: String::new(), file: HTACCESS.to_owned(), text };
+        let above = Directory::read(vec![source], &self.manifest.index);
+        above.above(docroot).iter().for_each(|left| add(lines, left, Vec::new()));
+    }
+}
+
+/// Adds a line, or the servers that do not apply it either.
+fn add(lines: &mut BTreeMap<(String, u32), DirectoryLine>, left: &Left, not_by: Vec<String>) {
+    let Place { file, line, text } = &left.place;
+    let text = mask_secrets(text).chars().take(CHARS_MAX).collect();
+    let new = DirectoryLine { file: file.clone(), line: *line, text, why: Some(left.why), not_by };
+    let servers = new.not_by.clone();
+    match lines.entry((file.clone(), *line)) {
+        std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(new)),
+        // No server: that stays.
+        std::collections::btree_map::Entry::Occupied(mut known) => {
+            if !known.get().not_by.is_empty() {
+                known.get_mut().not_by.extend(servers);
+            }
+        }
+    }
+}
+
+/// The directories in one, with names that a configuration can hold.
+fn subdirectories(root: &Path, directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(root.join(directory)).into_iter().flatten().flatten();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !SKIPPED.contains(&name.as_str()) && name.bytes().all(is_plain))
+        .map(|name| if directory.is_empty() { name } else { format!("{directory}/{name}") })
+        .collect()
 }

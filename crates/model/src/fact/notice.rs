@@ -72,12 +72,19 @@ pub enum Notice {
         /// The values that are used, such as `APP_ENV=prod APP_DEBUG=0`.
         given: String,
     },
-    /// The app's `.htaccess` or `.user.ini` has lines that no runtime here applies.
+    /// The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that
+    /// some runtimes do not apply.
     #[serde(rename = "directory_files")]
     DirectoryFiles {
         /// The app's name.
         app: String,
-        /// Number of such lines.
+        /// Number of rules that web servers apply.
+        #[serde(default)]
+        rules: u64,
+        /// Number of settings of PHP that every runtime applies.
+        #[serde(default)]
+        settings: u64,
+        /// Number of lines that some or all do not apply.
         count: u64,
         /// The first of them.
         lines: Vec<DirectoryLine>,

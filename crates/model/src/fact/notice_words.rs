@@ -31,8 +31,8 @@ impl Notice {
                 f,
                 "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
             ),
-            Notice::DirectoryFiles { app, count, lines } => {
-                directory_line::not_applied(f, app, *count, lines)
+            Notice::DirectoryFiles { app, rules, settings, count, lines } => {
+                directory_line::directory_files(f, app, (*rules, *settings), *count, lines)
             }
             Notice::OwnPaths { app, file, line, files } => {
                 let more = match files {

@@ -362,13 +362,20 @@ fn lines_that_are_not_applied_are_named_with_their_place() {
         file: file.to_owned(),
         line,
         text: text.to_owned(),
+        why: Some(LineReason::OutsideApp),
+        not_by: Vec::new(),
     };
     let lines = vec![
-        line("public/.htaccess", 3, "RewriteRule ^(.+)$ index.php?page=$1 [QSA,L]"),
-        line(".user.ini", 1, "memory_limit=1G"),
+        DirectoryLine {
+            why: Some(LineReason::ServerLacks),
+            not_by: vec!["lighttpd".to_owned()],
+            ..line("public/.htaccess", 3, "RewriteRule ^a$ - [F]")
+        },
+        line(".user.ini", 1, "auto_prepend_file=/opt/waf.php"),
     ];
     let notice: Fact<Notice> =
-        Notice::DirectoryFiles { app: "shop".to_owned(), count: 5, lines }.into();
+        Notice::DirectoryFiles { app: "shop".to_owned(), rules: 3, settings: 1, count: 5, lines }
+            .into();
     insta::assert_snapshot!(notice.sentence());
 }
 

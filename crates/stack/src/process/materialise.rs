@@ -34,6 +34,7 @@ use crate::copy::io_error;
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
 use crate::differences;
+use crate::directory_files::told;
 use crate::dotenv;
 use crate::error::RuntimeError;
 use crate::front;
@@ -123,11 +124,12 @@ pub(crate) fn materialise(
     let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(&spec.app, &dir)?;
+    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
+    let at = AppPath::of(app, &dir, &needs, user.as_ref(), keep.can_bind());
+    let choice = &app.choice_with_own_php_ini(choice, at.directory());
     let env = app_env(app, choice);
     dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
-    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
-    let at = AppPath::of(app, &dir, &needs, user.as_ref(), keep.can_bind());
     working_directory::fill(&dir, app, &at, &probe, user.as_ref())?;
     placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
     let build =
@@ -319,7 +321,7 @@ impl Inputs<'_> {
             "extensions": extensions,
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
-            "preload": self.deployed.preload,
+            "preload": self.deployed.preload, "directory": told(self.app, self.runtime, self.settings, self.needs, dir)?,
             "https": self.app.manifest.settings.https,
         }))))
     }

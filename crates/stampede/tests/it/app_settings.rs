@@ -163,12 +163,14 @@ fn summary_facts(sandbox: &Sandbox) -> serde_json::Value {
 fn what_no_runtime_applies_of_an_apps_directory_is_said() {
     let sandbox = Sandbox::new();
     sandbox.write("shop/public/index.php", "<?php echo $_GET['page'] ?? 'home';");
-    sandbox.write("shop/public/.htaccess", "RewriteRule ^(.+)$ index.php?page=$1 [QSA,L]\n");
-    sandbox.write("shop/public/.user.ini", "auto_prepend_file = waf.php\n");
+    sandbox.write("shop/public/.htaccess", "RewriteEngine On\nRewriteCond %{HTTP_HOST} ^a\nRewriteRule ^(.+)$ index.php?page=$1 [QSA,L]\n");
+    sandbox.write("shop/public/.user.ini", "auto_prepend_file = /opt/waf.php\n");
     let args = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--dry-run"];
     let output = finish(sandbox.stampede(&args), LIMIT);
     let said = stdout(&output) + &stderr(&output);
-    for part in ["index.php?page=$1", "public/.htaccess, line 1", "auto_prepend_file = waf.php"] {
+    for part in
+        ["index.php?page=$1", "public/.htaccess, line 3", "auto_prepend_file = /opt/waf.php"]
+    {
         assert!(said.contains(code_or("directory_files", part)), "{part}: {said}");
     }
 }

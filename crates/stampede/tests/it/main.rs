@@ -45,6 +45,7 @@ mod fire_report;
 mod formats;
 mod get;
 mod history;
+mod htaccess;
 mod init;
 mod install;
 mod keeper;

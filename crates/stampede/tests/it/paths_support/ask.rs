@@ -54,6 +54,11 @@ impl Client {
         self.answer(method, target, request.host(), &headers, body).facts(request.host())
     }
 
+    /// What a GET gives.
+    pub fn get(&self, target: &str) -> Facts {
+        self.answer("GET", target, "localhost", &[], None).facts("localhost")
+    }
+
     /// The body that a GET gives.
     pub fn text(&self, target: &str) -> String {
         let answer = self.answer("GET", target, "localhost", &[], None);
