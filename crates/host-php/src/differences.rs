@@ -1,4 +1,4 @@
-//! Compares what this machine sets with what a run sets: what changes answers or speed.
+//! Compares what this machine sets with what a run sets: what changes answers or how long they take.
 //!
 //! A value that PHP, the web server or the distribution has by itself is no difference, whatever
 //! the run has: nobody chose it. So an untouched installation has none.
@@ -72,7 +72,7 @@ fn of_ini(chosen: &Chosen<'_>, run: &RunSettings) -> Vec<Difference> {
         let default = default_of(name);
         let same = |other: &str| is_same(name, &setting.value, other);
         let is_said = match *name {
-            // Which directory holds the files changes neither answers nor speed.
+            // Which directory holds the files changes neither answers nor figures.
             "session.save_path" => !has_files,
             "opcache.jit" => !is_off("opcache.jit_buffer_size"),
             // Debian 11 and Ubuntu 20.04 switch these off, which no web app uses.

@@ -73,7 +73,9 @@ fn said(root: &TempDir) -> Vec<String> {
 
 #[test]
 fn an_untouched_installation_has_no_differences() {
-    assert_eq!(said(&with(&[])), [] as [&str; 0]);
+    let basic = "extension=ffi.so\nextension=sockets.so\nextension=readline.so\n";
+    let root = with(&[("etc/php/8.2/fpm/conf.d/20-basic.ini", basic)]);
+    assert_eq!(said(&root), [] as [&str; 0]);
 }
 
 #[test]
@@ -187,7 +189,7 @@ fn what_cannot_be_taken_over_is_said() {
     let over = taken(&with(&[(
         "etc/php/8.2/fpm/pool.d/www.conf",
         "[www]\nlisten = /run/php/php8.2-fpm.sock\npm = static\npm.max_children = 4\nchroot = /srv\n\
-         php_value[auto_prepend_file] = /root/waf.php\nphp_value[auto_append_file] = /opt/end.php\n\
+         php_value[auto_prepend_file] = /srv/secret/waf.php\nphp_value[auto_append_file] = /opt/end.php\n\
          php_value[session.save_handler] = redis\nphp_value[session.save_path] = \"tcp://cache:6379\"\n\
          php_admin_value[error_log] = /var/log/shop.log\nphp_admin_value[open_basedir] = /srv/shop\n\
          env[API_KEY] = s3cr3tvalue99\nenv[HOST] = $HOSTNAME\nenv[REGION] = eu\n",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{Sandbox, finish, missing, skipped, stderr, stdout};
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(120);
 const QUICK: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
@@ -47,20 +47,17 @@ fn machine(sandbox: &Sandbox) -> PathBuf {
     sandbox.path().join("machine")
 }
 
-/// Whether the programs for `today` are missing; says so.
-fn is_missing(test: &str) -> bool {
-    let _ = test;
-    skipped(&["nginx", "php-fpm8.2"])
-}
+/// What the made-up machine's `today` starts.
+const PROGRAMS: [&str; 2] = ["nginx", "php-fpm8.2"];
 
 #[test]
 fn today_has_the_settings_of_the_machine() {
-    if is_missing("today_has_the_settings_of_the_machine") {
+    if skipped(&PROGRAMS) {
         return;
     }
     let sandbox = Sandbox::new();
     sandbox.write("shop/index.php", APP);
-    let args = [&["compare", "--app", "./shop", "--runtimes", "today,nginx-fpm"], &QUICK[..]];
+    let args = [&["compare", "--app", "./shop", "--runtimes", "today,nginx-fpm"][..], &QUICK];
     let mut command = sandbox.stampede(&args.concat());
     command.env("STAMPEDE_HOST_ROOT", machine(&sandbox));
     let output = finish(command, LIMIT);
@@ -97,14 +94,14 @@ fn today_has_the_settings_of_the_machine() {
 
 #[test]
 fn a_machine_that_is_set_up_otherwise_is_named_once() {
-    if is_missing("a_machine_that_is_set_up_otherwise_is_named_once") {
+    if skipped(&PROGRAMS) {
         return;
     }
     let sandbox = Sandbox::new();
     sandbox.write("shop/index.php", APP);
     let args = [
-        &["compare", "--app", "./shop", "--dry-run", "--json", "--runtimes", "nginx-fpm"],
-        &QUICK[..],
+        &["compare", "--app", "./shop", "--dry-run", "--json", "--runtimes", "nginx-fpm"][..],
+        &QUICK,
     ];
     let said = |root: PathBuf, app: &str| {
         let mut args = args.concat();
@@ -124,7 +121,7 @@ fn a_machine_that_is_set_up_otherwise_is_named_once() {
 fn without_any_server_today_is_an_error_that_says_what_was_looked_for() {
     let sandbox = Sandbox::new();
     sandbox.write("shop/index.php", APP);
-    let args = [&["compare", "--app", "./shop", "--runtimes", "today"], &QUICK[..]];
+    let args = [&["compare", "--app", "./shop", "--runtimes", "today"][..], &QUICK];
     let mut command = sandbox.stampede(&args.concat());
     command.env("STAMPEDE_HOST_ROOT", sandbox.path());
     let output = finish(command, LIMIT);
