@@ -771,12 +771,16 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
-  /** The app's `.htaccess` or `.user.ini` has lines that no runtime here applies. */
+  /** The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that some runtimes do not apply. */
   | {
     code: "directory_files";
     /** The app's name. */
     app: string;
-    /** Number of such lines. */
+    /** Number of rules that web servers apply. */
+    rules?: number;
+    /** Number of settings of PHP that every runtime applies. */
+    settings?: number;
+    /** Number of lines that some or all do not apply. */
     count: number;
     /** The first of them. */
     lines: DirectoryLine[];
@@ -1252,7 +1256,48 @@ export interface DirectoryLine {
   line: number;
   /** What it says. */
   text: string;
+  /** Why it is not applied. Null: in results of earlier versions. */
+  why?: LineReason | null;
+  /** The web servers that do not apply it, such as `nginx`. Empty: all. */
+  not_by?: string[];
 }
+
+/** Why a line is not applied. */
+export type LineReason =
+  /** It depends on something that only Apache knows here. */
+  | "condition"
+  /** A flag of the rule has no counterpart. */
+  | "flag"
+  /** What it leads to, or its value, is not understood. */
+  | "target"
+  /** Its regular expression is not understood, or not known to the server. */
+  | "pattern"
+  /** It stands in a section that is not understood. */
+  | "section"
+  /** It leads to another scheme or host. */
+  | "other_host"
+  /** It says which program handles files, which the runtime decides. */
+  | "handler"
+  /** It depends on who asks. */
+  | "login"
+  /** It refuses every request. */
+  | "refuses_all"
+  /** Only Apache has it. */
+  | "apache_only"
+  /** Only PHP in Apache has it. */
+  | "mod_php_only"
+  /** The server cannot do it. */
+  | "server_lacks"
+  /** Apache here lacks the module. */
+  | "no_module"
+  /** PHP takes it only from php.ini. */
+  | "system_only"
+  /** The plan or the measurement decides it. */
+  | "plan_decides"
+  /** It names a file outside of the app. */
+  | "outside_app"
+  /** It stands above the public directory. */
+  | "above_public";
 
 /** The two versions of an app that are compared. */
 export interface Versions {
