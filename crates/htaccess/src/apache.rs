@@ -193,13 +193,6 @@ impl Writer<'_> {
 
     /// Nothing: Apache is told this. An error: it is not, and why, if that is worth a word.
     fn told(&mut self, one: &Directive) -> Result<(), Option<Why>> {
-        let is_left = |why: Why| {
-            self.all.left.iter().any(|left| {
-                left.why == why
-                    && left.place.file == self.file.source.file
-                    && left.place.line == one.line
-            })
-        };
         let is_known = |section: &Section| {
             let is_one = matches!(
                 section.name.as_str(),
@@ -224,10 +217,30 @@ impl Writer<'_> {
         if words.is_empty() || !is_line(&one.raw) {
             return Err(Some(Why::Target));
         }
+        self.refused(name, one, &words)?;
+        // What is part of each Apache here needs no module.
+        if MODULES.contains(module) {
+            if !(self.has)(module) {
+                return Err(Some(Why::NoModule));
+            }
+            self.modules.push(module);
+        }
+        Ok(())
+    }
+
+    /// An error: a directive that Apache knows is not told to it, and why.
+    fn refused(&self, name: &str, one: &Directive, words: &[String]) -> Result<(), Option<Why>> {
+        let is_left = |why: Why| {
+            self.all.left.iter().any(|left| {
+                left.why == why
+                    && left.place.file == self.file.source.file
+                    && left.place.line == one.line
+            })
+        };
         let is_elsewhere = || one.args.iter().skip(1).any(|arg| arg.contains("://"));
         let asks_who =
             || matches!(words[0].as_str(), "valid-user" | "user" | "group" | "expr" | "not");
-        match *name {
+        match name {
             "php_value" | "php_flag" => match (
                 self.file.source.directory.is_empty() && one.within.is_empty(),
                 self.with_php,
@@ -244,7 +257,7 @@ impl Writer<'_> {
             "rewriterule" if is_elsewhere() || is_left(Why::OtherHost) => {
                 return Err(Some(Why::OtherHost));
             }
-            "rewriterule" if has_flag(&words, &["p", "proxy", "h", "handler", "t", "type"]) => {
+            "rewriterule" if has_flag(words, &["p", "proxy", "h", "handler", "t", "type"]) => {
                 return Err(Some(Why::Flag));
             }
             "require" if asks_who() => return Err(Some(Why::Login)),
@@ -258,15 +271,8 @@ impl Writer<'_> {
             "addtype" | "forcetype" if words.iter().any(|word| word.contains("php")) => {
                 return Err(Some(Why::Handler));
             }
-            "options" if !are_options(&words) => return Err(None),
+            "options" if !are_options(words) => return Err(None),
             _ => {}
-        }
-        // What is part of each Apache here needs no module.
-        if MODULES.contains(module) {
-            if !(self.has)(module) {
-                return Err(Some(Why::NoModule));
-            }
-            self.modules.push(module);
         }
         Ok(())
     }

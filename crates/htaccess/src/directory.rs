@@ -247,3 +247,62 @@ impl Directory {
         all.into_iter().map(|place| Left::new(place.clone(), Why::AbovePublic)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> Directory {
+        let source =
+            Source { directory: String::new(), file: ".htaccess".into(), text: text.into() };
+        Directory::read(vec![source], "index.php")
+    }
+
+    #[test]
+    fn front_controllers_need_no_rule_and_no_word() {
+        let symfony = "DirectoryIndex index.php\n<IfModule mod_rewrite.c>\nRewriteEngine On\n\
+            RewriteCond %{REQUEST_URI}::$0 ^(/.+)/(.*)::\\2$\nRewriteRule .* - [E=BASE:%1]\n\
+            RewriteCond %{ENV:REDIRECT_STATUS} =\"\"\n\
+            RewriteRule ^index\\.php(?:/(.*)|$) %{ENV:BASE}/$1 [R=301,L]\n\
+            RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^ %{ENV:BASE}/index.php [L]\n</IfModule>\n\
+            <IfModule !mod_rewrite.c>\nRedirectMatch 307 ^/$ /index.php/\n</IfModule>";
+        let wordpress = "RewriteEngine On\nRewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]\n\
+            RewriteBase /\nRewriteRule ^index\\.php$ - [L]\nRewriteCond %{REQUEST_FILENAME} !-f\n\
+            RewriteCond %{REQUEST_FILENAME} !-d\nRewriteRule . /index.php [L]\n";
+        let laravel = "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-d\nRewriteCond %{REQUEST_URI} (.+)/$\n\
+            RewriteRule ^ %1 [L,R=301]\nRewriteRule ^ \"index.php\" [L]\nFallbackResource /index.php";
+        for text in [symfony, wordpress, laravel] {
+            let directory = read(text);
+            assert_eq!(directory.rules(), 0, "{text}");
+            assert_eq!(directory.left(), [], "{text}");
+            assert_eq!(directory.apache(|_| true, false).left, [], "{text}");
+        }
+    }
+
+    proptest! {
+        /// Nothing of a hostile file is configuration of its own.
+        #[test]
+        fn no_text_becomes_configuration(pattern in "[^\n]{0,30}", to in "[^\n]{0,30}", other in ".{0,60}") {
+            let text = format!(
+                "RewriteEngine On\nRewriteCond %{{REQUEST_URI}} !{pattern}\nRewriteRule {pattern} {to} [QSA,L]\n\
+                 RewriteRule ^x(.*)$ a{to}?b=$1 [L]\nRedirect 301 /{pattern} /{to}\n{other}\n\
+                 <Files \"{pattern}\">\nDeny from all\n</Files>\n"
+            );
+            let directory = read(&text);
+            for line in directory.nginx().what.lines() {
+                let line = line.trim();
+                prop_assert!(line.starts_with("if (") || line.starts_with("set $htaccess"), "{line}");
+                prop_assert_eq!(line.matches('"').count() % 2, 0, "{}", line);
+            }
+            for line in directory.uwsgi().what.lines() {
+                prop_assert!(line.starts_with("route") && !line.contains("$(") && !line.contains('%'), "{line}");
+            }
+            let caddy = directory.caddy().what;
+            let parts = caddy.matchers + &caddy.route;
+            let has_variable = parts.contains("{$") || parts.contains("{env");
+            prop_assert!(!has_variable);
+        }
+    }
+}

@@ -292,7 +292,7 @@ fn repeat(byte: u8, bytes: &mut std::iter::Peekable<std::str::Bytes<'_>>) -> Opt
         }
         let bounds: Vec<u32> =
             text.trim_matches(['{', '}']).split(',').filter_map(|one| one.parse().ok()).collect();
-        if bounds.iter().any(|bound| *bound > 200) || bounds.is_sorted_by(|a, b| a <= b) == false {
+        if bounds.iter().any(|bound| *bound > 200) || !bounds.is_sorted_by(|a, b| a <= b) {
             return None;
         }
     }

@@ -41,6 +41,11 @@ pub fn looks_like_app(path: &Path) -> bool {
         || docroots().any(|docroot| path.join(docroot).join(INDEX).is_file())
 }
 
+/// Whether `path` may hold an app: it looks like one, or has PHP files that may be its front controller.
+pub fn may_be_app(path: &Path) -> bool {
+    looks_like_app(path) || !Entries::of(path).candidates(path).is_empty()
+}
+
 /// What a look through a project found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Entries {
@@ -160,6 +165,9 @@ mod tests {
             assert!(looks_like_app(place.path()), "{docroot}");
         }
         assert!(!looks_like_app(project(&["other/index.php"]).path()));
+        assert!(may_be_app(project(&["other/index.php"]).path()));
+        assert!(may_be_app(project(&["page.php"]).path()));
+        assert!(!may_be_app(project(&["README.md"]).path()));
     }
 
     #[test]

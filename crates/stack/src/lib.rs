@@ -69,7 +69,7 @@ pub use cookies::{CookieChange, CookieJar, cookie_changes};
 pub use copy::{is_left_out, rewrite_settings_paths, some as copy_some};
 pub use database::CountError;
 pub use dotenv::{env_notices, learn_secrets};
-pub use entries::{LOOKED_FOR, looks_like_app};
+pub use entries::{LOOKED_FOR, looks_like_app, may_be_app};
 pub use error::{RuntimeError, nearest};
 pub use evidence::FpmStatusPage;
 pub use hint::entries_hint;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 use sha2::{Digest, Sha256};
-use stampede_linux::interrupt;
+use stampede_linux::{fresh, interrupt};
 use stampede_markup::forms::forms;
 use stampede_mask::{mask_foreign, mask_secrets};
 use stampede_model::record::PageRecord;
@@ -125,13 +125,42 @@ impl<'a> Pages<'a> {
                 changes: true,
                 title_changes: false,
                 php_error: php_error(&body),
+                as_unknown: false,
                 asks_for_password: forms(answer.body.as_bytes())
                     .iter()
                     .any(|form| form.has_password),
             };
             AnsweredRequest { request, body: hash(&body), record }
         });
-        Pages(asked.collect())
+        let mut pages = Pages(asked.collect());
+        if is_in_time() {
+            pages.ask_unknown(site, context);
+        }
+        pages
+    }
+
+    /// Asks for a path that does not exist, and marks the pages that are the same as its answer. The
+    /// home page and files are not compared.
+    fn ask_unknown(&mut self, site: &impl Site, context: &AnswerContext<'_>) {
+        let is_meant = |asked: &AnsweredRequest<'_>| {
+            let path = asked.record.path.split('?').next().unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or_default();
+            asked.record.status == 200 && path != "/" && !name.ends_with(".php")
+        };
+        let Some(first) = self.0.iter().find(|asked| is_meant(asked)) else { return };
+        let path = format!("/stampede-{}/no-such-page", fresh::token());
+        let Ok(answer) = site.request_path(&path, &first.request.headers, WITHIN) else { return };
+        if answer.status != 200 {
+            return;
+        }
+        let body = context.body(&answer);
+        let (title, bytes) = (gist(&body), answer.body_bytes);
+        for asked in self.0.iter_mut().filter(|asked| is_meant(asked)) {
+            let record = &mut asked.record;
+            // A page may show its own path.
+            let is_near = record.bytes.abs_diff(bytes) <= bytes / 20;
+            record.as_unknown = asked.body == hash(&body) || (record.title == title && is_near);
+        }
     }
 
     /// Asks again for each page that was answered, within the timeout.

@@ -437,6 +437,10 @@ pub struct PageRecord {
     /// PHP error at the end of the page. The status may be 200 all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub php_error: Option<String>,
+    /// Whether the app answers a path that does not exist with the same page: it may be the home page
+    /// in place of the page that is meant.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_unknown: bool,
     /// Whether a form of the page asks for a password: it may be the login in place of the page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_for_password: bool,

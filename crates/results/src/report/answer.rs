@@ -177,6 +177,13 @@ impl<'a> AppAnswer<'a> {
                 empty.path
             ));
         }
+        if let Some(page) = pages.iter().find(|page| page.as_unknown) {
+            return Some(format!(
+                "{} is answered like a path that does not exist. If it is not the page that you mean, load another path, or \
+                 name the script that serves it with --index.",
+                page.path
+            ));
+        }
         let page = pages.iter().find(|page| page.status == 200 && page.asks_for_password)?;
         Some(format!(
             "{0} asks for a password. If it is the login, this measures the pages behind it: \

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use stampede_plan::model::{AppChoice, Scalar};
 use stampede_stack::{Mode, ProcessStack};

@@ -10,7 +10,7 @@ use stampede_model::time::Nanos;
 use stampede_model::words;
 use stampede_plan::model::{Fairness, LoadChoice, Plan, Rounds, StartState};
 use stampede_plan::{MissingParts, Overrides, WithSteady};
-use stampede_stack::{Catalogue, looks_like_app};
+use stampede_stack::{Catalogue, may_be_app};
 use stampede_trial::comparison::{Comparison, TimeScale};
 use stampede_trial::{cases, refusal};
 
@@ -172,9 +172,10 @@ fn load_words(load: &LoadChoice) -> String {
     format!("{}: {}", load.name, cases::load_words(load))
 }
 
-/// Returns this directory if it looks like an app, else the catalogue's smallest app.
+/// Returns this directory if it may hold an app: if it is not clear which, the error says what to
+/// choose. Else the catalogue's smallest app.
 fn default_app() -> &'static str {
-    if looks_like_app(Path::new(".")) { "." } else { "hello" }
+    if may_be_app(Path::new(".")) { "." } else { "hello" }
 }
 
 /// Number of rounds, which is also the fewest that `rounds: auto` checks. Three rounds show a
