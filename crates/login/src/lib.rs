@@ -10,6 +10,7 @@ use serde::Serialize;
 use stampede_linux::interrupt;
 use stampede_markup::forms::{FieldKind, Form, FormMethod, forms};
 use stampede_mask::mask_foreign;
+use stampede_model::fact::pages;
 use stampede_model::redirect::{HOPS_MAX, is_redirect};
 use stampede_plan::app_settings::LoginSettings;
 use stampede_stack::{
@@ -121,7 +122,8 @@ pub enum LoginError {
     },
     /// A redirect or the form leads to another host.
     #[error(
-        "cannot log in: `{path}` leads to `{location}`, which is another host or HTTPS; the app may want `--host NAME` or `--https`"
+        "cannot log in: `{path}` leads to `{location}`, which is another host or HTTPS; the app may want {}",
+        pages::host_flags(location).unwrap_or_else(|| "`--host NAME` or `--https`".to_owned())
     )]
     Elsewhere {
         /// The path.

@@ -57,6 +57,8 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
             }
         }
         "--cookie" => header_into(known, "Cookie", value),
+        // The path of a login page: `/index.php?title=Special:UserLogin`.
+        "--login" if value.starts_with('/') => {}
         "--basic-auth" | "--login" => {
             if let Some((_, password)) = value.split_once(':') {
                 known.add(password);
@@ -217,11 +219,13 @@ mod tests {
         header_into(&mut known, "Authorization", "Basic dXNlcjpodW50ZXIyMg==");
         text_into(&mut known, "mysql://joe:pa%2Fss999@db/x?a=1&token=tokentok1;auth=\"authauth1\"");
         of_flag(&mut known, "--login", "ann:loginlogin1");
+        of_flag(&mut known, "--login", "/index.php?title=Special:UserLogin");
         named_into(&mut known, "DB_PASS", "hunter 2 hunter");
         named_into(&mut known, "PWD", "/srv/www/app");
         let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
-        assert_eq!(known.mask("/srv/www/app joe hunter"), "/srv/www/app joe hunter");
+        let plain = "/srv/www/app joe hunter /index.php?title=Special:UserLogin";
+        assert_eq!(known.mask(plain), plain);
     }
 }

@@ -100,6 +100,15 @@ fn redirect(page: &PageRecord) -> String {
     format!("`{path}` is redirected ({status}) to `{location}`; {advice}")
 }
 
+/// The flags with which the app is asked at the host of a redirect's target; `None`: it names no host.
+pub fn host_flags(location: &str) -> Option<String> {
+    let url = Url::parse(location).ok()?;
+    let host = url.host_str()?;
+    let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+    let https = if url.scheme() == "https" { " --https" } else { "" };
+    Some(format!("`--host {host}{port}{https}`"))
+}
+
 /// What to give where the app redirects to another host. For the same page, and from the home page,
 /// that is the app's own name. Any other redirect may as well lead to somebody else's server.
 fn own_host(host: &str, path: &str, location: &str, https: &str) -> String {

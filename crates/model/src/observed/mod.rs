@@ -324,6 +324,11 @@ impl RuntimePair<'_> {
         self.first.given.ini.get(key) != self.one.given.ini.get(key)
     }
 
+    /// Whether the plan asks that one of them has other extensions.
+    fn has_own_extensions(&self) -> bool {
+        self.first.given.own_extensions != self.one.given.own_extensions
+    }
+
     fn ini(&self, found: &mut Differences) {
         let (a, b) = (&self.first.observed.ini, &self.one.observed.ini);
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -336,7 +341,9 @@ impl RuntimePair<'_> {
             let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
             let is_there_in_both = reference.is_some() && value.is_some();
             let of = |key: &String| IniValue { directive: key.clone(), value, reference };
-            if self.asked_differently(key) {
+            // The keys of an extension come and go with it.
+            let is_of_extension = !is_there_in_both && self.has_own_extensions();
+            if self.asked_differently(key) || is_of_extension {
                 found.asked.push(Php::Ini(of(key)));
             } else if let Some(pattern) = forced(key) {
                 found.forced.push(Php::Ini(match is_there_in_both {
@@ -373,6 +380,7 @@ impl RuntimePair<'_> {
             let extension = Extension { name: (*name).clone(), is_loaded: !a.contains(*name) };
             match forced(name) {
                 true => found.forced.push(Php::Extension(extension)),
+                false if self.has_own_extensions() => found.asked.push(Php::Extension(extension)),
                 false => extensions.push(extension),
             }
         }

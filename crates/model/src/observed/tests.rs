@@ -156,6 +156,19 @@ fn external(name: &str) -> ObservedRuntime {
 }
 
 #[test]
+fn extensions_of_this_machine_are_asked_for_by_the_plan() {
+    let mut today = shown("today");
+    today.given.own_extensions = true;
+    today.observed.extensions.push("curl".into());
+    today.observed.ini.insert("curl.cainfo".into(), String::new());
+    let found = &compare_observed(&[today.clone(), shown("a")])[1];
+    assert!(found.not_comparable.is_empty(), "{:?}", found.not_comparable);
+    assert_eq!(found.asked.len(), 2, "{:?}", found.asked);
+    today.given.own_extensions = false;
+    assert_eq!(compare_observed(&[today, shown("a")])[1].not_comparable.len(), 2);
+}
+
+#[test]
 fn another_patch_release_is_compared_and_another_minor_release_is_not() {
     let of = |version: &str| {
         let mut one = shown("b");

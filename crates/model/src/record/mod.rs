@@ -359,6 +359,9 @@ pub struct RequestedSetup {
     pub forced_extensions: Vec<String>,
     /// php.ini keys that its SAPI has or sets itself. A trailing `*` matches any rest.
     pub forced_ini: Vec<String>,
+    /// Whether its extensions are those of this machine's own configuration, as the plan asks (`today`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_extensions: bool,
 }
 
 /// What a runtime showed of itself, in its answers to requests.

@@ -482,6 +482,7 @@ impl Inputs<'_> {
             ini: asked_ini(&self.settings.values, &self.choice.php_ini),
             forced_extensions: forced.extensions.iter().cloned().chain(own()).collect(),
             forced_ini: forced.ini.iter().cloned().chain(own().map(|name| name + ".*")).collect(),
+            own_extensions: self.choice.as_today.is_some(),
         }
     }
 

@@ -13,6 +13,7 @@ use stampede_model::redirect::is_redirect;
 use stampede_plan::model::RequestSpec;
 
 use super::port;
+use super::ready::comes_from_gateway;
 use super::stack::ProcessStack;
 use crate::answer::{Answer, missing_version_text, sha256};
 use crate::client::SingleClient;
@@ -225,8 +226,19 @@ impl<'a> ProbeClient<'a> {
     fn probe(&self, query: &str) -> Result<ProbeAnswer, RuntimeError> {
         self.running.check_interrupt()?;
         let path = format!("/{}?{query}", self.running.stack.probe);
-        let answer = self.client.get(&path, &[]);
-        let answer = answer.map_err(|error| self.silent(VerifyRequest::Probe, &error))?;
+        let asked = || {
+            let answer = self.client.get(&path, &[]);
+            answer.map_err(|error| self.silent(VerifyRequest::Probe, &error))
+        };
+        let begun = Instant::now();
+        let mut answer = asked()?;
+        // The web server may have answered the page by itself, before PHP listened.
+        while comes_from_gateway(answer.status, &answer.gist())
+            && begun.elapsed() < self.running.stack.ready_within
+        {
+            self.wait_until(Instant::now() + LOOK_AGAIN)?;
+            answer = asked()?;
+        }
         serde_json::from_str(&answer.body).map_err(|error| {
             let body: String = mask_foreign(&answer.body).chars().take(200).collect();
             self.fail(Unverified::Unreadable {
