@@ -771,19 +771,79 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
-  /** The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that some runtimes do not apply. */
+  /**
+   * The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that
+   * some runtimes do not apply.
+   */
   | {
     code: "directory_files";
     /** The app's name. */
     app: string;
     /** Number of rules that web servers apply. */
-    rules?: number;
+    rules: number;
     /** Number of settings of PHP that every runtime applies. */
-    settings?: number;
+    settings: number;
     /** Number of lines that some or all do not apply. */
     count: number;
     /** The first of them. */
     lines: DirectoryLine[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /**
+   * The app names its own directory by its whole path, and its copy cannot take the place of that
+   * directory: what it reads and writes there is the original.
+   */
+  | {
+    code: "own_paths";
+    /** The app's name. */
+    app: string;
+    /** The first file with such a path, relative to the app's directory. */
+    file: string;
+    /** The number of the line, from 1. */
+    line: number;
+    /** Number of such files. */
+    files: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** This machine's PHP is set up otherwise than the run's runtimes. */
+  | {
+    code: "host_php";
+    /** The version of that PHP. Null: its files do not say. */
+    version: string | null;
+    /** Number of settings that differ. */
+    count: number;
+    /** The settings, the most important first. */
+    settings: HostSetting[];
+    /** The runtimes that would measure it, as a flag has them. */
+    try_it: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** A runtime is set up as this machine is. */
+  | {
+    code: "as_today";
+    /** The runtime's name. */
+    runtime: string;
+    /** What it is. */
+    title: string;
+    /** What was taken over. */
+    settings: HostSetting[];
+    /** Its number of workers. Null: the machine's files do not say. */
+    workers: number | null;
+    /** The number of workers of a runtime without settings of its own. */
+    others_workers: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Settings of this machine that such a runtime does not have, or has with a limit. */
+  | {
+    code: "not_as_today";
+    /** The runtime's name. */
+    runtime: string;
+    /** The settings. */
+    settings: LimitedSetting[];
     /** The same as a sentence in English. */
     text: string;
   }
@@ -1257,9 +1317,9 @@ export interface DirectoryLine {
   /** What it says. */
   text: string;
   /** Why it is not applied. Null: in results of earlier versions. */
-  why?: LineReason | null;
+  why: LineReason | null;
   /** The web servers that do not apply it, such as `nginx`. Empty: all. */
-  not_by?: string[];
+  not_by: string[];
 }
 
 /** Why a line is not applied. */
@@ -1298,6 +1358,39 @@ export type LineReason =
   | "outside_app"
   /** It stands above the public directory. */
   | "above_public";
+
+/** A setting of this machine. */
+export interface HostSetting {
+  /** The name as its file has it, such as `memory_limit` or `pm.max_children`. */
+  name: string;
+  /** The value; secrets are masked. */
+  value: string;
+  /** The file. Absent: no file sets it, so that it is what the program has by itself. */
+  file?: string | null;
+  /** The number of the line, from 1. */
+  line?: number | null;
+}
+
+/** A setting with its limit. */
+export interface LimitedSetting {
+  /** The setting. */
+  setting: HostSetting;
+  /** Why it is not in force, or needs a word. */
+  why: HostLimit;
+}
+
+/** Why a setting is not in force as on the machine, or needs a word. */
+export type HostLimit =
+  /** It is in force, and leads to a server that others use. */
+  | "reached_for_real"
+  /** The user of the stack cannot read the path. */
+  | "not_readable"
+  /** It names a variable of the server's environment. */
+  | "not_known"
+  /** stampede decides it for every runtime. */
+  | "ours"
+  /** The runtime has no place for it. */
+  | "no_place";
 
 /** The two versions of an app that are compared. */
 export interface Versions {
@@ -2543,6 +2636,13 @@ export interface PageRecord {
   title_changes: boolean;
   /** PHP error at the end of the page. The status may be 200 all the same. */
   php_error?: string | null;
+  /**
+   * Whether the app answers a path that does not exist with the same page: it may be the home page
+   * in place of the page that is meant.
+   */
+  as_unknown?: boolean;
+  /** Whether a form of the page asks for a password: it may be the login in place of the page. */
+  asks_for_password?: boolean;
 }
 
 /** Redirects that were followed to their end. */

@@ -102,7 +102,7 @@ fn the_shop_plan() {
 
 #[test]
 fn settings_of_all_runtimes_stay_apart_from_those_of_today() {
-    let text = "workers: 4\nphp_ini: {precision: 10}\nload: const(1,1s)\n\
+    let text = "app: hello\nworkers: 4\nphp_ini: {precision: 10}\nload: const(1,1s)\n\
                 runtimes: [{today: {jit: tracing}}, nginx-fpm]\n";
     let plan = plan(text);
     let today = &plan.stack.runtimes[0];

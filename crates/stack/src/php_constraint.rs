@@ -23,7 +23,7 @@ impl PhpRequirements {
 
 /// The number in what a PHP prints as its version: `8.2.29`, `PHP 8.2.29 (fpm-fcgi)`,
 /// `FrankenPHP v1.12.4 PHP 8.4.2 Caddy v2.10`.
-fn number_in(printed: &str) -> &str {
+pub(super) fn number_in(printed: &str) -> &str {
     let mut named = printed.match_indices("PHP ").map(|(at, name)| &printed[at + name.len()..]);
     let is_number = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
     let text = named.find(is_number).unwrap_or(printed);

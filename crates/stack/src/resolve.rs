@@ -17,7 +17,7 @@ use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
 use super::setting::{DirectoryNames, Settings};
-use super::{framework, locate, setting};
+use super::{framework, locate, php_constraint, setting};
 use crate::process::preparation;
 
 /// The properties of a runtime that planning needs.
@@ -197,7 +197,7 @@ fn check_php(
             app: app.name.clone(),
             package: package.as_str().into(),
             constraint: constraint.as_str().into(),
-            version: version.to_owned(),
+            version: php_constraint::number_in(version).to_owned(),
         }),
     }
 }
