@@ -11,7 +11,9 @@ const DIRECTORIES_MAX: usize = 4_000;
 /// The longest file that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 /// Directories of other people's code, of data and of texts for readers.
-const NEVER: [&str; 18] = [
+const NEVER: [&str; 20] = [
+    "docker",
+    "ci",
     "node_modules",
     "vendor",
     "tests",
@@ -32,7 +34,8 @@ const NEVER: [&str; 18] = [
     "setup",
 ];
 /// Parts of the names of files that are only an example.
-const EXAMPLES: [&str; 7] = ["sample", "example", "default", "dist", "template", "new.", "test"];
+const EXAMPLES: [&str; 9] =
+    ["sample", "example", "default", "dist", "template", "new.", "test", "docker", "compose"];
 /// Parts of the names of configuration files.
 const CONFIGURATION: [&str; 8] =
     ["config", "conf", "settings", "database", "parameters", "local", "db.", "env"];
@@ -88,7 +91,10 @@ pub(crate) fn each(root: &Path, never: &[&str], depth: usize, look: &mut dyn FnM
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
                 let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() && !name.starts_with('.') && !never.contains(&name.as_str()) {
+                if kind.is_dir()
+                    && !name.starts_with('.')
+                    && !never.contains(&name.to_ascii_lowercase().as_str())
+                {
                     next.push(path);
                 } else if !kind.is_dir() && is_text(&name) {
                     look(&path, &entry.path());

@@ -84,7 +84,9 @@ fn of_file(file: &TextFile) -> Vec<Setting> {
             let value = (2..captures.len()).filter_map(|group| captures.get(group));
             let value = value.map(|group| group.as_str()).find(|value| !value.is_empty());
             let setting = set(&captures[1], value.unwrap_or_default());
-            if !setting.names.is_empty() && !setting.value.is_empty() {
+            // `${NAME:-default}` is computed by another program.
+            let is_literal = !setting.value.is_empty() && !setting.value.contains("${");
+            if !setting.names.is_empty() && is_literal {
                 found.push(setting);
             }
         }
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn comments_and_computed_values_set_nothing() {
         let text = "<?php\n# define('A', 'b');\n// $a = 'b';\n/* $b = 'c';\n$c = 'd';\n*/\n\
-            $d = getenv('HOST');\n'host' => env('DB_HOST', 'x'),\n";
+            $p = '${DB_PASSWORD:-shop}';\n$d = getenv('HOST');\n'host' => env('DB_HOST', 'x'),\n";
         assert_eq!(of("config.php", text), pairs(&[]));
     }
 

@@ -182,7 +182,8 @@ impl Pattern {
             };
             // Within a name nothing else begins.
             let has_start = rest.contains(&Token::Start);
-            (!has_start).then(|| writer.tokens(rest, &mut text)).flatten()?;
+            let rest: Vec<Token> = rest.iter().map(within_name).collect::<Option<_>>()?;
+            (!has_start).then(|| writer.tokens(&rest, &mut text)).flatten()?;
             let is_ended = matches!(rest.last(), Some(Token::End));
             text.push_str(if is_ended { "" } else { any });
             Some(text)
@@ -243,6 +244,25 @@ impl Pattern {
         }
         branches.push(&self.tokens[begin..]);
         branches
+    }
+}
+
+/// The token in an expression for a whole path, where it must not match a slash: a name has none. `None`:
+/// it might.
+fn within_name(token: &Token) -> Option<Token> {
+    let without_slash = |mut items: Vec<Token>, ranges: Vec<(u8, u8)>| {
+        if !items.contains(&Token::Literal(b'/')) {
+            items.push(Token::Literal(b'/'));
+        }
+        Token::Class { negated: true, items, ranges }
+    };
+    match token {
+        Token::Any => Some(without_slash(Vec::new(), Vec::new())),
+        Token::Class { negated: true, items, ranges } => {
+            Some(without_slash(items.clone(), ranges.clone()))
+        }
+        Token::Kind('D' | 'W' | 'S') => None,
+        other => Some(other.clone()),
     }
 }
 
@@ -444,6 +464,15 @@ mod tests {
 
     fn written(text: &str, prefix: &str, flavour: Flavour) -> Option<String> {
         Pattern::read(text, false)?.write(prefix, flavour)
+    }
+
+    #[test]
+    fn a_name_has_no_slash() {
+        let name = |text: &str| Pattern::read(text, false)?.write_name(Flavour::Path);
+        assert_eq!(name("^[^.]+$").as_deref(), Some("(?:[^\\./]+$)$"));
+        assert_eq!(name("^a.c").as_deref(), Some("(?:a[^/]c[^/]*)$"));
+        assert_eq!(name("\\.(ini|log)$").as_deref(), Some("(?:[^/]*\\.(ini|log)$)$"));
+        assert_eq!(name("^\\S+$"), None);
     }
 
     #[test]

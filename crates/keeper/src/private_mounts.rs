@@ -158,18 +158,18 @@ mod tests {
     fn a_directory_that_may_not_be_passed_is_covered_and_has_only_the_way_in_it() {
         let bind = |cover: Option<&str>| BindMount {
             source: "/w/app".into(),
-            target: "/root/a/shop".into(),
+            target: "/closed/a/shop".into(),
             cover: cover.map(PathBuf::from),
         };
         let made = |cover| steps(&PrivateMounts::of_bind(&bind(cover)).expect("paths"));
-        assert_eq!(made(None), ["bind /w/app /root/a/shop"]);
+        assert_eq!(made(None), ["bind /w/app /closed/a/shop"]);
         let covered = [
-            "memory /root",
-            "directory /root/a",
-            "directory /root/a/shop",
-            "bind /w/app /root/a/shop",
+            "memory /closed",
+            "directory /closed/a",
+            "directory /closed/a/shop",
+            "bind /w/app /closed/a/shop",
         ];
-        assert_eq!(made(Some("/root")), covered);
-        assert_eq!(made(Some("/root/a"))[0], "memory /root/a");
+        assert_eq!(made(Some("/closed")), covered);
+        assert_eq!(made(Some("/closed/a"))[0], "memory /closed/a");
     }
 }

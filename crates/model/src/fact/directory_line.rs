@@ -131,19 +131,25 @@ pub(super) fn directory_files(
     if let Some(more) = count.checked_sub(all.len() as u64).filter(|more| *more > 0) {
         all.push(format!("{} more", words::count(more)));
     }
-    write!(f, "not applied: {}; load only paths that do not need these lines", words::list(&all))
+    write!(
+        f,
+        "not applied everywhere: {}; load only paths that do not need these lines",
+        words::list(&all)
+    )
 }
 
 fn shown(line: &DirectoryLine) -> String {
     let DirectoryLine { file, line, text, why, not_by } = line;
+    let is_of_apache = *why == Some(LineReason::ApacheOnly);
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    let not_by = match not_by.as_slice() {
-        [] => String::new(),
-        // All others that are told anything.
-        all if all.len() >= OTHERS && !all.iter().any(|one| one == "Apache") => {
-            "; only by Apache".to_owned()
-        }
-        some => format!("; not by {}", words::list(some)),
-    };
+    let not_by =
+        match not_by.as_slice() {
+            [] => String::new(),
+            // All others that are told anything.
+            all if all.len() >= OTHERS && !all.iter().any(|one| one == "Apache") => {
+                if is_of_apache { String::new() } else { "; only by Apache".to_owned() }
+            }
+            some => format!("; not by {}", words::list(some)),
+        };
     format!("`{text}` ({file}, line {line}{why}{not_by})")
 }

@@ -153,7 +153,8 @@ mod tests {
     fn nothing_takes_the_place_of_what_the_system_needs() {
         let can =
             |home: &str| can_be_replaced(Path::new(home), Path::new("/var/lib/stampede/s-1/app"));
-        for home in ["/srv/shop", "/root/shop", "/var/www/html", "/usr/share/dokuwiki", "/tmp/x"] {
+        for home in ["/srv/shop", "/closed/shop", "/var/www/html", "/usr/share/dokuwiki", "/tmp/x"]
+        {
             assert!(can(home), "{home}");
         }
         for home in ["/", "/usr", "/var", "/var/lib", "/var/lib/stampede", "/proc/1", "/dev/shm/x"]
@@ -165,11 +166,11 @@ mod tests {
     #[test]
     fn programs_of_the_stack_stay_where_they_are() {
         let stays = |path: &str, bind: &BindMount| stays(Path::new(path), bind);
-        let (open, closed) = (bind("/srv/shop", None), bind("/root/shop", Some("/root")));
+        let (open, closed) = (bind("/srv/shop", None), bind("/closed/shop", Some("/closed")));
         assert!(stays("/usr/bin/php", &open) && stays("/srv/shop/vendor/bin/rr", &open));
         assert!(!stays("/srv/shop/node_modules/rr", &open));
-        assert!(stays("/root/shop/bin/rr", &closed) && stays("/usr/bin/php", &closed));
-        assert!(!stays("/root/bin/rr", &closed));
+        assert!(stays("/closed/shop/bin/rr", &closed) && stays("/usr/bin/php", &closed));
+        assert!(!stays("/closed/bin/rr", &closed));
     }
 
     #[test]

@@ -15,7 +15,9 @@ const SCRIPT: &str = "<?php echo json_encode(['file' => __FILE__, 'cwd' => getcw
     'body' => json_encode([$_GET, $_SERVER['PATH_INFO'] ?? '', $_SERVER['REQUEST_URI'], ini_get('memory_limit'), ini_get('precision')])]);";
 
 /// File → text. A directory for each way of apps to write their addresses.
-const FILES: [(&str, &str); 28] = [
+const FILES: [(&str, &str); 30] = [
+    ("named/.htaccess", "<FilesMatch \"^[^.]+$\">\nRequire all denied\n</FilesMatch>\n"),
+    ("named/index.php", SCRIPT),
     (
         ".htaccess",
         "# The shop's own.\nOptions -Indexes\nphp_value precision 9\n\
@@ -81,7 +83,9 @@ const FILES: [(&str, &str); 28] = [
     ("six/about.php", SCRIPT),
 ];
 
-const ASKED: [&str; 56] = [
+const ASKED: [&str; 58] = [
+    "/named/",
+    "/named/other",
     "/",
     "/?a=b",
     "/page.php?a=1",
