@@ -471,7 +471,7 @@ mod tests {
         let name = |text: &str| Pattern::read(text, false)?.write_name(Flavour::Path);
         assert_eq!(name("^[^.]+$").as_deref(), Some("(?:[^\\./]+$)$"));
         assert_eq!(name("^a.c").as_deref(), Some("(?:a[^/]c[^/]*)$"));
-        assert_eq!(name("\\.(ini|log)$").as_deref(), Some("(?:[^/]*\\.(ini|log)$)$"));
+        assert_eq!(name("\\.(ini|log)$").as_deref(), Some("(?:[^/]*\\.(?:ini|log)$)$"));
         assert_eq!(name("^\\S+$"), None);
     }
 
