@@ -215,6 +215,16 @@ fn redirect(one: &Directive, fixed: Option<u16>, is_match: bool) -> Result<(Patt
 }
 
 impl Directory {
+    /// Lets everybody see files of this name (an expression) in the public directory, whatever the rules
+    /// refuse. It says nothing where they refuse nothing.
+    pub fn allow(&mut self, name: &str) {
+        let name = Pattern::read(name, false);
+        if name.is_some() && !self.access.is_empty() {
+            let place = Place::default();
+            self.access.push(Access { place, prefix: "/".to_owned(), name, is_denied: false });
+        }
+    }
+
     /// The number of rules that servers are told.
     pub fn rules(&self) -> u64 {
         (self.access.len() + self.rules.len()) as u64

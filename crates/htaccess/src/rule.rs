@@ -3,7 +3,7 @@
 use crate::pattern::{Flavour, Pattern};
 
 /// The place of a directive in a file, and its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, relative to the app's directory.
     pub file: String,

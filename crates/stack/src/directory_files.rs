@@ -31,6 +31,8 @@ const DEPTH_MAX: usize = 6;
 const DIRECTORIES_MAX: usize = 5000;
 /// Directories of packages, which no browser asks for.
 const SKIPPED: [&str; 3] = ["vendor", "node_modules", ".git"];
+/// The names of the probe, which shows what PHP is. An app's rules may refuse files that it does not know.
+const PROBES: &str = r"^stampede-probe-[0-9a-z]+\.php$";
 const HTACCESS: &str = ".htaccess";
 const USER_INI: &str = ".user.ini";
 /// The setting of Apache runtimes.
@@ -82,7 +84,8 @@ pub(crate) fn told(
     dir: &Path,
 ) -> Result<Told, RuntimeError> {
     let how = settings.values.get(SETTING).and_then(|how| how.as_str());
-    let directory = app.rules();
+    let mut directory = app.rules();
+    directory.allow(PROBES);
     let apache = match how {
         None => ToldApache::default(),
         Some(how) => {

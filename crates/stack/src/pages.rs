@@ -17,7 +17,7 @@ use stampede_plan::model::RequestSpec;
 use super::answer::{Answer, gist};
 use super::app::App;
 use super::page::Site;
-use super::stable::{without_place, without_times, without_tokens};
+use super::stable::{without_place, without_place_in_target, without_times, without_tokens};
 
 /// The timeout of one answer, since some pages are slow on purpose.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -56,10 +56,17 @@ impl AnswerContext<'_> {
         without_tokens(&without_times(&self.without_place(text)))
     }
 
+    fn without_place_in_target(&self, target: &str) -> String {
+        self.without_home(without_place_in_target(target, self.port, self.dir))
+    }
+
     /// The text without the address and without the paths of the app's copy: where the stack sees the
     /// copy at the app's own path, that path is one of them.
     fn without_place(&self, text: &str) -> String {
-        let text = without_place(text, self.port, self.dir);
+        self.without_home(without_place(text, self.port, self.dir))
+    }
+
+    fn without_home(&self, text: String) -> String {
         match self.app.home.as_ref().and_then(|home| home.to_str()) {
             Some(home) => text.replace(home, "{dir}/app"),
             None => text,
@@ -109,7 +116,7 @@ impl<'a> Pages<'a> {
                 return AnsweredRequest { request, body: hash(""), record };
             };
             let location = answer.header("location").filter(|_| is_redirect(answer.status));
-            let location = location.map(|to| mask_foreign(&context.without_place(to)));
+            let location = location.map(|to| mask_foreign(&context.without_place_in_target(to)));
             let body = context.body(&answer);
             let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
             let record = PageRecord {
@@ -126,9 +133,7 @@ impl<'a> Pages<'a> {
                 title_changes: false,
                 php_error: php_error(&body),
                 as_unknown: false,
-                asks_for_password: forms(answer.body.as_bytes())
-                    .iter()
-                    .any(|form| form.has_password),
+                asks_for_password: asks_for_password(&answer.body),
             };
             AnsweredRequest { request, body: hash(&body), record }
         });
@@ -197,6 +202,16 @@ impl<'a> Pages<'a> {
     }
 }
 
+/// Whether a page is a form that asks for a password, and not a page that has such a form beside much
+/// else.
+fn asks_for_password(body: &str) -> bool {
+    let links = body.matches("<a ").count();
+    links <= LINKS_MAX && forms(body.as_bytes()).iter().any(|form| form.has_password)
+}
+
+/// The most links of a page for logging in: to a forgotten password, to other languages.
+const LINKS_MAX: usize = 15;
+
 fn hash(body: &str) -> [u8; 32] {
     Sha256::digest(body).into()
 }
@@ -204,6 +219,14 @@ fn hash(body: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_login_is_a_page_with_little_else() {
+        let form = "<form><input name=a><input type=password name=b></form>";
+        assert!(asks_for_password(form));
+        assert!(!asks_for_password(&("<a href=/>x</a>".repeat(40) + form)));
+        assert!(!asks_for_password("<form><input name=a></form>"));
+    }
 
     #[test]
     fn a_php_error_is_seen_and_a_page_about_errors_is_not_mistaken_for_one() {

@@ -8,6 +8,19 @@ use regex::{Captures, Regex};
 
 /// Returns `body` without the address `127.0.0.1:port` and without the directory `dir`.
 pub(super) fn without_place(body: &str, port: u16, dir: Option<&Path>) -> String {
+    without_own_address(body, port, dir).replace("127.0.0.1", "localhost")
+}
+
+/// The same for the target of a redirect: an address with another port is one that the app insists on.
+pub(super) fn without_place_in_target(target: &str, port: u16, dir: Option<&Path>) -> String {
+    let target = without_own_address(target, port, dir);
+    match target.contains("127.0.0.1:") {
+        true => target,
+        false => target.replace("127.0.0.1", "localhost"),
+    }
+}
+
+fn without_own_address(body: &str, port: u16, dir: Option<&Path>) -> String {
     let mut text = match dir {
         Some(dir) => body.replace(&*dir.to_string_lossy(), "{dir}"),
         None => body.to_owned(),
@@ -16,7 +29,7 @@ pub(super) fn without_place(body: &str, port: u16, dir: Option<&Path>) -> String
         text = text.replace(&format!("{host}:{port}"), "localhost");
         text = text.replace(&format!("{host}%3A{port}"), "localhost");
     }
-    text.replace("127.0.0.1", "localhost")
+    text
 }
 
 /// Returns `text` with each time and date replaced by one sign: `it is 10:02:33` → `it is ~`.

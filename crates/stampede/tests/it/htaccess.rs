@@ -217,3 +217,37 @@ fn every_runtime_does_what_apache_does_with_an_apps_own_rules() {
     }
     assert!(found.is_empty(), "\n{found}");
 }
+
+/// The probe is a PHP file that the app does not know: it is seen all the same.
+#[test]
+fn an_app_that_refuses_other_scripts_can_be_verified() {
+    let app = tempfile::tempdir().expect("directory");
+    let rules = "<FilesMatch \"\\.php$\">\nRequire all denied\n</FilesMatch>\n\
+                 <FilesMatch \"^index\\.php$\">\nRequire all granted\n</FilesMatch>\n";
+    for (file, text) in [(".htaccess", rules), ("index.php", SCRIPT), ("config.php", SCRIPT)] {
+        std::fs::write(app.path().join(file), text).expect("file");
+    }
+    let bench = Bench::new(&AppChoice::directory(app.path().into()));
+    for name in bench.catalogue.runtime_names() {
+        let manifest = bench.manifest(name);
+        if manifest.mode != Mode::PerRequest || differs(name, "/config.php") {
+            continue;
+        }
+        let ways: &[&str] = match manifest.settings.contains_key("htaccess") {
+            true => &["once", "per-request"],
+            false => &[""],
+        };
+        for how in ways {
+            let settings = settings(how);
+            let Some(running) = bench.start(name, &settings[..1 + usize::from(!how.is_empty())])
+            else {
+                continue;
+            };
+            running.verify(&[]).unwrap_or_else(|error| panic!("{name} {how}: {error}"));
+            let seen = Client::new(&running.url()).get("/config.php");
+            let status = seen.get("status").cloned().flatten();
+            assert_eq!(status.as_deref(), Some("403"), "{name} {how}");
+            running.stop().expect("stop");
+        }
+    }
+}
