@@ -23,7 +23,8 @@ use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, Ru
 
 use git::Repository;
 use stampede_stack::{
-    Catalogue, RuntimeError, bind_mount, copy_some, is_left_out, rewrite_settings_paths,
+    Catalogue, RuntimeError, SettingsPaths, bind_mount, copy_some, is_left_out,
+    rewrite_settings_paths,
 };
 
 /// What the user asked for.
@@ -181,14 +182,15 @@ impl Copy<'_> {
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
         let untracked_paths = self.untracked_paths(&app)?;
-        copy_some(
-            top,
-            &tree,
-            &untracked_paths.iter().map(|place| prefix.join(place)).collect::<Vec<_>>(),
-        )
-        .map_err(|source| self.app_error(source))?;
-        // A setting that names a database file by its full path must lead to the copy's file.
         let bind = self.bind(&app);
+        let settings = match bind {
+            Some(_) => SettingsPaths::Kept,
+            None => SettingsPaths::Rewritten { home: None },
+        };
+        let brought: Vec<PathBuf> =
+            untracked_paths.iter().map(|place| prefix.join(place)).collect();
+        copy_some(top, &tree, &brought, settings).map_err(|source| self.app_error(source))?;
+        // A setting that names a database file by its full path must lead to the copy's file.
         if bind.is_none() {
             rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
         }

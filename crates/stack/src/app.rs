@@ -184,7 +184,7 @@ impl App {
             Directory::OnDisk(from) => match &self.only {
                 Some(file) => {
                     copy::make_dir(to)?;
-                    copy::some(from, to, &[file.into()])
+                    copy::some(from, to, &[file.into()], settings)
                 }
                 None => copy::all(from, to, &self.manifest.settings.exclude, settings),
             },

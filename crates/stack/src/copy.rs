@@ -32,7 +32,10 @@ pub enum SettingsPaths<'a> {
     Kept,
     /// They are rewritten to the copy's path: those into the copied directory, and those into
     /// `home`, of which it is a copy itself.
-    Rewritten { home: Option<&'a Path> },
+    Rewritten {
+        /// The directory of which the copied one is a copy; `None`: it is none.
+        home: Option<&'a Path>,
+    },
 }
 
 /// How names of settings files begin. They may name a database file by its full path.
@@ -74,9 +77,13 @@ pub(super) fn all(
 
 /// Copies these files and directories of `root` to the same places below `to`, in the way of
 /// [`all`]. Whatever is never copied is skipped.
-pub fn some(root: &Path, to: &Path, places: &[PathBuf]) -> Result<(), RuntimeError> {
+pub fn some(
+    root: &Path,
+    to: &Path,
+    places: &[PathBuf],
+    settings: SettingsPaths<'_>,
+) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let settings = SettingsPaths::Rewritten { home: None };
     let (emptied, within) = (Vec::new(), vec![real.clone()]);
     let mut copying = TreeCopy { root: &real, to, emptied, exclude: &[], settings, within };
     let copy = to;
@@ -340,7 +347,9 @@ mod tests {
         for target in [out.clone(), place.path().join("nowhere"), PathBuf::from(".")] {
             symlink(&target, copied.join("a/var")).unwrap();
             {
-                let error = some(&app, &copied, &["b/y".into(), "a/var/x".into()]).unwrap_err();
+                let error =
+                    some(&app, &copied, &["b/y".into(), "a/var/x".into()], SettingsPaths::Kept)
+                        .unwrap_err();
                 assert!(
                     matches!(&error, RuntimeError::ThroughLink { link, .. } if link == Path::new("a/var")),
                     "{error:?}"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use stampede_plan::model::{AppChoice, Scalar};
-use stampede_stack::{Mode, ProcessStack};
+use stampede_stack::{Mode, ProcessStack, Stack as _};
 
 use crate::bench_support::Bench;
 use crate::paths_support::ask::Client;
