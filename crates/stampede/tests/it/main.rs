@@ -32,6 +32,7 @@ mod database;
 mod deployed;
 mod detect;
 mod diff;
+mod doubtful;
 mod ends;
 mod expectations;
 mod export;
