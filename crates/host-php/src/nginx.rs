@@ -45,7 +45,7 @@ struct Directive {
 }
 
 /// The directives that change how fast a site is, or what it lets through.
-const WATCHED: [&str; 36] = [
+const WATCHED: [&str; 28] = [
     "access_log",
     "client_body_buffer_size",
     "client_max_body_size",
@@ -59,14 +59,6 @@ const WATCHED: [&str; 36] = [
     "fastcgi_request_buffering",
     "fastcgi_send_timeout",
     "gzip",
-    "gzip_buffers",
-    "gzip_comp_level",
-    "gzip_disable",
-    "gzip_http_version",
-    "gzip_min_length",
-    "gzip_proxied",
-    "gzip_types",
-    "gzip_vary",
     "keepalive_requests",
     "keepalive_timeout",
     "large_client_header_buffers",
@@ -83,6 +75,21 @@ const WATCHED: [&str; 36] = [
     "tcp_nodelay",
     "tcp_nopush",
 ];
+/// Those of compression, besides its switch.
+pub(crate) const GZIP: [&str; 8] = [
+    "gzip_buffers",
+    "gzip_comp_level",
+    "gzip_disable",
+    "gzip_http_version",
+    "gzip_min_length",
+    "gzip_proxied",
+    "gzip_types",
+    "gzip_vary",
+];
+
+fn is_watched(name: &str) -> bool {
+    WATCHED.contains(&name) || GZIP.contains(&name)
+}
 /// The most blocks inside each other, and files that include each other.
 const DEPTH_MAX: u32 = 20;
 /// The directory of relative includes.
@@ -127,7 +134,7 @@ struct Upstream {
 
 fn http(http: &Directive, nginx: &mut Nginx, upstreams: &mut BTreeMap<String, Upstream>) {
     let mut common = Settings::new();
-    for directive in http.block.iter().filter(|one| WATCHED.contains(&one.name.as_str())) {
+    for directive in http.block.iter().filter(|one| is_watched(&one.name)) {
         keep(&mut common, directive);
     }
     nginx.http.clone_from(&common);
@@ -162,7 +169,7 @@ fn site(server: &Directive, common: &Settings) -> Site {
                     directive.args.iter().any(|arg| arg == "default_server" || arg == "default");
             }
             "location" => location(directive, &mut site, 0),
-            name if WATCHED.contains(&name) => keep(&mut site.settings, directive),
+            name if is_watched(name) => keep(&mut site.settings, directive),
             _ => {}
         }
     }
@@ -176,7 +183,7 @@ fn location(location: &Directive, site: &mut Site, depth: u32) {
     if let Some(pass) = inner("fastcgi_pass").filter(|_| site.php.is_none()) {
         site.php = pass.args.first().cloned();
         for directive in &location.block {
-            if WATCHED.contains(&directive.name.as_str()) {
+            if is_watched(&directive.name) {
                 keep(&mut site.settings, directive);
             }
         }

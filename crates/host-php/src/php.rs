@@ -122,11 +122,16 @@ fn docker() -> Vec<Layout> {
     ]
 }
 
+/// The programs of a software collection, relative to its directory.
+const OF_COLLECTION: &str = "root/usr";
+
 fn red_hat(tree: &Tree) -> Vec<Layout> {
     let layout = |prefix: &str, version: Option<String>, sapi| {
-        let root =
-            if prefix == "/etc" { "/usr".to_owned() } else { format!("/opt{}", &prefix[8..]) };
-        let root = if prefix == "/etc" { root } else { format!("{root}/root/usr") };
+        // A collection in `/etc/opt/NAME` has its programs in `/opt/NAME`.
+        let root = match prefix.strip_prefix("/etc/opt") {
+            Some(name) => format!("/opt{name}/{OF_COLLECTION}"),
+            None => "/usr".to_owned(),
+        };
         Layout {
             sapi,
             version,

@@ -3,6 +3,7 @@
 
 use super::{TakenOver, WhyNot};
 use crate::chosen::Chosen;
+use crate::nginx::GZIP;
 
 /// Directives that are taken as they are, with the value that nginx has by itself (ngx_http_core,
 /// ngx_http_fastcgi; pages of 4 KiB) where the run has another one.
@@ -28,16 +29,6 @@ const LINES: [(&str, Option<&str>); 21] = [
     ("sendfile_max_chunk", None),
     ("tcp_nodelay", None),
     ("tcp_nopush", None),
-];
-const GZIP: [&str; 8] = [
-    "gzip_buffers",
-    "gzip_comp_level",
-    "gzip_disable",
-    "gzip_http_version",
-    "gzip_min_length",
-    "gzip_proxied",
-    "gzip_types",
-    "gzip_vary",
 ];
 const FILE: &str = "nginx.conf";
 
