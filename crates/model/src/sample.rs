@@ -45,6 +45,19 @@ pub struct ResourceSample {
     /// What PHP-FPM's status page showed at the end of the interval; `None`: there is no such page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolSample>,
+    /// Processes of the machine that belong neither to the stack nor to stampede, the largest first,
+    /// with the CPU time that they used since the first row. Only in the last row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherProcess>,
+}
+
+/// Processes of one name beside the stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherProcess {
+    /// The name (`comm`, at most 15 bytes), or `the kernel` for all its threads.
+    pub name: String,
+    /// CPU time, user and system.
+    pub cpu_ns: u64,
 }
 
 impl ResourceSample {
@@ -52,6 +65,14 @@ impl ResourceSample {
     /// up to 10 ms. The last reading of a load may be so short.
     pub fn is_short(&self) -> bool {
         self.interval_ns <= SHORT_NS
+    }
+
+    /// CPU time in ns that neither the stack nor stampede nor an interrupt used. Interrupts are left
+    /// out because most of them are the load's own: on loopback they deliver its packets.
+    pub fn others_cpu_ns(&self) -> u64 {
+        let stack: u64 = self.roles.values().map(|role| role.cpu_ns).sum();
+        let known = stack + self.own.cpu_ns + self.host.interrupt_ns;
+        self.host.cpu_busy_ns.saturating_sub(known)
     }
 }
 
@@ -125,6 +146,9 @@ pub struct RoleSample {
 pub struct HostSample {
     /// CPU time of all CPUs that was not idle.
     pub cpu_busy_ns: u64,
+    /// The part of `cpu_busy_ns` that was spent in interrupts.
+    #[serde(default)]
+    pub interrupt_ns: u64,
     /// CPU time that the hypervisor gave to others (steal).
     pub steal_ns: u64,
     /// PSI `some` total by resource (`cpu`, `memory`, `io`), converted from µs to ns; empty without

@@ -58,6 +58,7 @@ impl Host {
             .collect();
         let sample = HostSample {
             cpu_busy_ns: ns(now.ticks.busy, before.ticks.busy),
+            interrupt_ns: ns(now.ticks.interrupts, before.ticks.interrupts),
             steal_ns: ns(now.ticks.steal, before.ticks.steal),
             pressure_some_ns,
             listen_overflows: now.overflows.saturating_sub(before.overflows),
@@ -106,11 +107,12 @@ mod tests {
         some(70);
         let mut text = ReadBuffer::default();
         let mut host = Host::open(&fake.sources(), &mut text);
-        fake.put("stat", "cpu  130 0 60 960 0 0 0 6\n");
+        fake.put("stat", "cpu  130 0 57 960 0 1 2 6\n");
         net(4, 8);
         some(75);
         let expected = HostSample {
             cpu_busy_ns: 400_000_000,
+            interrupt_ns: 30_000_000,
             steal_ns: 20_000_000,
             pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 5_000)]),
             listen_overflows: 1,

@@ -18,6 +18,7 @@ mod host;
 mod limit;
 mod listeners;
 pub mod machine;
+mod others;
 mod process;
 mod quota;
 pub mod reader;

@@ -1,17 +1,18 @@
 //! Takes one complete reading: all roles, the machine, and stampede itself. The caller passes the
 //! time.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stampede_model::process_group::ProcessGroup;
-use stampede_model::sample::{OwnSample, ResourceSample, RoleSample};
+use stampede_model::sample::{OtherProcess, OwnSample, ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;
 use super::limit::Limit;
 use super::listeners::Listeners;
+use super::others::Others;
 use super::quota::Quota;
 use super::role::{MemoryDetail, Role};
 use super::session_locks::SessionLocks;
@@ -29,6 +30,7 @@ pub struct Reader {
     session_locks: SessionLocks,
     limit: Limit,
     quota: Quota,
+    others: Others,
     text: ReadBuffer,
     read_at: Nanos,
     memory_read_at: Option<Nanos>,
@@ -66,6 +68,7 @@ impl Reader {
             workers: None,
             limit: Limit::open(group, &mut text),
             quota: Quota::open(&sources, firsts, &mut text),
+            others: Others::begin(&sources, &mut text),
             host: Host::open(&sources, &mut text),
             roles,
             sources,
@@ -120,18 +123,8 @@ impl Reader {
         if memory == MemoryDetail::Read {
             self.memory_read_at = Some(now);
         }
+        let roles = self.read_roles(memory);
         let (sources, text) = (&self.sources, &mut self.text);
-        let mut roles: BTreeMap<String, RoleSample> = BTreeMap::new();
-        for role in &mut self.roles {
-            let read = role.read(sources, memory, text);
-            // A role may have several groups, for example two pools of workers.
-            match roles.entry(role.name.clone()) {
-                Entry::Vacant(place) => {
-                    place.insert(read);
-                }
-                Entry::Occupied(mut known) => add(known.get_mut(), &read),
-            }
-        }
         let sample = ResourceSample {
             at_ns: now.0,
             interval_ns: now.since(self.read_at).0,
@@ -149,11 +142,37 @@ impl Reader {
             memory_limit_hits: self.limit.hits(text),
             memory_stalled_ns: self.limit.stalled_ns(text),
             pool: None,
+            others: Vec::new(),
         };
+        let others = (position == ReadingPosition::Edge).then(|| self.read_others());
+        let sample = ResourceSample { others: others.unwrap_or_default(), ..sample };
         self.read_at = now;
         self.own = own;
         self.find_workers();
         sample
+    }
+
+    fn read_roles(&mut self, memory: MemoryDetail) -> BTreeMap<String, RoleSample> {
+        let mut roles: BTreeMap<String, RoleSample> = BTreeMap::new();
+        for role in &mut self.roles {
+            let read = role.read(&self.sources, memory, &mut self.text);
+            // A role may have several groups, for example two pools of workers.
+            match roles.entry(role.name.clone()) {
+                Entry::Vacant(place) => {
+                    place.insert(read);
+                }
+                Entry::Occupied(mut known) => add(known.get_mut(), &read),
+            }
+        }
+        roles
+    }
+
+    fn read_others(&mut self) -> Vec<OtherProcess> {
+        let of_stack: BTreeSet<u32> =
+            self.roles.iter().flat_map(Role::pids_before).copied().collect();
+        let own = std::process::id();
+        let is_ours = |pid: u32| pid == own || of_stack.contains(&pid);
+        self.others.used(&self.sources, &mut self.text, is_ours)
     }
 
     /// Sets the CPU time that stampede had used before the first interval.

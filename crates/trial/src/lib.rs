@@ -371,7 +371,8 @@ fn load_and_record(
     changed.extend(limits_missing(ctx, subject, record));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
-    record.verdict = judge(ctx, (limit, kills), &did, &load, &resources, &changed, &died);
+    record.verdict =
+        judge((ctx, subject), (limit, kills), &did, &load, &resources, &changed, &died);
     record.load = Some(did);
     Ok(result)
 }
@@ -493,7 +494,7 @@ fn limits_missing(
 }
 
 fn judge(
-    ctx: &TrialContext<'_>,
+    (ctx, subject): (&TrialContext<'_>, &Subject<'_>),
     (memory_limit_bytes, oom_kills): (u64, u64),
     load: &LoadRecord,
     measured: &Load,
@@ -514,6 +515,7 @@ fn judge(
         changed,
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
+        all_watched: ctx.provider.starts(subject.runtime) && load.agents.is_empty(),
         memory_limit_bytes,
         oom_kills,
         died,

@@ -4,6 +4,7 @@
 //! The rules and their bounds are explained in `docs/how-it-measures.md`.
 
 mod agents;
+mod others;
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ pub struct Evidence<'a> {
     pub clock_source: &'a str,
     /// CPUs of the machine.
     pub machine_cpus: u32,
+    /// Whether `resources` has the CPU time of the whole stack and of the whole generator. It does not
+    /// where stampede did not start the stack, or where agents send the load.
+    pub all_watched: bool,
     /// Memory limit of the whole stack in bytes; 0: no limit.
     pub memory_limit_bytes: u64,
     /// Number of processes that the kernel ended for lack of memory since the start, also before
@@ -307,6 +311,9 @@ fn check_machine(evidence: &Evidence<'_>, verdict: &mut Verdict) {
     let throttled_ns: u64 = evidence.resources.iter().map(|sample| sample.throttled_ns).sum();
     if throttled_ns > 0 {
         add(verdict, Validity::Suspect, Machine::Throttled { throttled_ns });
+    }
+    for (judged, reason) in others::about(evidence) {
+        add(verdict, judged, reason);
     }
     for died in evidence.died {
         add(verdict, Validity::Suspect, died.clone());

@@ -10,7 +10,7 @@ use stampede_stats::percentile::CutOff;
 
 use super::*;
 
-fn load() -> LoadRecord {
+pub(crate) fn load() -> LoadRecord {
     LoadRecord {
         counts: Counts { planned: 1000, started: 1000, ok: 1000, ..Counts::default() },
         scheduled_ns: 10_000_000_000,
@@ -38,7 +38,7 @@ fn load() -> LoadRecord {
     }
 }
 
-fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
+pub(crate) fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
     Evidence {
         load,
         model,
@@ -46,6 +46,7 @@ fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
         changed: &[],
         clock_source: "tsc",
         machine_cpus: 2,
+        all_watched: true,
         memory_limit_bytes: 0,
         oom_kills: 0,
         died: &[],

@@ -8,6 +8,9 @@
 pub struct HostTicks {
     /// User, nice, system and interrupt time of all CPUs in clock ticks. User time includes guests.
     pub busy: u64,
+    /// The part of `busy` that was spent in interrupts. Kernels with exact accounting of interrupts
+    /// charge it to no process.
+    pub interrupts: u64,
     /// Idle time and time waiting for I/O.
     pub idle: u64,
     /// Time that the hypervisor gave to others (steal).
@@ -22,7 +25,9 @@ impl HostTicks {
         let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
         // The line is shorter only on kernels before 2.6.11.
         let [io_wait, hard, soft, steal] = [(); 4].map(|()| next().unwrap_or(0));
-        Some(HostTicks { busy: user + nice + system + hard + soft, idle: idle + io_wait, steal })
+        let interrupts = hard + soft;
+        let busy = user + nice + system + interrupts;
+        Some(HostTicks { busy, interrupts, idle: idle + io_wait, steal })
     }
 }
 
@@ -76,7 +81,8 @@ mod tests {
     #[test]
     fn the_machine_is_busy_without_steal_and_without_counting_guests_twice() {
         let text = "cpu  100 10 50 1000 20 3 4 7 99 9\ncpu0 1 2 3 4\n";
-        assert_eq!(HostTicks::parse(text), Some(HostTicks { busy: 167, idle: 1020, steal: 7 }));
+        let ticks = HostTicks { busy: 167, interrupts: 7, idle: 1020, steal: 7 };
+        assert_eq!(HostTicks::parse(text), Some(ticks));
         assert_eq!(HostTicks::parse("cpu0 1 2 3 4\n"), None);
     }
 

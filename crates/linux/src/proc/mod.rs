@@ -19,7 +19,8 @@ pub use machine::{
 };
 pub use net::{listening_inodes, listens_at, socket_inode};
 pub use process::{
-    Stat, SystemCall, namespace_pids, open_files, proportional_memory, schedstat, switches,
+    Stat, SystemCall, namespace_pids, open_files, process_name, proportional_memory, schedstat,
+    switches,
 };
 
 /// The place of the files: `/proc`, or another directory in tests.

@@ -21,6 +21,13 @@ pub struct Stat {
     pub start_ticks: u64,
 }
 
+/// Returns the name of a process from `/proc/<pid>/stat`, where it stands in parentheses: at most 15
+/// bytes, which may themselves be blanks and parentheses.
+pub fn process_name(text: &str) -> Option<&str> {
+    let (before, _) = text.rsplit_once(')')?;
+    before.split_once('(').map(|(_, name)| name)
+}
+
 impl Stat {
     /// Parses the file. The name in parentheses may itself contain blanks and parentheses
     /// (`php-fpm: pool (www) x`), so the fields are counted from the last `)`.

@@ -64,6 +64,39 @@ pub enum Machine {
         /// Number of local addresses that connections came from, starting at 127.0.0.1.
         addresses: u32,
     },
+    /// Processes that belong neither to the stack nor to stampede used CPU time while no CPU was idle.
+    #[serde(rename = "other_processes")]
+    OtherProcesses {
+        /// What they used, in CPUs on average.
+        cpus: f64,
+        /// CPUs of the machine.
+        machine_cpus: u32,
+        /// The largest of them.
+        largest: Vec<ProcessCpus>,
+    },
+    /// Databases or caches that are not part of the stack used CPU time.
+    #[serde(rename = "services_outside")]
+    ServicesOutside {
+        /// The services, the largest first.
+        services: Vec<ProcessCpus>,
+        /// CPUs of the machine.
+        machine_cpus: u32,
+    },
+}
+
+/// What processes of one name used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessCpus {
+    /// The name that the kernel has for them.
+    pub name: String,
+    /// CPUs on average: CPU time by time.
+    pub cpus: f64,
+}
+
+impl fmt::Display for ProcessCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.2}", self.name, self.cpus)
+    }
 }
 
 impl fmt::Display for Machine {
@@ -100,6 +133,21 @@ impl fmt::Display for Machine {
                 f,
                 "the memory limit of {} is not in force here (`stampede doctor` says why)",
                 bytes(limit_bytes)
+            ),
+            Machine::OtherProcesses { cpus, machine_cpus, largest } => {
+                write!(
+                    f,
+                    "other processes used {cpus:.2} of {machine_cpus} CPUs while none was idle"
+                )?;
+                if !largest.is_empty() {
+                    write!(f, " ({})", words::some_of(largest))?;
+                }
+                f.write_str("; end them, or measure when the machine is quiet")
+            }
+            Machine::ServicesOutside { services, machine_cpus } => write!(
+                f,
+                "outside of the stack ran {} of {machine_cpus} CPUs, which CPU per request does not include",
+                words::some_of(services),
             ),
             Machine::PortsExhausted { addresses } => write!(
                 f,

@@ -53,7 +53,7 @@ pub use generator::Generator;
 pub use host_php::{HostLimit, HostSetting, LimitedSetting};
 pub use limit_found::LimitFound;
 pub use look::{IntervalOf, Look, Widest};
-pub use machine::Machine;
+pub use machine::{Machine, ProcessCpus};
 pub use mismatch::{Extension, IniValue, Mismatch, Php};
 pub use not_compared::NotCompared;
 pub use not_sent::NotSent;

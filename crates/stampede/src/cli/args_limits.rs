@@ -88,7 +88,7 @@ pub struct CapacityArgs {
     pub precision: String,
     /// Length of a short trial; longer for a slow app, so that there are enough requests for the
     /// percentile
-    #[arg(long = "for", value_name = "LENGTH", default_value = "4s")]
+    #[arg(long = "for", alias = "duration", value_name = "LENGTH", default_value = "4s")]
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]
@@ -115,7 +115,7 @@ pub struct TuneArgs {
     pub precision: String,
     /// Length of a short trial; longer for a slow app, so that there are enough requests for the
     /// percentile
-    #[arg(long = "for", value_name = "LENGTH", default_value = "2s")]
+    #[arg(long = "for", alias = "duration", value_name = "LENGTH", default_value = "2s")]
     pub length: String,
     /// The app, budget and load
     #[command(flatten)]

@@ -16,7 +16,7 @@ pub struct LoadFlags {
     #[arg(long, short = 'c', alias = "users", value_name = "N")]
     pub concurrency: Option<String>,
     /// Run the load for this long: 60s, 2m30s
-    #[arg(long = "for", value_name = "LENGTH")]
+    #[arg(long = "for", alias = "duration", value_name = "LENGTH")]
     pub length: Option<String>,
     /// Stop after N requests (closed model)
     #[arg(long, value_name = "N", conflicts_with = "length")]

@@ -54,6 +54,7 @@ mod keeper_kill;
 mod keeper_support;
 mod login;
 mod monitor;
+mod other_processes;
 mod outside;
 mod overlay;
 mod own_app;

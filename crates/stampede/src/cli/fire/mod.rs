@@ -224,6 +224,8 @@ impl FireResult {
             // That of this machine, on which agents do not depend.
             clock_source: if self.result.agents.is_empty() { &machine.clock_source } else { "" },
             machine_cpus: machine.cpus_logical,
+            // The server may run on this machine.
+            all_watched: false,
             memory_limit_bytes: 0,
             oom_kills: 0,
             died: &[],
