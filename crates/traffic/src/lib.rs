@@ -42,6 +42,7 @@ pub mod tag;
 mod tests;
 mod uri;
 mod url;
+mod utf16;
 mod variables;
 mod vegeta;
 pub mod write;
