@@ -128,6 +128,7 @@ pub(super) static AMMO: Group = Group {
         read("headers"),
         read("limit"),
         read("passes"),
+        read("source"),
         read("type"),
         read("uris"),
     ],

@@ -40,8 +40,8 @@ pub(super) fn unpacked(
         source: Arc::new(source),
     };
     let opened = open(counted).map_err(unreadable)?;
-    let opened = opened
-        .map_err(|by| TrafficError::Compressed { path: file.path.clone(), by: by.name() })?;
+    let opened =
+        opened.map_err(|by| TrafficError::Compressed { path: file.path.clone(), by: by.name() })?;
     utf16::decoded(opened).map_err(unreadable)
 }
 

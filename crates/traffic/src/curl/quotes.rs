@@ -184,7 +184,9 @@ mod tests {
     fn what_a_shell_would_fill_in_is_found() {
         assert_eq!(filled_by_shell("curl \"http://a/$(date +%s)/x\" -d 1"), Some("$(date +%s)"));
         assert_eq!(filled_by_shell("curl http://a/`id`/x"), Some("`id`"));
-        for plain in ["curl 'a$(b)`c`'", "curl $'a$(b)'", "curl a\\$(b)", "curl \"a\\`b\"", "curl $a(b)"] {
+        for plain in
+            ["curl 'a$(b)`c`'", "curl $'a$(b)'", "curl a\\$(b)", "curl \"a\\`b\"", "curl $a(b)"]
+        {
             assert_eq!(filled_by_shell(plain), None, "{plain}");
         }
     }
