@@ -56,14 +56,22 @@ type Entry = fn(u64) -> String;
 
 const LINES: [(&str, Entry); 8] = [
     ("access.log", |n| {
-        format!("::1 - - [10/Oct/2024:13:55:36 +0000] \"GET /a/{n}?x={n} HTTP/1.1\" 200 5 \"-\" \"agent\"\n")
+        format!(
+            "::1 - - [10/Oct/2024:13:55:36 +0000] \"GET /a/{n}?x={n} HTTP/1.1\" 200 5 \"-\" \"agent\"\n"
+        )
     }),
     ("json.log", |n| {
-        format!("{{\"request\":{{\"method\":\"GET\",\"uri\":\"/a/{n}\",\"host\":\"a.test\"}},\"status\":200}}\n")
+        format!(
+            "{{\"request\":{{\"method\":\"GET\",\"uri\":\"/a/{n}\",\"host\":\"a.test\"}},\"status\":200}}\n"
+        )
     }),
-    ("lines.jsonl", |n| format!("{{\"method\":\"POST\",\"path\":\"/a/{n}\",\"body\":\"b={n}\"}}\n")),
+    ("lines.jsonl", |n| {
+        format!("{{\"method\":\"POST\",\"path\":\"/a/{n}\",\"body\":\"b={n}\"}}\n")
+    }),
     ("vegeta.jsonl", |n| {
-        format!("{{\"method\":\"GET\",\"url\":\"http://a.test/{n}\",\"header\":{{\"X-A\":[\"b\"]}}}}\n")
+        format!(
+            "{{\"method\":\"GET\",\"url\":\"http://a.test/{n}\",\"header\":{{\"X-A\":[\"b\"]}}}}\n"
+        )
     }),
     ("vegeta.txt", |n| format!("GET http://a.test/{n}\nX-A: b\n\n")),
     ("siege.txt", |n| format!("http://a.test/{n} POST a={n}\n")),

@@ -281,7 +281,8 @@ fn bodies_of_postman_are_made_or_named() {
             r#"{{"request": {{"method": "POST", "url": "http://a.test/b", "body": {body}}}}}"#
         );
         let (texts, skipped) = of_postman(&item);
-        let made = texts.get(1).map(|text| text.rsplit("||").next().unwrap_or_default().to_owned());
+        let made =
+            texts.get(1).map(|text| text.rsplit("\r\n\r\n").next().unwrap_or_default().to_owned());
         let why = skipped.iter().find(|why| !why.contains("script")).cloned();
         made.or(why).unwrap_or_default()
     };
@@ -351,7 +352,7 @@ fn what_curl_or_a_shell_would_fill_in_is_named() {
 #[test]
 fn a_command_that_was_copied_for_windows_is_read() {
     let text = "curl ^\"http://a.test/w?x=1^&y=2^\" ^\r\n  -H ^\"X-A: b^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":1^}^\"\r\n";
-    let expected = "[] POST /w?x=1&y=2 HTTP/1.1|Content-Length: 7|Content-Type: application/x-www-form-urlencoded|Host: a.test|X-A: b||{\"a\":1}";
+    let expected = "[] POST /w?x=1&y=2 HTTP/1.1|Content-Length: 7|X-A: b|Content-Type: application/x-www-form-urlencoded|Host: a.test||{\"a\":1}";
     assert_eq!(lines(text.as_bytes()), [expected]);
 }
 
