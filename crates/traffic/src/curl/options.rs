@@ -284,7 +284,7 @@ fn url_pattern(url: &str) -> Option<String> {
             let end = start + url[start..].find(close)?;
             let inner = &url[start + 1..end];
             let is_variable = url[..start].ends_with('$');
-            (inner.contains(between) && !is_variable).then(|| shown(url[start..=end].as_bytes()))
+            (inner.contains(between) && !is_variable).then(|| shown(&url.as_bytes()[start..=end]))
         })
     };
     of('[', ']', '-').or_else(|| of('{', '}', ','))

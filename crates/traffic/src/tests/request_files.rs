@@ -294,9 +294,7 @@ fn bodies_of_postman_are_made_or_named() {
     assert_eq!(with("{"), "1 a body of kind `graphql` that cannot be made");
     // The order of members is the library's.
     let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-    let of = |variables: serde_json::Value| {
-        serde_json::json!({"operationName": "A", "query": "{a}", "variables": variables})
-    };
+    let of = |variables: serde_json::Value| serde_json::json!({"operationName": "A", "query": "{a}", "variables": variables});
     assert_eq!(json(&with("")), of(serde_json::Value::Null));
     assert_eq!(json(&with(r#"{\"b\":1}"#)), of(serde_json::json!({"b": 1})));
 }
