@@ -5,20 +5,20 @@
 use stampede_load::protocol::fastcgi::Script;
 use stampede_load::protocol::http1;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
-use stampede_traffic::{Format, Request, TrafficFile, read_all};
+use stampede_traffic::{Format, LogFormat, LogSelection, Request, TrafficFile, read_all};
 
 /// One input.
 pub fn run(input: &[u8]) {
     let Some((set, bytes)) = input.split_first() else { return };
-    // `0` to `5` are the formats; from `6` on the format is detected.
-    let format = Format::ALL[..6].get(usize::from(set & 7)).copied();
+    let (format, log_format, bytes) = parts(*set, bytes);
     let has_headers = set & 64 != 0;
     let headers = [("X-More", "and more"), ("host", "a.example")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let headers = if has_headers { headers.to_vec() } else { Vec::new() };
     let script = (set & 8 != 0).then(|| Script::new("/app/index.php"));
     let is_fastcgi = script.is_some();
-    let file = TrafficFile { format, headers, script, ..TrafficFile::new("fuzz.traffic") };
+    let log = LogSelection { format: log_format, ..LogSelection::default() };
+    let file = TrafficFile { format, headers, script, log, ..TrafficFile::new("fuzz.traffic") };
     let version = if set & 128 == 0 { HttpVersion::Http11 } else { HttpVersion::Http10 };
     let habits = Habits { version, connection: ConnectionHabit::KeepAlive };
     match read_all(bytes, &file, habits) {
@@ -37,6 +37,23 @@ pub fn run(input: &[u8]) {
             let text = error.to_string();
             assert!(!text.is_empty() && !error.hint().is_empty(), "{error:?}");
         }
+    }
+}
+
+/// The format, the format of a log's lines, and the file. `0` to `5` are the first formats, `6` and `7`
+/// leave it to be detected; with other bits there it is one of the rest, or the first line says how
+/// the lines of a log are written.
+fn parts(set: u8, bytes: &[u8]) -> (Option<Format>, Option<LogFormat>, &[u8]) {
+    let number = usize::from(set & 7);
+    match (set >> 4) & 3 {
+        0 => (Format::ALL.get(6 + number).copied(), None, bytes),
+        1 => (Format::ALL.get(14 + number).copied(), None, bytes),
+        2 => {
+            let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+            let written = String::from_utf8_lossy(&bytes[..end]);
+            (None, written.parse().ok(), &bytes[end..])
+        }
+        _ => (Format::ALL[..6].get(number).copied(), None, bytes),
     }
 }
 

@@ -1510,6 +1510,34 @@ export type Skip =
     /** Name of the way. */
     kind: string;
   }
+  /** A script of a collection, which would change requests or read answers. */
+  | {
+    code: "script";
+    /** When it would run: `prerequest`, `test`. */
+    when: string;
+  }
+  /** Its body is a file that it does not name. */
+  | {
+    code: "body_file_not_named";
+  }
+  /** Its body is of a kind that is not known, or cannot be made. */
+  | {
+    code: "body_kind";
+    /** The kind, as it is written. */
+    kind: string;
+  }
+  /** A part of it would be filled in by a shell. */
+  | {
+    code: "by_shell";
+    /** The part. */
+    part: string;
+  }
+  /** Its URL stands for several. */
+  | {
+    code: "url_pattern";
+    /** The pattern. */
+    pattern: string;
+  }
   /** A required parameter has neither an example nor a default value. */
   | {
     code: "parameter";
@@ -1709,6 +1737,16 @@ export type RequestError =
     body_bytes: number;
   };
 
+/** A part of another tool's script that is not taken over. */
+export interface LeftOutPart {
+  /** What it is, in English. */
+  what: string;
+  /** Its lines, counted from 1. */
+  lines: number[];
+  /** What happens instead, in English. */
+  instead: string;
+}
+
 /** A request file whose requests are sent, and what was not taken of it. */
 export interface RequestFile {
   /** Path of the file. */
@@ -1725,6 +1763,8 @@ export interface RequestFile {
   skipped?: SkippedEntries[];
   /** Entries that are no valid requests. Null: there are none. */
   broken?: BrokenEntries | null;
+  /** Parts of a script of another tool that are not taken over. */
+  left_out?: LeftOutPart[];
 }
 
 /** What a look of `rounds: auto` found. */

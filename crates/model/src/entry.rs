@@ -292,6 +292,33 @@ pub enum Skip {
         /// Name of the way.
         kind: String,
     },
+    /// A script of a collection, which would change requests or read answers.
+    #[error("script `{when}`, which is not run")]
+    Script {
+        /// When it would run: `prerequest`, `test`.
+        when: String,
+    },
+    /// Its body is a file that it does not name.
+    #[error("its body is a file that it does not name")]
+    BodyFileNotNamed {},
+    /// Its body is of a kind that is not known, or cannot be made.
+    #[error("a body of kind `{kind}` that cannot be made")]
+    BodyKind {
+        /// The kind, as it is written.
+        kind: String,
+    },
+    /// A part of it would be filled in by a shell.
+    #[error("`{part}`, which a shell would fill in")]
+    ByShell {
+        /// The part.
+        part: String,
+    },
+    /// Its URL stands for several.
+    #[error("`{pattern}` in its URL, which stands for several")]
+    UrlPattern {
+        /// The pattern.
+        pattern: String,
+    },
     /// A required parameter has neither an example nor a default value.
     #[error("parameter `{name}` has no example")]
     Parameter {

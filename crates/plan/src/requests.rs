@@ -1,9 +1,14 @@
 //! Reads the requests of a load: method, path, headers and body, checked so that they can be sent.
 
+use std::path::Path;
+
+use stampede_model::fact::{LeftOutPart, RequestFile};
+
 use super::error::{Help, Mistake, PlanError};
-use super::imported::{self, ImportError, ImportedRequest};
+use super::imported::{self, ImportError, ImportedLoad, ImportedRequest};
 use super::keys::{OF_REQUEST, REQUEST};
 use super::model::RequestSpec;
+use super::traffic_file::Requests;
 use super::tree::{Node, Value};
 use super::value::{Fields, entries, not_a, out_of_range, text};
 
@@ -58,25 +63,22 @@ pub(super) fn requests_of(
 }
 
 /// The requests of another tool's script, with the headers of `base` where they have none of that
-/// name. `None`: the file is no script.
+/// name. What of the script is not taken over is told with them. `None`: the file is no script.
 pub(super) fn requests_of_script(
     node: &Node,
     base: &RequestSpec,
-) -> Result<Option<Vec<RequestSpec>>, PlanError> {
+) -> Result<Option<Requests>, PlanError> {
     let path = node.place.source.base.join(text(node, "a file", PATH)?);
     let refused = |error: ImportError| {
         let hint = error.hint();
         node.place.wrong(Mistake::refused(error), Help::todo(hint))
     };
-    let script = imported::read(&path).and_then(|script| match script {
-        Some(script) => script.complete(&path).map(Some),
-        None => Ok(None),
-    });
-    let Some(script) = script.map_err(refused)? else { return Ok(None) };
+    let Some(script) = imported::read(&path).map_err(refused)? else { return Ok(None) };
     if script.requests.len() > REQUESTS_MAX {
         let mistake = Mistake::TooMany { kind: "requests", found: script.requests.len() };
         return Err(node.place.wrong(mistake, "at most 10 000"));
     }
+    let file = told(&script, &path);
     let with_base = |ImportedRequest { mut spec, .. }: ImportedRequest| {
         let is_given = |(name, _): &&(String, String)| {
             spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
@@ -86,7 +88,29 @@ pub(super) fn requests_of_script(
         spec.headers.splice(0..0, added);
         spec
     };
-    Ok(Some(script.requests.into_iter().map(with_base).collect()))
+    let requests = script.requests.into_iter().map(with_base).collect();
+    Ok(Some(Requests { requests, file }))
+}
+
+/// What is told about a script. `None`: all of it is taken over.
+fn told(script: &ImportedLoad, path: &Path) -> Option<RequestFile> {
+    let left_out = script.left_out_by_kind().into_iter().map(|(what, lines)| LeftOutPart {
+        what: what.to_string(),
+        lines: lines.into_iter().map(|line| line as u64).collect(),
+        instead: what.why().to_owned(),
+    });
+    let left_out: Vec<LeftOutPart> = left_out.collect();
+    let requests = script.requests.len() as u64;
+    (!left_out.is_empty()).then(|| RequestFile {
+        file: path.display().to_string(),
+        format: script.tool.name().to_owned(),
+        requests,
+        sent: requests,
+        every: 1,
+        skipped: Vec::new(),
+        broken: None,
+        left_out,
+    })
 }
 
 /// `request` with the values of `fields` in place of its own.

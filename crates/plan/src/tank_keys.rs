@@ -16,8 +16,8 @@ pub(super) static PHANTOM: Object = Object {
 };
 
 /// All keys of the file.
-pub(super) static GROUPS: [&Group; 11] =
-    [&FILE, &OTHER, &READ, &UNUSED, &PROFILE, &PANDORA, &POOLS, &POOL, &GUN, &AMMO, &STEP];
+pub(super) static GROUPS: [&Group; 12] =
+    [&FILE, &OTHER, &READ, &UNUSED, &PROFILE, &PANDORA, &POOLS, &POOL, &GUN, &AMMO, &SOURCE, &STEP];
 
 /// The sections that are read.
 pub(super) static FILE: Group = Group { title: None, keys: &[read("phantom"), read("autostop")] };
@@ -128,10 +128,15 @@ pub(super) static AMMO: Group = Group {
         read("headers"),
         read("limit"),
         read("passes"),
+        read("source"),
         read("type"),
         read("uris"),
     ],
 };
+
+/// The keys of a source of ammo.
+pub(super) static SOURCE: Group =
+    Group { title: None, keys: &[read("data"), read("path"), read("type")] };
 
 /// The keys of a step of a schedule.
 static STEP: Group = Group {

@@ -333,6 +333,33 @@ fn a_pool_of_pandora_is_read() {
 }
 
 #[test]
+fn requests_of_pandora_may_stand_in_its_configuration() {
+    let pool = |source: &str| {
+        read(&format!(
+            "pools: [{{gun: {{type: http, target: 'a.test:80'}}, ammo: {{type: uri, {source}}}, \
+             rps: {{type: const, ops: 1, duration: 1s}}}}]"
+        ))
+    };
+    let inline = pool("source: {type: inline, data: \"[X-A: b]\\n/a one\\n/b\\n\"}").unwrap();
+    let TrafficSource::List(requests) = &inline.traffic.source else { panic!("a list") };
+    let texts: Vec<_> = requests.iter().map(|one| one.plain().unwrap()).collect();
+    assert_eq!([&texts[0].path, &texts[1].path], ["/a", "/b"]);
+    assert!(texts.iter().all(|one| one.headers == [("X-A".to_owned(), "b".to_owned())]));
+    assert_eq!(&*inline.traffic.tags.name(requests[0].tag), "one");
+    let of_file = pool("source: {type: file, path: ammo.uri}").unwrap();
+    let TrafficSource::File(file) = &of_file.traffic.source else { panic!("a file") };
+    assert!(file.path.ends_with("ammo.uri") && file.format == Some(Format::Uri), "{file:?}");
+    for wrong in [
+        "source: {type: inline}",
+        "source: {data: /}",
+        "source: {type: http}",
+        "source: {type: inline, data: \"a b\\n\"}",
+    ] {
+        assert!(pool(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn rates_of_pandora_that_are_no_schedule_are_users() {
     let model = |rps: &str, ammo: &str| {
         read(&format!(

@@ -61,7 +61,7 @@ pub(super) fn read(node: &Node, base: RequestSpec) -> Result<Requests, PlanError
     let is_described = file.format.is_some() || file.log.format.is_some();
     if !is_described {
         if let Some(requests) = requests_of_script(name, &base)? {
-            return Ok(requests.into());
+            return Ok(requests);
         }
         if !file.path.is_file() || is_plain_list(&file).map_err(|error| refused(name, error))? {
             let (paths, site) = urls::read(name)?;
@@ -203,6 +203,7 @@ impl Taken {
                 .map(|(why, entries)| SkippedEntries { why, entries })
                 .collect(),
             broken: notes.broken_first.map(broken),
+            left_out: Vec::new(),
         };
         Requests { requests: kept, file: Some(read) }
     }
@@ -321,6 +322,20 @@ mod tests {
         let said = r#"{file: DIR/own, log_format: "$request_time ms|$uri|$request_method"}"#;
         let (requests, _) = read_plan(&[("own", own)], said).unwrap();
         assert_eq!(requests, ["GET /x [] \"\" -", "GET /y [] \"\" -"]);
+    }
+
+    #[test]
+    fn a_script_is_sent_without_what_only_a_run_would_make_and_that_is_told() {
+        let script = b"import http from 'k6/http';\nexport default function () {\n  \
+            http.get('http://a.test/x');\n  http.get(url());\n}\n";
+        let (requests, file) = read_plan(&[("k6.js", script)], "DIR/k6.js").unwrap();
+        assert_eq!(requests, ["GET /x [] \"\" a.test"]);
+        let file = file.unwrap();
+        assert_eq!((file.format.as_str(), file.requests, file.sent), ("k6", 1, 1));
+        assert_eq!(file.left_out[0].lines, [4], "{:?}", file.left_out);
+        let whole = b"import http from 'k6/http';\nhttp.get('http://a.test/x');\n";
+        let (_, file) = read_plan(&[("k6.js", whole)], "DIR/k6.js").unwrap();
+        assert_eq!(file, None);
     }
 
     #[test]

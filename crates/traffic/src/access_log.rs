@@ -162,21 +162,25 @@ fn is_comment(line: &[u8], columns: &mut Option<Columns>) -> bool {
 }
 
 /// How many lines at the beginning of a file say of a request that it was answered, and the lines
-/// that neither do nor are of an error log. `None`: this is no log. One of errors alone is one, so
+/// that neither do nor are otherwise a log's. `None`: this is no log. One of errors alone is one, so
 /// that it is called that.
 pub(super) fn logged_lines(begin: &[u8]) -> (Option<usize>, Vec<&[u8]>) {
-    let (mut columns, mut logged, mut errors, mut others) = (None, 0, 0, Vec::new());
+    let (mut columns, mut logged, mut unsent, mut others) = (None, 0, 0, Vec::new());
     for line in begin.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
         if line.is_empty() || is_comment(line, &mut columns) {
             continue;
         }
         match read(line, None, columns.as_ref()) {
             Line::Request(_) | Line::NotHttp => logged += 1,
-            Line::Error => errors += 1,
+            Line::Error => unsent += 1,
+            // What an application says beside its requests.
+            Line::Other if json::fields(line).is_some_and(|fields| fields.is_of_log()) => {
+                unsent += 1;
+            }
             Line::Other => others.push(line),
         }
     }
-    let is_log = logged > 0 || columns.is_some() || errors > others.len();
+    let is_log = logged > 0 || columns.is_some() || unsent > others.len();
     (is_log.then_some(logged), others)
 }
 

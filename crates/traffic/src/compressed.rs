@@ -12,6 +12,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use super::TrafficFile;
 use super::error::TrafficError;
 use super::read::Bytes;
+use super::utf16;
 
 /// Bytes that were read of the file itself, which are fewer than those that came of it.
 pub(super) type BytesRead = Arc<AtomicU64>;
@@ -34,17 +35,21 @@ pub(super) fn unpacked(
     bytes_read: BytesRead,
 ) -> Result<Bytes, TrafficError> {
     let counted = Counted { reader, bytes_read };
-    let opened = open(counted).map_err(|source| TrafficError::Unreadable {
+    let unreadable = |source: io::Error| TrafficError::Unreadable {
         path: file.path.clone(),
         source: Arc::new(source),
-    })?;
-    opened.map_err(|by| TrafficError::Compressed { path: file.path.clone(), by: by.name() })
+    };
+    let opened = open(counted).map_err(unreadable)?;
+    let opened =
+        opened.map_err(|by| TrafficError::Compressed { path: file.path.clone(), by: by.name() })?;
+    utf16::decoded(opened).map_err(unreadable)
 }
 
 /// The same for a later pass, when it is known that the file can be read.
 pub(super) fn again(reader: Bytes, bytes_read: BytesRead) -> io::Result<Bytes> {
     bytes_read.store(0, Ordering::Relaxed);
-    open(Counted { reader, bytes_read })?.map_err(|by| io::Error::other(by.name()))
+    let opened = open(Counted { reader, bytes_read })?;
+    utf16::decoded(opened.map_err(|by| io::Error::other(by.name()))?)
 }
 
 fn open(mut counted: Counted) -> io::Result<Result<Bytes, Unreadable>> {

@@ -3,12 +3,13 @@
 mod options;
 mod quotes;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use stampede_model::entry::{EntryError, Skip};
 
 use super::body_file::BodyFiles;
-use super::input::{Broken, Draft, ENTRY_BYTES_MAX, Input, ParseError, ParsedEntry};
+use super::input::{Broken, Draft, ENTRY_BYTES_MAX, Input, ParseError, ParsedEntry, shown};
 use super::recorded::Recorded;
 use quotes::Quotes;
 
@@ -47,6 +48,9 @@ impl Curl {
             if !words.get(start).iter().any(is_curl) {
                 return Ok(ParsedEntry::Skipped(Skip::NotHttp {}));
             }
+            if let Some(part) = quotes::filled_by_shell(&command) {
+                return Ok(ParsedEntry::Skipped(Skip::ByShell { part: shown(part.as_bytes()) }));
+            }
             match options::requests(line, &words[start + 1..], &self.files) {
                 Ok(requests) => self.pending = requests.into(),
                 Err(skip) => return Ok(ParsedEntry::Skipped(skip)),
@@ -61,12 +65,17 @@ impl Curl {
     /// backslash, or within quotes.
     fn command(&mut self, input: &mut Input) -> Result<Option<(u64, String)>, ParseError> {
         let (mut command, mut begun, mut quotes) = (String::new(), None, Quotes::default());
+        // A browser has copied it for Windows: `^` is before each sign that has a meaning there.
+        let mut is_of_windows = false;
         while let Some(text) = input.text(&mut self.line)? {
             let is_new = begun.is_none();
             if is_new && (text.trim().is_empty() || text.trim_start().starts_with('#')) {
                 continue;
             }
             let line = *begun.get_or_insert(input.line_number());
+            is_of_windows |= is_new && text.contains("^\"");
+            let text = if is_of_windows { quotes::of_windows(text) } else { Cow::Borrowed(text) };
+            let text = text.as_ref();
             if command.len() + text.len() > ENTRY_BYTES_MAX {
                 let what = EntryError::TooLong { limit_bytes: ENTRY_BYTES_MAX as u64 };
                 return Err(ParseError::Broken(Broken { line, what, hint: EXPECTED }));

@@ -31,7 +31,7 @@ const RECOGNISERS: [(Format, Recognises); 16] = [
     (Format::OpenApi, is_openapi),
     (Format::VegetaJson, is_vegeta_json),
     (Format::AccessLog, is_log_of_objects),
-    (Format::JsonLines, is_object),
+    (Format::JsonLines, is_json_line),
     (Format::Sitemap, is_sitemap),
     (Format::Curl, is_curl),
     (Format::Request, is_raw_requests),
@@ -109,6 +109,11 @@ fn is_url(word: &[u8]) -> bool {
 
 fn is_object(begin: &Begin<'_>) -> bool {
     begin.first.first() == Some(&b'{')
+}
+
+/// An object that is on a line. A document over several lines is something else.
+fn is_json_line(begin: &Begin<'_>) -> bool {
+    is_object(begin) && begin.first != b"{"
 }
 
 /// An archive's `log` has members of its own. That of a collector's line is about the log.

@@ -108,6 +108,9 @@ impl TrafficError {
             TrafficError::Compressed { .. } => {
                 "unpack it first; gzip and zstd are read as they are"
             }
+            TrafficError::UnknownFormat { begins, .. } if is_of_tank(begins) => {
+                "it looks like a configuration of Yandex Tank or of pandora: `stampede fire --tank FILE` reads it"
+            }
             TrafficError::UnknownFormat { .. } => {
                 "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http; of a log whose lines it does not know: --log-format"
             }
@@ -124,6 +127,13 @@ impl TrafficError {
             TrafficError::Thread(_) => "the system has no thread left: see ulimit -u",
         }
     }
+}
+
+/// Whether a file with this first line is a configuration, and not a list of requests.
+fn is_of_tank(begins: &str) -> bool {
+    let name = begins.trim_end_matches('…').trim();
+    let known = ["phantom", "pandora", "yandextank", "pools", "telegraf", "overload", "uploader"];
+    known.iter().any(|known| name == format!("{known}:") || name == format!("[{known}]"))
 }
 
 /// The text of hosts with their requests, such as `a.example` 5, `b.example` 2.

@@ -42,6 +42,7 @@ pub mod tag;
 mod tests;
 mod uri;
 mod url;
+mod utf16;
 mod variables;
 mod vegeta;
 pub mod write;
@@ -65,9 +66,10 @@ pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 pub use error::TrafficError;
 pub use format::Format;
 pub use read::is_plain_list;
-pub use supply::read_all;
 pub use supply::{Tagging, supply};
+pub use supply::{read_all, read_tagged};
 pub use uri::bracketed_headers;
+pub use url::is_same_site;
 
 /// Which requests a load sends, in which order, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

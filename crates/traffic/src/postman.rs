@@ -31,6 +31,7 @@ pub(super) fn entries(
     let mut entries = Vec::new();
     let reader = Collection { variables, files };
     let auth = collection.get("auth").filter(|auth| !auth.is_null());
+    add_scripts(collection, &mut entries);
     reader.read(items, "", auth, &mut entries);
     Ok(entries)
 }
@@ -46,6 +47,23 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Names the scripts of a collection, a folder or a request. Nobody runs them, so what they would
+/// change is not changed. Postman writes an empty one where there is none.
+fn add_scripts(of: &Value, entries: &mut Vec<DocumentEntry>) {
+    for event in enabled(of, "event") {
+        let code = event.pointer("/script/exec").unwrap_or(&Value::Null);
+        let is_written = |line: &Value| line.as_str().is_some_and(|line| !line.trim().is_empty());
+        let is_code = match code {
+            Value::Array(lines) => lines.iter().any(is_written),
+            other => is_written(other),
+        };
+        if is_code || event.pointer("/script/src").is_some() {
+            let when = shown(text(event, "listen").as_bytes());
+            entries.push(DocumentEntry::Skipped(Skip::Script { when }));
+        }
+    }
 }
 
 /// The entries of a list of objects that are not switched off.
@@ -69,6 +87,7 @@ impl Collection<'_> {
         for item in items {
             let name = text(item, "name");
             let name = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            add_scripts(item, entries);
             let own = item.get("auth").filter(|auth| !auth.is_null());
             if let Some(items) = item.get("item").and_then(Value::as_array) {
                 self.read(items, &name, own.or(auth), entries);
@@ -176,50 +195,76 @@ impl Collection<'_> {
                 recorded.add_header("Content-Type", URL_ENCODED);
             }
             "formdata" => {
-                let parts = enabled(body, "formdata").map(|field| self.part(field));
+                let parts = enabled(body, "formdata").map(|field| self.parts(field));
                 let parts = parts.collect::<Result<Vec<_>, Skip>>()?;
-                let (body, media_type) = form::multipart(&parts, None);
+                let (body, media_type) = form::multipart(&parts.concat(), None);
                 recorded.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
                 recorded.add_header("Content-Type", media_type);
                 recorded.body = body;
             }
             "graphql" => {
-                let graph = body.get("graphql").unwrap_or(&Value::Null);
-                let variables = self.fill(&member(graph, "variables"))?;
-                let variables: Value = serde_json::from_str(&variables).unwrap_or(Value::Null);
-                let query = self.fill(text(graph, "query"))?;
-                let json = serde_json::json!({"query": query, "variables": variables});
-                recorded.body = json.to_string().into_bytes();
+                recorded.body = self.graph(body.get("graphql").unwrap_or(&Value::Null))?;
                 recorded.add_header("Content-Type", "application/json");
             }
             "file" => {
                 let path = body.pointer("/file/src").and_then(Value::as_str).unwrap_or_default();
-                recorded.body = self.files.read(&self.fill(path)?)?;
+                recorded.body = match body.pointer("/file/content").and_then(Value::as_str) {
+                    Some(content) => self.fill(content)?.into_bytes(),
+                    None if path.is_empty() => return Err(Skip::BodyFileNotNamed {}),
+                    None => self.files.read(&self.fill(path)?)?,
+                };
                 recorded.add_header("Content-Type", "application/octet-stream");
             }
-            _ => {}
+            "" | "none" => {}
+            kind => return Err(Skip::BodyKind { kind: shown(kind.as_bytes()) }),
         }
         Ok(())
     }
 
-    fn part(&self, field: &Value) -> Result<Part, Skip> {
+    /// The body of a query of GraphQL.
+    fn graph(&self, graph: &Value) -> Result<Vec<u8>, Skip> {
+        let variables = match graph.get("variables") {
+            Some(Value::String(text)) if !text.trim().is_empty() => {
+                let broken = |_| Skip::BodyKind { kind: "graphql".to_owned() };
+                serde_json::from_str(&self.fill(text)?).map_err(broken)?
+            }
+            Some(Value::String(_)) | None => Value::Null,
+            Some(other) => other.clone(),
+        };
+        let query = self.fill(text(graph, "query"))?;
+        let mut json = serde_json::json!({"query": query, "variables": variables});
+        let operation = self.fill(text(graph, "operationName"))?;
+        if !operation.is_empty() {
+            json["operationName"] = operation.into();
+        }
+        Ok(json.to_string().into_bytes())
+    }
+
+    /// The parts of a field: one, or one for each of its files.
+    fn parts(&self, field: &Value) -> Result<Vec<Part>, Skip> {
         let name = self.fill(&member(field, "key"))?;
         let given = text(field, "contentType");
         let mut part = Part { name, ..Part::default() };
         part.content_type = (!given.is_empty()).then(|| given.to_owned());
         if text(field, "type") != "file" {
             part.value = self.fill(&member(field, "value"))?.into_bytes();
-            return Ok(part);
+            return Ok(vec![part]);
         }
-        let source = field.get("src").unwrap_or(&Value::Null);
-        let path = source.as_str().or_else(|| source.get(0).and_then(Value::as_str));
-        let Some(path) = path.filter(|path| !path.is_empty()) else {
-            return Err(Skip::FormFile { field: shown(part.name.as_bytes()) });
-        };
-        part.value = self.files.read(&self.fill(path)?)?;
-        part.file_name = Some(path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
         part.content_type.get_or_insert("application/octet-stream".to_owned());
-        Ok(part)
+        let paths: Vec<&str> = match field.get("src") {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+            Some(one) => one.as_str().into_iter().collect(),
+            None => Vec::new(),
+        };
+        if paths.iter().all(|path| path.is_empty()) {
+            return Err(Skip::FormFile { field: shown(part.name.as_bytes()) });
+        }
+        let of_file = |path: &str| {
+            let value = self.files.read(&self.fill(path)?)?;
+            let file_name = Some(path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
+            Ok(Part { value, file_name, ..part.clone() })
+        };
+        paths.into_iter().filter(|path| !path.is_empty()).map(of_file).collect()
     }
 
     /// Adds what the collection, a folder or the request says about signing in.

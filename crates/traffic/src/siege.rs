@@ -69,9 +69,9 @@ impl Siege {
             METHODS.contains(&method.as_bytes()).then(|| (url, method, body.trim()))
         });
         let Some((url, method, body)) = parts else {
-            return Ok(Recorded { line, url: text.to_owned(), ..Recorded::default() });
+            return Ok(Recorded { line, url: with_scheme(text), ..Recorded::default() });
         };
-        let (url, method) = (url.to_owned(), method.to_owned());
+        let (url, method) = (with_scheme(url), method.to_owned());
         let mut recorded = Recorded { line, method, url, ..Recorded::default() };
         recorded.body = match body.strip_prefix('<') {
             Some(path) => self.files.read(path.trim())?,
@@ -114,6 +114,14 @@ impl Values {
     fn value(&self, name: &str) -> Option<&str> {
         let own = self.own.iter().find(|(known, _)| known == name);
         own.map(|(_, value)| value.as_str()).or_else(|| self.environment.value(name))
+    }
+}
+
+/// A URL as siege takes it, where `http://` may be missing.
+fn with_scheme(url: &str) -> String {
+    match url.starts_with('/') || url.contains("://") {
+        true => url.to_owned(),
+        false => format!("http://{url}"),
     }
 }
 

@@ -283,9 +283,22 @@ pub fn read_all(
     file: &TrafficFile,
     habits: Habits,
 ) -> Result<(Vec<Request>, TrafficNotes), TrafficError> {
+    read_tagged(bytes, file, habits, &Tags::new())
+}
+
+/// The same, with the tags of the requests in `tags`.
+///
+/// # Errors
+/// As [`read_all`].
+pub fn read_tagged(
+    bytes: &[u8],
+    file: &TrafficFile,
+    habits: Habits,
+    tags: &Tags,
+) -> Result<(Vec<Request>, TrafficNotes), TrafficError> {
     let (bytes, length, mut notes) = (bytes.to_vec(), bytes.len() as u64, TrafficNotes::default());
     let open = move || Ok(Box::new(io::Cursor::new(bytes.clone())) as Box<dyn io::Read + Send>);
-    let reading = TrafficReader::new(file, Box::new(open), Some(length), habits, &Tags::new())?;
+    let reading = TrafficReader::new(file, Box::new(open), Some(length), habits, tags)?;
     let requests = match read_beginning(reading, Passes::Times(1), &mut notes)? {
         PreparedTraffic::List(list) => list.to_vec(),
         PreparedTraffic::File { held, .. } => held.into(),

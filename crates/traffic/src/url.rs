@@ -48,6 +48,11 @@ pub(super) fn site(host: &str) -> String {
     name.strip_prefix("www.").filter(|rest| rest.contains('.')).map_or(name.clone(), str::to_owned)
 }
 
+/// Whether two hosts, as URLs have them, are one site: case, port and `www.` make no other.
+pub fn is_same_site(host: &str, other: &str) -> bool {
+    site(host) == site(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

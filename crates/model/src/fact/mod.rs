@@ -61,7 +61,7 @@ pub use nothing::Nothing;
 pub use notice::{NoPeak, Notice};
 pub use observation::Observation;
 pub use reason::Reason;
-pub use request_file::{BrokenEntries, RequestFile, SkippedEntries};
+pub use request_file::{BrokenEntries, LeftOutPart, RequestFile, SkippedEntries};
 pub use server::{ColdOpcache, Server, Unfit};
 pub use traffic::{Failure, Queries, Traffic};
 

@@ -27,6 +27,20 @@ pub struct RequestFile {
     /// Entries that are no valid requests. Null: there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<BrokenEntries>,
+    /// Parts of a script of another tool that are not taken over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutPart>,
+}
+
+/// A part of another tool's script that is not taken over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutPart {
+    /// What it is, in English.
+    pub what: String,
+    /// Its lines, counted from 1.
+    pub lines: Vec<u64>,
+    /// What happens instead, in English.
+    pub instead: String,
 }
 
 /// Entries of a request file that are not sent.
@@ -51,7 +65,8 @@ pub struct BrokenEntries {
 
 impl fmt::Display for RequestFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RequestFile { file, format, requests, sent, every, skipped, broken } = self;
+        let RequestFile { file, format, requests, sent, every, skipped, broken, left_out: parts } =
+            self;
         write!(f, "`{file}` ({format}): {}", words::quantity(*requests, "request"))?;
         if *every > 1 {
             let (every, sent) = (words::count(*every), words::count(*sent));
@@ -65,9 +80,30 @@ impl fmt::Display for RequestFile {
             let entries = words::count(*entries);
             left_out.push(format!("{entries} (not valid; the first is in line {line}: {error})"));
         }
-        match left_out.is_empty() {
+        if !left_out.is_empty() {
+            write!(f, "; entries left out: {}", words::list(&left_out))?;
+        }
+        match parts.is_empty() {
             true => Ok(()),
-            false => write!(f, "; entries left out: {}", words::list(&left_out)),
+            false => write!(f, "; not taken over: {}", parts_shown(parts)),
         }
     }
 }
+
+/// The first parts with their lines. All are in the data.
+fn parts_shown(parts: &[LeftOutPart]) -> String {
+    let shown = |one: &LeftOutPart| {
+        let noun = if one.lines.len() == 1 { "line" } else { "lines" };
+        let lines: Vec<String> = one.lines.iter().take(SHOWN).map(u64::to_string).collect();
+        let more = if one.lines.len() > SHOWN { ", …" } else { "" };
+        format!("{} in {noun} {}{more} ({})", one.what, lines.join(", "), one.instead)
+    };
+    let mut all: Vec<String> = parts.iter().take(SHOWN).map(shown).collect();
+    if let Some(more) = parts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        all.push(format!("{more} more"));
+    }
+    words::list(&all)
+}
+
+/// Parts, and lines of a part, in the sentence.
+const SHOWN: usize = 10;

@@ -351,9 +351,36 @@ fn of_request_file(
         every,
         skipped,
         broken,
+        left_out: Vec::new(),
     };
     let notice: Fact<Notice> = Notice::RequestFile(file).into();
     notice.sentence()
+}
+
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
+#[test]
+fn parts_of_a_script_that_are_not_taken_over_are_named_with_their_lines() {
+    let part = |what: &str, lines: Vec<u64>| LeftOutPart {
+        what: what.to_owned(),
+        lines,
+        instead: "nothing is run".to_owned(),
+    };
+    let mut left_out = vec![part("a request, for its URL", vec![7])];
+    left_out.extend((0..11).map(|number| part(&format!("`f{number}`"), (1..=12).collect())));
+    let file = RequestFile {
+        file: "k6.js".to_owned(),
+        format: "k6".to_owned(),
+        requests: 2,
+        sent: 2,
+        every: 1,
+        skipped: Vec::new(),
+        broken: None,
+        left_out,
+    };
+    let sentence = file.to_string();
+    let begin = "`k6.js` (k6): 2 requests; not taken over: a request, for its URL in line 7 (nothing \
+                 is run), `f0` in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, … (nothing is run), ";
+    assert!(sentence.starts_with(begin) && sentence.ends_with(" and 2 more"), "{sentence}");
 }
 
 #[test]

@@ -62,16 +62,6 @@ pub enum ImportError {
         /// What was left out: first the requests, then the rest, each by line.
         left_out: Vec<LeftOut>,
     },
-    /// Some requests of the script are not taken over, where all are wanted.
-    #[error("some requests of `{}` for {} cannot be taken over{}", path.display(), tool.name(), reasons(left_out))]
-    Partly {
-        /// Path of the file.
-        path: PathBuf,
-        /// The tool.
-        tool: Tool,
-        /// These requests, by line.
-        left_out: Vec<LeftOut>,
-    },
 }
 
 impl ImportError {
@@ -83,9 +73,6 @@ impl ImportError {
             ImportError::NotUtf8 { .. } => "save it as UTF-8",
             ImportError::IsProgram { .. } => RECORD,
             ImportError::Xml { .. } => "save the test plan again with JMeter",
-            ImportError::Partly { .. } => {
-                "write all requests into the plan, as `requests: […]`, or take these out of the script"
-            }
             ImportError::NoRequest { .. } => {
                 "write the paths into a file, one a line, and name that file instead"
             }

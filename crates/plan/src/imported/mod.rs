@@ -25,7 +25,7 @@ use stampede_model::entry::RequestError;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion, Until};
 use stampede_model::quantity::LengthText;
 use stampede_model::schedule::Segments;
-use stampede_traffic::Request;
+use stampede_traffic::{Request, is_same_site};
 
 use super::model::RequestSpec;
 
@@ -118,21 +118,6 @@ impl ImportedLoad {
         self.left_out.iter().filter(|one| one.what.is_request())
     }
 
-    /// The same, if no request is left out. `path` is for the message.
-    ///
-    /// # Errors
-    /// [`ImportError::Partly`].
-    pub fn complete(mut self, path: &Path) -> Result<ImportedLoad, ImportError> {
-        match self.left_out.iter().any(|one| one.what.is_request()) {
-            false => Ok(self),
-            true => {
-                self.left_out.retain(|one| one.what.is_request());
-                let (path, tool, left_out) = (path.to_owned(), self.tool, self.left_out);
-                Err(ImportError::Partly { path, tool, left_out })
-            }
-        }
-    }
-
     /// What is not taken over, alike things together, each with its lines.
     pub fn left_out_by_kind(&self) -> Vec<(&Omission, Vec<usize>)> {
         let mut kinds: Vec<(&Omission, Vec<usize>)> = Vec::new();
@@ -199,6 +184,14 @@ fn of_line(line: &str) -> Option<Tool> {
 /// # Errors
 /// See [`ImportError`].
 pub fn read(path: &Path) -> Result<Option<ImportedLoad>, ImportError> {
+    read_for(path, None)
+}
+
+/// The same for a host: only its requests are taken over. `None`: the host of most requests.
+///
+/// # Errors
+/// See [`ImportError`]. A script without a request to that host has none to take over.
+pub fn read_for(path: &Path, host: Option<&str>) -> Result<Option<ImportedLoad>, ImportError> {
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
     }
@@ -217,7 +210,7 @@ pub fn read(path: &Path) -> Result<Option<ImportedLoad>, ImportError> {
     let text =
         String::from_utf8(bytes).map_err(|_| ImportError::NotUtf8 { path: path.to_owned() })?;
     stampede_mask::text(&text);
-    parse(tool, &text, path).map(Some)
+    found(tool, &text, path)?.finish(tool, path, host).map(Some)
 }
 
 /// Reads a script. `path` is for messages.
@@ -225,15 +218,18 @@ pub fn read(path: &Path) -> Result<Option<ImportedLoad>, ImportError> {
 /// # Errors
 /// See [`ImportError`].
 pub fn parse(tool: Tool, text: &str, path: &Path) -> Result<ImportedLoad, ImportError> {
+    found(tool, text, path)?.finish(tool, path, None)
+}
+
+fn found(tool: Tool, text: &str, path: &Path) -> Result<Found, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
-    let found = match tool {
+    Ok(match tool {
         Tool::Jmeter => jmeter::read(text, path)?,
         Tool::K6 => k6::read(text, path)?,
         Tool::Gatling | Tool::Locust => {
             return Err(ImportError::IsProgram { path: path.to_owned(), tool });
         }
-    };
-    found.finish(tool, path)
+    })
 }
 
 /// What was found in a script.
@@ -249,11 +245,21 @@ impl Found {
         self.left_out.insert(LeftOut { line, what });
     }
 
-    /// Keeps the valid requests to the host that most of them are for.
-    fn finish(mut self, tool: Tool, path: &Path) -> Result<ImportedLoad, ImportError> {
-        let site = self.most_frequent_site();
+    /// Keeps the valid requests to the named host, or to the one that most of them are for. Those
+    /// without a host are for either.
+    fn finish(
+        mut self,
+        tool: Tool,
+        path: &Path,
+        host: Option<&str>,
+    ) -> Result<ImportedLoad, ImportError> {
+        let most = self.most_frequent_site();
+        let is_meant = |site: &str| match host {
+            Some(host) => is_same_site(site, host),
+            None => most.as_deref() == Some(site),
+        };
         for ImportedRequest { line, spec } in std::mem::take(&mut self.requests) {
-            let other = spec.site.clone().filter(|host| Some(host) != site.as_ref());
+            let other = spec.site.clone().filter(|site| !is_meant(site));
             match (other, invalid_part(&spec)) {
                 (Some(host), _) => self.leave_out(line, Omission::OtherHost { host }),
                 (None, Some(part)) => self.leave_out(line, Omission::Request { part }),

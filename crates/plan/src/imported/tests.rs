@@ -441,3 +441,20 @@ proptest! {
         let _ = read_as(Tool::Jmeter, &text);
     }
 }
+
+#[test]
+fn a_host_that_is_named_is_the_one_that_is_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("test.js");
+    let script = "import http from 'k6/http';\nexport default function () {\n\
+                  http.get('https://a.test/1');\nhttp.get('https://a.test/2');\nhttp.get('https://B.test:444/3');\n}\n";
+    std::fs::write(&path, script).unwrap();
+    let paths = |host: Option<&str>| {
+        let read = read_for(&path, host).map(Option::unwrap);
+        read.map(|load| load.requests.into_iter().map(|one| one.spec.path).collect::<Vec<_>>())
+    };
+    assert_eq!(paths(None).unwrap(), ["/1", "/2"]);
+    assert_eq!(paths(Some("b.test")).unwrap(), ["/3"]);
+    let error = paths(Some("c.test")).unwrap_err();
+    assert!(matches!(&error, ImportError::NoRequest { left_out, .. } if left_out.len() == 3));
+}

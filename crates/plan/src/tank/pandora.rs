@@ -99,7 +99,7 @@ impl<'a> Pool<'a> {
         };
         headers.default_host(target.host);
         let habits = Habits { version: HttpVersion::Http11, connection };
-        let source = requests::source(ammo, &FILE_KEYS, self.overrides, headers, habits)?;
+        let traffic = self.traffic(ammo, headers, habits)?;
         let (limit, passes) = (count(ammo, "limit")?, count(ammo, "passes")?);
         let passes = passes.map_or(Passes::Endless, Passes::Times);
         let ends = limit.is_some() || passes != Passes::Endless;
@@ -107,11 +107,37 @@ impl<'a> Pool<'a> {
             url: target.url,
             model: self.model(ends)?,
             habits,
-            traffic: LoadTraffic { passes, limit, ..LoadTraffic::from(source) },
+            traffic: LoadTraffic { passes, limit, ..traffic },
             timeout: TIMEOUT,
             autostop: Vec::new(),
             unsupported: Vec::new(),
         })
+    }
+
+    /// What is sent: `uris`, a `file`, or what `source` says of either.
+    fn traffic(
+        &self,
+        ammo: &'a Node,
+        headers: Headers,
+        habits: Habits,
+    ) -> Result<LoadTraffic, PlanError> {
+        let source = given(ammo, "source").filter(|_| self.overrides.traffic.is_none());
+        let Some(source) = source else {
+            let source = requests::source(ammo, &FILE_KEYS, self.overrides, headers, habits)?;
+            return Ok(LoadTraffic::from(source));
+        };
+        let kind = match given(source, "type") {
+            Some(kind) => value_of(kind, "type", &SOURCES)?,
+            None => return Err(source.place.wrong(Mistake::Missing("type"), EXPECTED_SOURCE)),
+        };
+        let key = if kind == "inline" { "data" } else { "path" };
+        let Some(node) = given(source, key) else {
+            return Err(source.place.wrong(Mistake::Missing(key), EXPECTED_SOURCE));
+        };
+        match kind {
+            "inline" => requests::inline(ammo, node, &FILE_KEYS, headers, habits),
+            _ => requests::file(ammo, node, &FILE_KEYS, headers).map(LoadTraffic::from),
+        }
     }
 
     fn part(&self, key: &'static str, expected: &str) -> Result<&'a Node, PlanError> {
@@ -291,6 +317,10 @@ const FILE_KEYS: FileKeys = FileKeys {
     kinds: &["uri", "uripost", "raw", "http/json", "jsonline"],
     detected: "jsonline",
 };
+/// Where ammo comes from.
+const SOURCES: [&str; 2] = ["file", "inline"];
+const EXPECTED_SOURCE: &str =
+    "`source: {type: file, path: FILE}` or `source: {type: inline, data: \"/\"}`";
 const EXPECTED_POOL: &str = "a pool such as `{gun: {type: http, target: \"127.0.0.1:8080\"}, ammo: {type: uri, uris: [/]}, \
      rps: {type: const, ops: 100, duration: 60s}}`";
 const EXPECTED_RATE: &str = "steps such as `{type: line, from: 1, to: 100, duration: 60s}`, of the types `const` (`ops`), \

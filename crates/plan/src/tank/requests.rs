@@ -2,7 +2,8 @@
 
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_traffic::{
-    Format, Header, Request, Source, TrafficError, TrafficFile, bracketed_headers,
+    Format, Header, LoadTraffic, Request, Source, Tags, TrafficError, TrafficFile,
+    bracketed_headers, read_tagged,
 };
 
 use super::{Given, address, given};
@@ -83,7 +84,7 @@ pub(super) fn source(
             Err(place.wrong(mistake, format!("either `uris` or `{}`", keys.file)))
         }
         (Some(uris), None) => list(uris, &headers, habits),
-        (None, Some(file)) => self::file(node, file, keys, headers),
+        (None, Some(file)) => self::file(node, file, keys, Headers(headers)),
         (None, None) => {
             let place = node.get("uris").map_or(&node.place, |uris| &uris.place);
             let todo = format!(
@@ -106,24 +107,47 @@ fn list(uris: &Node, headers: &[Header], habits: Habits) -> Result<Source, PlanE
     Ok(Source::List(requests.into()))
 }
 
-fn file(
+/// The requests of a text in the configuration itself. Their format is that of a file.
+pub(super) fn inline(
     section: &Node,
     node: &Node,
     keys: &FileKeys,
-    headers: Vec<Header>,
+    Headers(headers): Headers,
+    habits: Habits,
+) -> Result<LoadTraffic, PlanError> {
+    const DATA: &str = "the lines of a request file";
+    let data = text(node, "a text", DATA)?;
+    let file = TrafficFile { format: format(section, keys)?, headers, ..TrafficFile::new(INLINE) };
+    let tags = Tags::new();
+    let (requests, _) = read_tagged(data.as_bytes(), &file, habits, &tags)
+        .map_err(|error| refused(node, error, DATA))?;
+    Ok(LoadTraffic::list(requests, tags))
+}
+
+/// The format that the section names. `None`: it is detected.
+fn format(section: &Node, keys: &FileKeys) -> Result<Option<Format>, PlanError> {
+    Ok(match given(section, keys.kind) {
+        Some(node) => match value_of(node, keys.kind, keys.kinds)? {
+            name if name == keys.detected => None,
+            name => Format::named(name),
+        },
+        None => None,
+    })
+}
+
+/// The file that `node` names.
+pub(super) fn file(
+    section: &Node,
+    node: &Node,
+    keys: &FileKeys,
+    Headers(headers): Headers,
 ) -> Result<Source, PlanError> {
     address::is_filled(node)?;
     let path = text(node, "a path", "the path of a file")?;
     if path.starts_with("http://") || path.starts_with("https://") {
         return Err(not_a(node, "a path", "a file on this machine: download it first"));
     }
-    let format = match given(section, keys.kind) {
-        Some(node) => match value_of(node, keys.kind, keys.kinds)? {
-            name if name == keys.detected => None,
-            name => Format::named(name),
-        },
-        None => None,
-    };
+    let format = format(section, keys)?;
     let path = match (path.strip_prefix("~/"), home()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => node.place.source.base.join(path),
@@ -149,3 +173,6 @@ fn get(path: &str, headers: &[Header], habits: Habits) -> Result<Request, Traffi
 fn refused(node: &Node, error: TrafficError, expected: &str) -> PlanError {
     node.place.wrong(Mistake::refused(error), expected)
 }
+
+/// How a text of the configuration is called where a file would be.
+const INLINE: &str = "inline";

@@ -84,7 +84,7 @@ fn file(args: &TrafficArgs) -> Result<TrafficFile, Failure> {
 fn read(file: &TrafficFile, out: Option<&Path>) -> Result<Shown, TrafficCommandError> {
     let script = match file.format {
         Some(_) => None,
-        None => imported::read(&file.path)?,
+        None => imported::read_for(&file.path, file.site.as_deref())?,
     };
     let unwritable = |source: io::Error| TrafficCommandError::Unwritable {
         path: out.unwrap_or(Path::new("")).to_owned(),

@@ -96,10 +96,14 @@ impl Fields {
         INNER_LINES.iter().flat_map(|name| self.named(name))
     }
 
-    /// Whether a line with these fields says that a request was answered, or when. A file of
-    /// requests to send does not.
+    /// Whether a line with these fields says that a request was answered, or when, or has a field that
+    /// only programs that write logs have. A file of requests to send has none of that.
     pub(super) fn is_of_log(&self) -> bool {
-        self.find(STATUSES, status).is_some() || self.time().is_some()
+        self.find(STATUSES, status).is_some() || self.time().is_some() || self.has_log_field()
+    }
+
+    fn has_log_field(&self) -> bool {
+        LOG_FIELDS.iter().any(|name| self.named(name).next().is_some())
     }
 }
 
@@ -151,6 +155,38 @@ pub(super) fn holds(name: &str) -> Holds {
 
 // The names, without case and signs. Where several are in a line, the earlier one holds: it has the
 // query with it, or is what the client asked for before the server rewrote it.
+
+/// What an application writes beside a request that it answers. None is a member of an object that
+/// describes a request to send.
+const LOG_FIELDS: &[&str] = &[
+    "level",
+    "loglevel",
+    "severity",
+    "lvl",
+    "msg",
+    "message",
+    "logger",
+    "ts",
+    "timestamp",
+    "controller",
+    "action",
+    "duration",
+    "durationms",
+    "elapsed",
+    "elapsedms",
+    "latency",
+    "latencyms",
+    "responsetime",
+    "requestid",
+    "reqid",
+    "traceid",
+    "remoteaddr",
+    "remoteip",
+    "clientip",
+    "ip",
+    "useragent",
+    "pid",
+];
 
 const REQUEST_LINES: &[&str] = &[
     "request",

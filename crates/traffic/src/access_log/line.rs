@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::record::Line;
+use super::record::{Line, Record, is_method, is_target};
 use super::{json, pairs, quoted, times, words};
 
 /// What this line is.
@@ -23,6 +23,7 @@ fn nested(line: &[u8], depth: u8) -> Line {
                 .inner_lines()
                 .map(|inner| nested(inner, depth + 1))
                 .find(|inner| *inner != Line::Other)
+                .or_else(|| fields.time().and_then(|_| fields.inner_lines().find_map(bare)))
                 .map_or(Line::Other, |inner| at(inner, || fields.time())),
             Line::Request(_) if depth == 0 && !fields.is_of_log() => Line::Other,
             // The collector's time, where the server has written none.
@@ -38,6 +39,16 @@ fn nested(line: &[u8], depth: u8) -> Line {
         .map(|read| read(line))
         .find(|line| *line != Line::Other)
         .unwrap_or(found)
+}
+
+/// A method and a path, and nothing else: what applications write about a request in a field of its
+/// own, beside the time.
+fn bare(text: &[u8]) -> Option<Line> {
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (method, target) = (words.next()?, words.next()?);
+    let method = std::str::from_utf8(method).ok().filter(|word| is_method(word))?.to_owned();
+    let is_whole = words.next().is_none() && is_target(target);
+    is_whole.then(|| Line::Request(Record { method, target: target.to_vec(), ..Record::default() }))
 }
 
 /// A way to read a line.

@@ -23,6 +23,8 @@ struct Command {
     in_query: bool,
     is_json: bool,
     head: bool,
+    /// Whether brackets in a URL are only brackets.
+    are_brackets_plain: bool,
 }
 
 /// The requests of a command, one for each of its URLs.
@@ -80,6 +82,7 @@ fn short(
         }
         match letter {
             'G' => command.in_query = true,
+            'g' => command.are_brackets_plain = true,
             'I' => command.head = true,
             _ if SHORT_WITHOUT_EFFECT.contains(letter) => {}
             _ => return Err(Skip::CurlOption { option: format!("-{letter}") }),
@@ -115,6 +118,7 @@ fn long(
             command.set_header("Cookie", cookie);
         }
         "get" => command.in_query = true,
+        "globoff" => command.are_brackets_plain = true,
         "head" => command.head = true,
         "url-query" => command.query.push(url_encoded(value().trim_start_matches('+'), files)?),
         "upload-file" => command.upload = Some(files.read(&value())?),
@@ -236,6 +240,9 @@ impl Command {
     }
 
     fn request(&self, line: u64, url: &str) -> Result<Recorded, Skip> {
+        if let Some(pattern) = url_pattern(url).filter(|_| !self.are_brackets_plain) {
+            return Err(Skip::UrlPattern { pattern });
+        }
         let (url, target_variable) = shell_url(url)?;
         let headers = self.headers.clone();
         let mut recorded = Recorded { line, url, headers, target_variable, ..Recorded::default() };
@@ -266,6 +273,21 @@ impl Command {
         recorded.method = self.method.clone().unwrap_or_else(|| implied.to_owned());
         Ok(recorded)
     }
+}
+
+/// The part of a URL that stands for several to curl, such as `[1-3]` or `{a,b}`.
+fn url_pattern(url: &str) -> Option<String> {
+    let of = |open: char, close: char, between: char| {
+        let mut places = url.match_indices(open);
+        places.find_map(|(start, _)| {
+            // `${NAME}` is a variable, and `[::1]` an address.
+            let end = start + url[start..].find(close)?;
+            let inner = &url[start + 1..end];
+            let is_variable = url[..start].ends_with('$');
+            (inner.contains(between) && !is_variable).then(|| shown(&url.as_bytes()[start..=end]))
+        })
+    };
+    of('[', ']', '-').or_else(|| of('{', '}', ','))
 }
 
 /// A URL as curl takes it, where `http://` may be missing. The target stands for a variable of the
@@ -335,7 +357,7 @@ const SHORT_WITH_VALUE: [(char, &str); 26] = [
 ];
 
 /// Letters of options that do not change the request.
-const SHORT_WITHOUT_EFFECT: &str = "0#46BJLNORSVZafgijklnpqsv123";
+const SHORT_WITHOUT_EFFECT: &str = "0#46BJLNORSVZafijklnpqsv123";
 
 /// Options that do not change the request.
 const LONG_WITHOUT_EFFECT: &[&str] = &[
@@ -347,7 +369,6 @@ const LONG_WITHOUT_EFFECT: &[&str] = &[
     "fail",
     "fail-early",
     "fail-with-body",
-    "globoff",
     "http0.9",
     "http1.0",
     "http1.1",

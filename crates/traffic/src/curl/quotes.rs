@@ -1,6 +1,8 @@
 //! Quotes of a shell: whether a command goes on in the next line, and bash's `$'…'`, which the crate
 //! that splits commands does not know.
 
+use std::borrow::Cow;
+
 /// Where a command is, between its lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Quotes {
@@ -80,6 +82,53 @@ pub(super) fn plain(command: &str) -> String {
     out
 }
 
+/// A line of a command of Windows, without the `^` before its signs. One at the end of the line stays:
+/// the command goes on.
+pub(super) fn of_windows(line: &str) -> Cow<'_, str> {
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.trim_end().chars().peekable();
+    while let Some(c) = chars.next() {
+        out.push(if c == '^' { chars.next().unwrap_or('^') } else { c });
+    }
+    Cow::Owned(out)
+}
+
+/// The first part of a command that a shell would replace by what another command prints: `$(…)`, or
+/// in backticks. In single quotes it is text.
+pub(super) fn filled_by_shell(command: &str) -> Option<&str> {
+    let mut state = Quotes::None;
+    let mut chars = command.char_indices().peekable();
+    while let Some((place, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let closing = match (state, c, next) {
+            (Quotes::Single | Quotes::Escapes, ..) => None,
+            (_, '`', _) => Some('`'),
+            (_, '$', Some('(')) => Some(')'),
+            _ => None,
+        };
+        if let Some(closing) = closing {
+            let rest = &command[place + 1..];
+            let end = rest.find(closing).map_or(command.len(), |end| place + end + 2);
+            return Some(&command[place..end]);
+        }
+        state = match (state, c) {
+            (Quotes::None | Quotes::Double | Quotes::Escapes, '\\') => {
+                chars.next();
+                state
+            }
+            (Quotes::None, '$') if next == Some('\'') => {
+                chars.next();
+                Quotes::Escapes
+            }
+            (Quotes::None, '\'') => Quotes::Single,
+            (Quotes::None, '"') => Quotes::Double,
+            (Quotes::Single | Quotes::Escapes, '\'') | (Quotes::Double, '"') => Quotes::None,
+            _ => state,
+        };
+    }
+    None
+}
+
 /// Takes the rest of `$'…'` and writes it in single quotes.
 fn push_escaped(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
     out.push('\'');
@@ -129,6 +178,23 @@ mod tests {
         assert!(!open("curl 'a' \"b'\" $'c\\'d' it\\'s # it's"));
         let mut quotes = Quotes::default();
         assert!(quotes.follow("curl -d '{") && !quotes.follow("}' http://a/"));
+    }
+
+    #[test]
+    fn what_a_shell_would_fill_in_is_found() {
+        assert_eq!(filled_by_shell("curl \"http://a/$(date +%s)/x\" -d 1"), Some("$(date +%s)"));
+        assert_eq!(filled_by_shell("curl http://a/`id`/x"), Some("`id`"));
+        for plain in
+            ["curl 'a$(b)`c`'", "curl $'a$(b)'", "curl a\\$(b)", "curl \"a\\`b\"", "curl $a(b)"]
+        {
+            assert_eq!(filled_by_shell(plain), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn signs_of_windows_are_plain() {
+        let line = r#"curl ^"http://a/?x=1^&y=2^%^20^" -d ^"^{^\^"a^\^":^"^ ^"#;
+        assert_eq!(of_windows(line), r#"curl "http://a/?x=1&y=2%20" -d "{\"a\":" ^"#);
     }
 
     #[test]

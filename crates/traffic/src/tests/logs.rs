@@ -118,6 +118,36 @@ fn our_own_objects_are_no_log() {
     ));
 }
 
+/// Applications log what they answer, with no status or time that is known.
+#[test]
+fn logs_of_applications_are_logs_though_they_have_no_status() {
+    let of = |text: &str| read_as(text.as_bytes(), &file(None));
+    for text in [
+        "{\"level\":\"info\",\"msg\":\"hello\"}\n{\"level\":\"info\",\"msg\":\"in\",\"method\":\"GET\",\"url\":\"/y?x=1\"}\n",
+        "{\"method\":\"GET\",\"path\":\"/y?x=1\",\"controller\":\"A\"}\n{\"method\":\"POST\",\"path\":\"/z\",\"controller\":\"A\"}\n",
+        "{\"severity\":\"INFO\",\"http\":{\"method\":\"GET\",\"url\":\"https://a.test/y?x=1\"}}\n",
+        "{\"level\":\"info\",\"message\":\"GET /y?x=1\",\"timestamp\":\"2024-10-25T02:31:39.452Z\"}\n",
+        "app-1  | {\"message\":\"in\",\"request\":{\"method\":\"GET\",\"uri\":\"/y?x=1\"}}\n",
+    ] {
+        let (requests, notes) = of(text);
+        assert_eq!(notes.format.as_deref(), Some("access.log"), "{text}");
+        assert_eq!(requests, ["GET /y?x=1 Host: target"], "{text}");
+    }
+    // A document over several lines is neither a log nor requests.
+    let document =
+        read_all(b"{\n  \"ip\": \"::1\",\n  \"method\": \"GET\"\n}\n", &file(None), HABITS);
+    assert!(matches!(document, Err(TrafficError::UnknownFormat { .. })), "{document:?}");
+    // A log without any request is called that.
+    let none =
+        b"{\"level\":\"info\",\"msg\":\"a\"}\n{\"level\":\"info\",\"msg\":\"b\",\"url\":\"--\"}\n";
+    match read_all(none, &file(None), HABITS) {
+        Err(TrafficError::Empty { skipped, .. }) => {
+            assert_eq!(skipped, [(Skip::NotLogged {}, 2)]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Each pass unpacks the file again, and the share that was read is that of the packed file.
 #[test]
 fn a_compressed_log_is_read_as_what_is_in_it() {

@@ -255,6 +255,126 @@ fn collections_of_postman() {
     assert!(matches!(error, TrafficError::Environment { .. }), "{error}");
 }
 
+/// What a test of a collection would see: its requests and the reasons for the rest.
+fn of_postman(item: &str) -> (Vec<String>, Vec<String>) {
+    let text = format!(
+        r#"{{"info": {{"name": "a", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}},
+        "event": [{{"listen": "prerequest", "script": {{"exec": ["pm.variables.set('a', 1)"]}}}}, {{"listen": "test", "script": {{"exec": [""]}}}}],
+        "item": [{{"name": "one", "request": "http://a.test/1", "event": [{{"listen": "test", "script": {{"exec": ["", "x()"]}}}}]}}, {item}]}}"#
+    );
+    let (texts, notes) = read(text.as_bytes()).unwrap();
+    (texts, notes.skipped.iter().map(|(why, count)| format!("{count} {why}")).collect())
+}
+
+#[test]
+fn scripts_of_postman_are_not_run_and_named() {
+    let (texts, skipped) = of_postman(r#"{"name": "two", "request": "http://a.test/2"}"#);
+    assert_eq!(texts.len(), 2);
+    let expected = ["1 script `prerequest`, which is not run", "1 script `test`, which is not run"];
+    assert_eq!(skipped, expected);
+}
+
+#[test]
+fn bodies_of_postman_are_made_or_named() {
+    let body = |body: &str| {
+        let item = format!(
+            r#"{{"request": {{"method": "POST", "url": "http://a.test/b", "body": {body}}}}}"#
+        );
+        let (texts, skipped) = of_postman(&item);
+        let made =
+            texts.get(1).map(|text| text.rsplit("\r\n\r\n").next().unwrap_or_default().to_owned());
+        let why = skipped.iter().find(|why| !why.contains("script")).cloned();
+        made.or(why).unwrap_or_default()
+    };
+    assert_eq!(body(r#"{"mode": "file"}"#), "1 its body is a file that it does not name");
+    assert_eq!(body(r#"{"mode": "file", "file": {"content": "abc"}}"#), "abc");
+    assert_eq!(body(r#"{"mode": "strange"}"#), "1 a body of kind `strange` that cannot be made");
+    let graph = r#"{"mode": "graphql", "graphql": {"query": "{a}", "operationName": "A", "variables": "VALUES"}}"#;
+    let with = |values: &str| body(&graph.replace("VALUES", values));
+    assert_eq!(with("{"), "1 a body of kind `graphql` that cannot be made");
+    // The order of members is the library's.
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let of = |variables: serde_json::Value| serde_json::json!({"operationName": "A", "query": "{a}", "variables": variables});
+    assert_eq!(json(&with("")), of(serde_json::Value::Null));
+    assert_eq!(json(&with(r#"{\"b\":1}"#)), of(serde_json::json!({"b": 1})));
+}
+
+#[test]
+fn a_field_of_postman_has_all_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.txt", "b.txt"] {
+        std::fs::write(directory.path().join(name), name).unwrap();
+    }
+    let text = r#"{"info": {"name": "a"}, "item": [{"request": {"method": "POST", "url": "http://a.test/f",
+        "body": {"mode": "formdata", "formdata": [{"key": "f", "type": "file", "src": ["a.txt", "b.txt"]}]}}}]}"#;
+    let file = TrafficFile::new(directory.path().join("a.postman_collection.json"));
+    let (requests, _) = read_all(text.as_bytes(), &file, HABITS).unwrap();
+    let sent = String::from_utf8(text_of(&requests[0])).unwrap();
+    for name in ["filename=\"a.txt\"", "filename=\"b.txt\""] {
+        assert!(sent.contains(name), "{sent}");
+    }
+}
+
+#[test]
+fn text_in_utf16_is_read_in_all_formats() {
+    let texts = [
+        "# a\n/a\n/b x\n",
+        EDITOR,
+        POSTMAN,
+        OPENAPI,
+        SITEMAP,
+        LOGS[1],
+        "curl 'http://a.test/\u{e4}'\n",
+    ];
+    for text in texts {
+        let marked = format!("\u{feff}{text}");
+        let little: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = marked.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            assert_eq!(lines(&bytes), lines(text.as_bytes()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_curl_or_a_shell_would_fill_in_is_named() {
+    let skipped = |command: &str| {
+        let text = format!("curl http://a.test/1\n{command}\n");
+        let (texts, notes) = read(text.as_bytes()).unwrap();
+        let why = notes.skipped.keys().next().map(ToString::to_string);
+        why.unwrap_or_else(|| texts.last().cloned().unwrap_or_default())
+    };
+    let expected = "`[1-3]` in its URL, which stands for several";
+    assert_eq!(skipped("curl 'http://a.test/[1-3]'"), expected);
+    assert_eq!(skipped("curl http://a.test/{b,c}"), "`{b,c}` in its URL, which stands for several");
+    assert!(skipped("curl -g 'http://a.test/[1-3]'").contains("GET /[1-3] "));
+    assert!(skipped("curl 'http://[::1]:80/x'").contains("GET /x "));
+    assert_eq!(skipped("curl \"http://a.test/$(date)\""), "`$(date)`, which a shell would fill in");
+}
+
+#[test]
+fn a_command_that_was_copied_for_windows_is_read() {
+    let text = "curl ^\"http://a.test/w?x=1^&y=2^\" ^\r\n  -H ^\"X-A: b^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":1^}^\"\r\n";
+    let expected = "[] POST /w?x=1&y=2 HTTP/1.1|Content-Length: 7|X-A: b|Content-Type: application/x-www-form-urlencoded|Host: a.test||{\"a\":1}";
+    assert_eq!(lines(text.as_bytes()), [expected]);
+}
+
+#[test]
+fn a_url_of_siege_may_leave_its_scheme_out() {
+    let text = b"HOST = a.test\nhttp://$(HOST)/1\n$(HOST)/2 POST a=1\n";
+    let texts = lines(text);
+    assert!(texts[1].starts_with("[] POST /2 ") && texts[1].contains("|Host: a.test"), "{texts:?}");
+}
+
+#[test]
+fn a_configuration_of_tank_is_no_request_file_and_the_hint_says_so() {
+    for text in ["phantom:\n  address: a\n", "[phantom]\naddress=a\n", "pools:\n  - id: a\n"] {
+        let error = read(text.as_bytes()).unwrap_err();
+        assert!(error.hint().contains("fire --tank"), "{text}: {error}");
+    }
+    assert!(!read(b"phantoms\n").unwrap_err().hint().contains("tank"));
+}
+
 #[test]
 fn descriptions_by_openapi() {
     let expected = [
