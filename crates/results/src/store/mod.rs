@@ -16,6 +16,7 @@ pub mod hlog;
 mod log;
 pub mod name;
 pub mod read;
+mod space;
 mod write;
 
 use std::io;
@@ -180,9 +181,7 @@ impl StoreError {
             StoreError::Exists { .. } => {
                 Some("name another directory, or move this one away".to_owned())
             }
-            StoreError::Write { .. } => {
-                Some("look at free space and permissions, or name another directory".into())
-            }
+            StoreError::Write { path, source } => Some(space::hint(path, source.kind())),
             StoreError::Newer { .. } => Some("read it with a newer stampede".to_owned()),
             StoreError::NoRun { results, known, .. } if known.is_empty() => {
                 let results = results.display();
@@ -250,6 +249,12 @@ mod tests {
         let errors = [
             StoreError::Exists { directory: PathBuf::from("out") },
             StoreError::Write { path: path(), source: io::Error::other("x") },
+            StoreError::Write { path: "/x".into(), source: io::ErrorKind::StorageFull.into() },
+            StoreError::Write { path: path(), source: io::ErrorKind::PermissionDenied.into() },
+            StoreError::Write {
+                path: "/x".into(),
+                source: io::ErrorKind::ReadOnlyFilesystem.into(),
+            },
             StoreError::Read { path: path(), source: io::Error::other("x") },
             StoreError::Damaged { path: path(), line: 0, source: json() },
             StoreError::Damaged { path: path(), line: 3, source: json() },

@@ -29,9 +29,15 @@ fn write_and_rename(path: &Path, content: &Masked) -> Result<Lock, StoreError> {
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
     let mut file = File::create(&temporary).map_err(failed)?;
-    file.write_all(content.bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-    let is_locked = file.try_lock().is_ok();
-    fs::rename(&temporary, path).map_err(failed)?;
+    let named = file.write_all(content.bytes()).and_then(|()| file.sync_all()).and_then(|()| {
+        let is_locked = file.try_lock().is_ok();
+        fs::rename(&temporary, path).map(|()| is_locked)
+    });
+    let is_locked = named.map_err(|source| {
+        // On a full disk, half a file would take space and be of no use.
+        let _ = fs::remove_file(&temporary);
+        failed(source)
+    })?;
     // The parent of a bare name is empty.
     let directory = path.parent().filter(|directory| *directory != "").unwrap_or(Path::new("."));
     File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;

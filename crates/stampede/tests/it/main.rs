@@ -44,6 +44,7 @@ mod fire;
 mod fire_fastcgi;
 mod fire_report;
 mod formats;
+mod full_disk;
 mod get;
 mod history;
 mod htaccess;

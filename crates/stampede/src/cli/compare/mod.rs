@@ -25,7 +25,7 @@ use stampede_stack::{Catalogue, Mode, SearchPaths};
 use super::args::CompareArgs;
 use super::fairness::each_at_its_best;
 use super::report::{read_prices, write_page};
-use super::shell::print;
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::progress;
 use crate::progress::words;
@@ -98,9 +98,35 @@ pub fn measure(
         progress.event(&Event::Notice(text));
     }
     let (listener, writer) = (progress.as_mut(), remote.as_mut());
-    comparison.run(&mut directory, &mut WithRemoteWrite { listener, writer })?;
+    let ran = comparison.run(&mut directory, &mut WithRemoteWrite { listener, writer });
     super::remote::finish(remote);
-    finish(&directory.close(), &comparison, json, prices.as_ref())
+    let path = directory.close();
+    match ran {
+        Ok(_) => finish(&path, &comparison, json, prices.as_ref()),
+        Err(error) => {
+            show_kept(&path, json);
+            Err(error.into())
+        }
+    }
+}
+
+/// Prints what was measured before a run failed, such as on a full disk. Nothing is written. The error
+/// comes last, because it is what the user must act on.
+fn show_kept(path: &Path, json: bool) {
+    let Ok(loaded) = LoadedRuns::read(Path::new(RESULTS), &[path.display().to_string()]) else {
+        return;
+    };
+    let kept: u32 = loaded.summary().cases.iter().map(|case| case.trials_counted).sum();
+    if kept == 0 || json {
+        return;
+    }
+    // A terminal that is gone is no reason to hide the error that follows.
+    let _ = print(report::answer(loaded.summary(), &super::report::style()).as_bytes());
+    let kept = stampede_model::words::quantity(kept.into(), "trial");
+    let shown = path.display();
+    print_message(&format!(
+        "note: {kept} kept; see them again: stampede report {shown} --details\n"
+    ));
 }
 
 /// A run of this length is worth a second terminal.
@@ -141,7 +167,7 @@ fn finish(
 ) -> Result<Outcome, Failure> {
     let loaded = LoadedRuns::read(Path::new(RESULTS), &[path.display().to_string()])?;
     let (stored, summary) = (loaded.stored(), loaded.summary());
-    store::write_summary(path, &report::json(summary))?;
+    let written = store::write_summary(path, &report::json(summary));
     let page = write_page(&loaded);
     if json {
         print(super::diff::json_of_run(&loaded)?.as_bytes())?;
@@ -156,6 +182,7 @@ fn finish(
         }
         print(next(path, page.as_deref(), comparison, summary).as_bytes())?;
     }
+    written?;
     Ok(outcome(stored, summary))
 }
 
