@@ -40,6 +40,9 @@ pub struct AppArgs {
     /// Fill in a field of the login form: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub login_field: Vec<String>,
+    /// Wait this long at the login form before it is sent, if the app refuses quick ones: 5s
+    #[arg(long, value_name = "LENGTH")]
+    pub login_pause: Option<String>,
     /// Log in this many times; the sessions take turns with the requests [default: 1]
     #[arg(long, value_name = "N")]
     pub sessions: Option<String>,
@@ -69,6 +72,7 @@ impl AppArgs {
             basic_auth: self.basic_auth.clone(),
             login: self.login.clone(),
             login_field: self.login_field.clone(),
+            login_pause: self.login_pause.clone(),
             sessions: self.sessions.clone(),
             env: self.env.clone(),
             exclude: self.exclude.clone(),
