@@ -11,8 +11,9 @@ use stampede_login::log_in;
 use stampede_plan::app_settings::LoginSettings;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    Accepts, Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _, Providers,
-    Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED, WatchMode,
+    Accepts, Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _,
+    Providers, Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED,
+    WatchMode,
 };
 
 use super::headers;

@@ -182,7 +182,9 @@ fn an_app_that_ends_earlier_sessions_is_noticed() {
 #[test]
 fn a_pause_is_advised_only_where_the_app_seems_to_measure_time() {
     let form = |field: &str| {
-        format!("<form method=post><input type=hidden name={field}><input name=email><input type=password name=pass></form>")
+        format!(
+            "<form method=post><input type=hidden name={field}><input name=email><input type=password name=pass></form>"
+        )
     };
     let now = now_s();
     let cases = [

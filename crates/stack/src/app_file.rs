@@ -74,8 +74,7 @@ impl AppFile {
             return Ok(<(AppFile, AppSettings)>::default());
         }
         let own: AppFile = catalogue::parse(file, text)?;
-        let mut settings =
-            settings_of_app_yaml(file, text).map_err(|error| wrong(file, &error))?;
+        let mut settings = settings_of_app_yaml(file, text).map_err(|error| wrong(file, &error))?;
         if let (None, Some(path)) = (&settings.ready, &own.request.path) {
             settings.ready = Some(path.clone());
             settings = settings.said_by(SettingSource::AppFile);
@@ -142,7 +141,8 @@ mod tests {
         assert_eq!(login("login: /dev/login").path, "/dev/login");
         let map = login("login: {path: /login, form: {email: ada@shop.test, password: lovelace3}}");
         assert_eq!(map.form["password"], "lovelace3");
-        let given = settings("login: {basic: 'ada:lovelace3', cookie: SID=5f1c}").expect("settings");
+        let given =
+            settings("login: {basic: 'ada:lovelace3', cookie: SID=5f1c}").expect("settings");
         assert_eq!(given.basic_auth.as_deref(), Some("ada:lovelace3"));
         assert_eq!((given.cookies["SID"].as_str(), given.login), ("5f1c", None));
     }

@@ -79,11 +79,7 @@ pub(super) fn lock_waits(resources: &[ResourceSample]) -> Option<Server> {
 /// The note that nobody sees whether requests wait for their session: those who logged in have no
 /// file below the stack's directory; `None`: they have, or as many sessions as requests at a time
 /// leave nothing to wait for.
-pub(super) fn unseen(
-    sessions: &[CookieJar],
-    load: &Model,
-    measured: &dyn Stack,
-) -> Option<Server> {
+pub(super) fn unseen(sessions: &[CookieJar], load: &Model, measured: &dyn Stack) -> Option<Server> {
     let enough = match load {
         Model::Closed { concurrency, .. } => sessions.len() as u64 >= u64::from(*concurrency),
         Model::Open { .. } => false,

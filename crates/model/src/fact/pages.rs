@@ -46,7 +46,8 @@ fn failure(page: &PageRecord) -> String {
             format!("`{path}` is answered with status {status} and ends in a PHP error, `{error}`")
         }
         None => {
-            let advice = advice(*status, title).map_or(String::new(), |advice| format!("; {advice}"));
+            let advice =
+                advice(*status, title).map_or(String::new(), |advice| format!("; {advice}"));
             format!("`{path}` is answered with status {status}, `{title}`{advice}")
         }
     }

@@ -183,7 +183,8 @@ impl CheckSetup {
         let timeout = Duration::from_nanos(timeout.0);
         let spill_file = SpillFile::on_disk();
         let provider = Providers::new(catalogue);
-        let harness = Harness { provider, app, placement, seed, users, logins, timeout, spill_file };
+        let harness =
+            Harness { provider, app, placement, seed, users, logins, timeout, spill_file };
         Ok(CheckSetup { harness, reference, runtimes: choices, directory })
     }
 }

@@ -358,17 +358,32 @@ mod tests {
     #[test]
     fn the_page_of_a_login_is_kept_and_what_is_filled_in_is_not() {
         let typed = with_app(&[
-            "--login", "/sign-in", "--login-field", "user=ann", "--login-field", "user=bob",
-            "--cookie", "SID=5f1c77aa", "--header", "X-Key: 5f1c77ab", "--host", "shop.test",
+            "--login",
+            "/sign-in",
+            "--login-field",
+            "user=ann",
+            "--login-field",
+            "user=bob",
+            "--cookie",
+            "SID=5f1c77aa",
+            "--header",
+            "X-Key: 5f1c77ab",
+            "--host",
+            "shop.test",
         ]);
         let storable = typed.storable();
         let missing = [
-            "--login-field user=VALUE", "--login-field user=VALUE", "--cookie SID=VALUE",
+            "--login-field user=VALUE",
+            "--login-field user=VALUE",
+            "--cookie SID=VALUE",
             "--header X-Key:VALUE",
         ];
         assert_eq!(printed_flags(&storable), missing);
         let words = storable.words().join(" ");
-        assert!(words.contains("--login /sign-in") && words.contains("--host shop.test"), "{words}");
+        assert!(
+            words.contains("--login /sign-in") && words.contains("--host shop.test"),
+            "{words}"
+        );
         let again = ["--finding", "1", "--login-field", "user=ann", "--login-field", "user=bob"];
         let args = storable.overridden_by(flags(&again)).args();
         let args = args.unwrap_or_else(|failure| panic!("{}", failure.text()));

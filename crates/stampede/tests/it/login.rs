@@ -262,7 +262,8 @@ fn check_logs_in_each_user_and_finds_what_only_they_see() {
     let Some(runtime) = crate::common::workers().first().copied() else { return };
     let sandbox = Sandbox::new();
     sandbox.write("shop/handler.php", KEEPS);
-    let yaml = "kind: callable\nhost: shop.test\nlogin: {path: /login, form: {pass: lovelace-1815}}\n";
+    let yaml =
+        "kind: callable\nhost: shop.test\nlogin: {path: /login, form: {pass: lovelace-1815}}\n";
     sandbox.write("shop/app.yaml", yaml);
     let own = ["check", "--app", "./shop", "--runtime", runtime, "--growth", "0", "--out", "out"];
     let users = ["--login-field", "user=ann of the shop", "--login-field", "user=bob of the shop"];

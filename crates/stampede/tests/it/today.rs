@@ -140,11 +140,18 @@ fn apache_machine(sandbox: &Sandbox, handler: &str) -> PathBuf {
         false => ("prefork", "LoadModule php_module modules/libphp8.2.so\n"),
     };
     let handler = match is_fpm {
-        true => "<FilesMatch \\.php$>\nSetHandler \"proxy:unix:/run/php/shop.sock|fcgi://localhost\"\n</FilesMatch>\n",
-        false => "<FilesMatch \\.php$>\nSetHandler application/x-httpd-php\n</FilesMatch>\nphp_admin_value max_execution_time 76\n",
+        true => {
+            "<FilesMatch \\.php$>\nSetHandler \"proxy:unix:/run/php/shop.sock|fcgi://localhost\"\n</FilesMatch>\n"
+        }
+        false => {
+            "<FilesMatch \\.php$>\nSetHandler application/x-httpd-php\n</FilesMatch>\nphp_admin_value max_execution_time 76\n"
+        }
     };
     if is_fpm {
-        sandbox.write("machine/etc/php/8.2/fpm/php-fpm.conf", "[global]\ninclude=/etc/php/8.2/fpm/pool.d/*.conf\n");
+        sandbox.write(
+            "machine/etc/php/8.2/fpm/php-fpm.conf",
+            "[global]\ninclude=/etc/php/8.2/fpm/pool.d/*.conf\n",
+        );
         sandbox.write(
             "machine/etc/php/8.2/fpm/pool.d/www.conf",
             "[www]\nlisten = /run/php/shop.sock\npm = static\npm.max_children = 3\n\
