@@ -243,7 +243,7 @@ pub enum RuntimeError {
         nearest: Option<String>,
     },
     /// A user could not log in to the app.
-    #[error("{source}")]
+    #[error(transparent)]
     NotLoggedIn {
         /// Why.
         #[serde(skip)]
