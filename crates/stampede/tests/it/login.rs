@@ -263,8 +263,9 @@ fn check_logs_in_each_user_and_finds_what_only_they_see() {
     let Some(runtime) = here.first().copied() else { return };
     let sandbox = Sandbox::new();
     sandbox.write("shop/handler.php", KEEPS);
-    let yaml =
-        "kind: callable\nhost: shop.test\nlogin: {path: /login, form: {pass: lovelace-1815}}\n";
+    let front = include_str!("../check_apps/callable/public/index.php");
+    sandbox.write("shop/public/index.php", front);
+    let yaml = "kind: callable\ndocroot: public\nhost: shop.test\nlogin: {path: /login, form: {pass: lovelace-1815}}\n";
     sandbox.write("shop/app.yaml", yaml);
     let own = ["check", "--app", "./shop", "--runtime", runtime, "--growth", "0", "--out", "out"];
     let users = ["--login-field", "user=ann of the shop", "--login-field", "user=bob of the shop"];

@@ -201,7 +201,10 @@ fn today_is_apache_where_apache_serves_the_app() {
         }
         let runtime = if handler == "fpm" { "Apache + PHP-FPM as" } else { "Apache + mod_php as" };
         let record = std::fs::read_to_string(sandbox.run().join("run.json")).expect("a record");
-        assert!(record.contains("\"as_today\"") && printed.contains(code_or("as_today", runtime)), "{printed}");
+        assert!(
+            record.contains("\"as_today\"") && printed.contains(code_or("as_today", runtime)),
+            "{printed}"
+        );
         assert!(!printed.contains("8 workers"), "each row has its own number: {printed}");
         assert_eq!(sandbox.left_behind(), [] as [String; 0]);
     }
