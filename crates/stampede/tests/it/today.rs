@@ -199,7 +199,7 @@ fn today_is_apache_where_apache_serves_the_app() {
         for line in ["memory_limit=91M", "max_execution_time=76", "opcache.validate_timestamps=1"] {
             assert!(answer.contains(line), "{handler}: {line}: {answer}\n{printed}");
         }
-        let runtime = if handler == "fpm" { "Apache + PHP-FPM as" } else { "Apache + mod_php as" };
+        let runtime = if handler == "fpm" { "PHP-FPM as" } else { "mod_php as" };
         let record = std::fs::read_to_string(sandbox.run().join("run.json")).expect("a record");
         assert!(
             record.contains("\"as_today\"") && printed.contains(code_or("as_today", runtime)),
