@@ -2195,6 +2195,12 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** Whether requests waited for their session cannot be seen. */
+  | {
+    code: "sessions_unseen";
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The app, or the web server, was not allowed to use a file. */
   | {
     code: "permission_denied";

@@ -89,7 +89,8 @@ pub fn gather(
             let kind = harness.app.manifest.kind;
             let session =
                 harness.start_with_command(reference, WatchMode::Full, routes::command(kind))?;
-            let crawl = Crawl::new("localhost", from, *limit, policy.clone());
+            let host = harness.app.manifest.settings.host.as_deref().unwrap_or("localhost");
+            let crawl = Crawl::new(host, from, *limit, policy.clone());
             gather_from_app(session, &reference.name, kind, crawl)
         }
     };

@@ -7,10 +7,13 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stampede_login::log_in;
+use stampede_plan::app_settings::LoginSettings;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
-    Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _, Providers,
-    Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED, WatchMode,
+    Accepts, Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _,
+    Providers, Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED,
+    WatchMode,
 };
 
 use super::headers;
@@ -32,6 +35,8 @@ pub struct Harness {
     pub seed: u64,
     /// Additional headers of each user; one entry for each user.
     pub users: Vec<Vec<(String, String)>>,
+    /// How each user logs in after each start; empty: nobody does.
+    pub logins: Vec<LoginSettings>,
     /// Longest wait for an answer.
     pub timeout: Duration,
     /// File with the answers of passes.
@@ -179,11 +184,44 @@ impl Harness {
         };
         let running = self.provider.start(&self.provider.resolve(&request)?)?;
         let users = self.users.iter().zip(0..);
-        let users = users.map(|(own, number)| User::new(number, self.seed, own)).collect();
+        let mut users: Vec<User> =
+            users.map(|(own, number)| User::new(number, self.seed, own)).collect();
+        for (user, login) in users.iter_mut().zip(&self.logins) {
+            self.log_in(running.as_ref(), user, login)?;
+        }
         let address = running.endpoint().addresses.first().clone();
         let client = SingleClient::new(address, self.timeout);
         let php = running.record().versions.values().find_map(|text| php_version(text));
         Ok(HarnessSession { running, users, client, sent: 0, php })
+    }
+
+    /// Logs a user in, who looks the same as in all later requests.
+    fn log_in(
+        &self,
+        running: &dyn Stack,
+        user: &mut User,
+        login: &LoginSettings,
+    ) -> Result<(), RuntimeError> {
+        let asked = CheckRequest {
+            method: "GET".to_owned(),
+            target: login.path.clone(),
+            headers: Vec::new(),
+            body: String::new(),
+        };
+        let page = PageRequest {
+            path: Some(login.path.clone()),
+            headers: user.personalized(&asked).headers,
+            accepts: Accepts::Any,
+            within: self.timeout,
+        };
+        let sessions = log_in(running, &self.app, login, 1, &page)
+            .map_err(|error| RuntimeError::NotLoggedIn { source: Box::new(error) })?;
+        for session in sessions {
+            for (_, cookies) in session.with_cookies(&[]) {
+                user.keep_session(&cookies);
+            }
+        }
+        Ok(())
     }
 
     /// Returns whether a worker of `choice` begins a request before it has ended another. Event

@@ -194,8 +194,10 @@ fn again(report: &CheckReport) -> Element {
     let command = flags.fold(command, |command, flag| {
         command.text(" ").child(element("span").text(&shell_words::join(flag)))
     });
+    let flags = ["--login", "--basic-auth", "--login-field", "--cookie", "--header", "--env"];
+    let is_lacking = |two: &[String], flag: &str| two[0] == flag && !two[1].starts_with('/');
     let lacks =
-        ["--login", "--env"].into_iter().filter(|flag| report.asked.iter().any(|one| one == flag));
+        flags.into_iter().filter(|flag| report.asked.windows(2).any(|two| is_lacking(two, flag)));
     let lacks: Vec<String> = lacks.map(|flag| format!("`{flag}`")).collect();
     let lacks = (!lacks.is_empty()).then(|| {
         let message = format!(

@@ -194,6 +194,17 @@ impl User {
         }
     }
 
+    /// Keeps the cookies of a session in which this user has logged in: `name=value; name=value`.
+    pub fn keep_session(&mut self, cookies: &str) {
+        for cookie in Cookie::split_parse(cookies.to_owned()).flatten() {
+            let (name, value) = (cookie.name().to_owned(), cookie.value().to_owned());
+            let is_new = self.cookies.insert(name, value.clone()).as_ref() != Some(&value);
+            if is_new && value.len() >= COOKIE_LENGTH {
+                self.received_cookies.push(value);
+            }
+        }
+    }
+
     /// Returns whether a text for `other` shows a cookie of this user, or something that a person
     /// provided for this user alone.
     pub fn is_shown(&self, text: &str, other: &User) -> bool {

@@ -4,7 +4,8 @@
 
 mod deal;
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use stampede_linux::interrupt;
@@ -20,6 +21,8 @@ use stampede_stack::{
 
 pub use deal::deal;
 
+/// Pause between two looks whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// The most names of fields that an error lists.
 const NAMES_MAX: usize = 12;
 
@@ -133,8 +136,9 @@ pub enum LoginError {
     },
     /// The app asks for the login again, or answers with an error.
     #[error(
-        "the login at `{path}` was refused: status {status}, `{title}`; the form has the fields {}",
-        list(fields)
+        "the login at `{path}` was refused: status {status}, `{title}`; the form has the fields {}{}",
+        list(fields),
+        if *may_be_too_soon { TOO_SOON } else { "" }
     )]
     Refused {
         /// The path to which the form was sent.
@@ -145,6 +149,8 @@ pub enum LoginError {
         title: String,
         /// The fields of the form.
         fields: Vec<String>,
+        /// Whether the form or the answer looks as if the app refuses a form that comes back at once.
+        may_be_too_soon: bool,
     },
     /// No answer set a cookie.
     #[error("the login at `{path}` set no cookie, so no request would be logged in")]
@@ -283,6 +289,9 @@ impl<S: Site + ?Sized> Visitor<'_, S> {
             // A page that logs in whoever visits it.
             return self.with_cookies(&page.path);
         };
+        if let Some(pause) = login.pause {
+            wait(Duration::from_nanos(pause.0))?;
+        }
         let (path, last) = self.send_form(&page, &form, login)?;
         // A page for those who are logged in may have a form of its own for another password.
         let is_same_page = page.path.split('?').next() == last.path.split('?').next();
@@ -291,7 +300,10 @@ impl<S: Site + ?Sized> Visitor<'_, S> {
         let is_form_again = forms(last.answer.body.as_bytes()).iter().any(asks_again);
         if last.answer.status >= 400 || is_form_again {
             let (status, title) = (last.answer.status, title(&last.answer));
-            return Err(LoginError::Refused { path, status, title, fields: names(&form) });
+            let may_be_too_soon =
+                login.pause.is_none() && measures_time(&form, &last.answer.body, now_s());
+            let fields = names(&form);
+            return Err(LoginError::Refused { path, status, title, fields, may_be_too_soon });
         }
         self.with_cookies(&path)
     }
@@ -379,6 +391,52 @@ impl<S: Site + ?Sized> Visitor<'_, S> {
         self.jar.take(&answer);
         Ok(answer)
     }
+}
+
+/// Whether an app seems to measure how long somebody takes for its form: the answer says so, or a
+/// hidden field has the present time, in seconds since 1970 (`now_s`).
+fn measures_time(form: &Form, answer: &str, now_s: u64) -> bool {
+    let said = answer.to_ascii_lowercase();
+    let is_time = |value: &str| {
+        // Milliseconds and fractions are written behind the seconds.
+        let seconds = value.get(..10).and_then(|begin| begin.parse::<u64>().ok());
+        seconds.is_some_and(|seconds| seconds.abs_diff(now_s) < DAY_S)
+    };
+    SAID_TOO_SOON.iter().any(|words| said.contains(words))
+        || form.fields.iter().any(|field| {
+            let name = field.name.to_ascii_lowercase();
+            let is_named = TIME_FIELDS.iter().any(|known| name.contains(known));
+            is_named || is_time(&field.value)
+        })
+}
+
+/// The time in seconds since 1970.
+fn now_s() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// What an answer says to who is too quick.
+const SAID_TOO_SOON: [&str; 6] =
+    ["too fast", "too quick", "too soon", "too early", "zu schnell", "trop vite"];
+/// Parts of the names of fields by which apps notice who is too quick.
+const TIME_FIELDS: [&str; 5] = ["honeypot", "timestamp", "valid_from", "form_time", "loaded_at"];
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+/// What helps against an app that refuses quick forms.
+const TOO_SOON: &str =
+    "; the app may refuse a form that comes back at once, so try `--login-pause 5s`";
+
+/// Waits as somebody who fills in the form.
+fn wait(pause: Duration) -> Result<(), LoginError> {
+    let begun = Instant::now();
+    while let Some(left) = pause.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+        if interrupt::is_requested() {
+            return Err(LoginError::Interrupted {});
+        }
+        thread::sleep(left.min(LOOK));
+    }
+    Ok(())
 }
 
 /// The form to fill; `None`: nothing is to be filled.

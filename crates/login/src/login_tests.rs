@@ -42,7 +42,7 @@ fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
 
 fn login(path: &str, form: &[(&str, &str)]) -> LoginSettings {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    LoginSettings { path: path.to_owned(), form: form.iter().map(own).collect() }
+    LoginSettings { path: path.to_owned(), form: form.iter().map(own).collect(), pause: None }
 }
 
 const ADA: [(&str, &str); 2] = [("email", "ada@shop.test"), ("pass", "love lace&1")];
@@ -177,4 +177,35 @@ fn an_app_that_ends_earlier_sessions_is_noticed() {
     check_sessions(&only_last, &three[2..], &page_of(&app)).unwrap();
     let all = site(|_, _, _, _| answer(200, &[], "hello"));
     check_sessions(&all, &three, &page_of(&app)).unwrap();
+}
+
+#[test]
+fn a_pause_is_advised_only_where_the_app_seems_to_measure_time() {
+    let form = |field: &str| {
+        format!(
+            "<form method=post><input type=hidden name={field}><input name=email><input type=password name=pass></form>"
+        )
+    };
+    let now = now_s();
+    let cases = [
+        (form("_token value=1815"), "Wrong password.", false),
+        (form("_token value=18151815181518151815"), "Wrong password.", false),
+        (form(&format!("shown value={now}")), "Wrong.", true),
+        (form(&format!("shown value={now}.25")), "Wrong.", true),
+        (form("_token value=a"), "You were too fast, Ada.", true),
+        (form("my_honeypot value=''"), "Wrong.", true),
+        (form("shown value=1000000000"), "Wrong.", false),
+    ];
+    for (page, said, advised) in cases {
+        let site = site(|method, _, _, _| match method {
+            "GET" => answer(200, &[("set-cookie", "sid=first")], &page),
+            _ => answer(403, &[], said),
+        });
+        let refused = result(&site, &AppSettings::default(), &login("/login", &ADA)).unwrap_err();
+        assert_eq!(refused.contains("--login-pause"), advised, "{page}: {refused}");
+        let pause = Some(stampede_model::time::Nanos::from_millis(1));
+        let paused = LoginSettings { pause, ..login("/login", &ADA) };
+        let refused = result(&site, &AppSettings::default(), &paused).unwrap_err();
+        assert!(!refused.contains("--login-pause"), "{refused}");
+    }
 }

@@ -12,6 +12,8 @@ use super::source::{OpenFile, ReadBuffer, Sources};
 
 /// How PHP's own handler begins the name of a session's file.
 const PREFIX: &str = "sess_";
+/// The directories in which handlers of an app's own keep sessions.
+const DIRECTORIES: [&str; 4] = ["sessions", "session", "Sessions", "Session"];
 /// The most waiters of one look. The descriptors of each are read.
 const LOOKED_AT: usize = 64;
 
@@ -49,8 +51,13 @@ impl SessionLocks {
     }
 }
 
+/// Whether a file is one of a session: PHP's by its name, wherever `session.save_path` is, and that
+/// of a handler of the app's own by its name or its directory (`ci_session…`, `sessions/…`).
 fn is_session(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
+    let mut above = path.parent().into_iter().flat_map(Path::iter);
+    name.is_some_and(|name| name.starts_with(PREFIX) || name.contains("session"))
+        || above.any(|directory| DIRECTORIES.iter().any(|known| directory == *known))
 }
 
 #[cfg(test)]
@@ -100,5 +107,22 @@ mod tests {
         let mut locks = SessionLocks::open(&fake.sources());
         locks.observe(|_| true, &mut ReadBuffer::default());
         assert_eq!(locks.take(), [0; 0]);
+    }
+
+    #[test]
+    fn files_of_sessions_are_known_wherever_they_are() {
+        for path in [
+            "/run/x/sessions/sess_5f1c",
+            "/run/x/tmp/5/f/sess_5f1c",
+            "/run/x/app/data/sess_5f1c",
+            "/run/x/app/writable/session/ci_session5f1c",
+            "/run/x/app/tmp/ci_session5f1c",
+            "/run/x/app/var/sessions/prod/5f1c",
+        ] {
+            assert!(is_session(Path::new(path)), "{path}");
+        }
+        for path in ["/run/x/app/cache/page.lock", "/run/x/app/data/counter.txt"] {
+            assert!(!is_session(Path::new(path)), "{path}");
+        }
     }
 }

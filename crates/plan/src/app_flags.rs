@@ -30,6 +30,8 @@ pub struct AppFlags {
     pub login: Option<String>,
     /// `--login-field NAME=VALUE`, one for each time it is given.
     pub login_field: Vec<String>,
+    /// `--login-pause 5s`.
+    pub login_pause: Option<String>,
     /// `--sessions 20`.
     pub sessions: Option<String>,
     /// `--env NAME=VALUE`, one for each time it is given.
@@ -56,13 +58,13 @@ enum Fills {
     List,
     /// Another entry of the key's map: the name, this character, the value.
     Map(char, &'static str),
-    /// The path of the login.
-    LoginPath,
+    /// This key of the login.
+    Login(&'static str),
     /// Another field of the login's form.
     LoginForm,
 }
 
-const APP_FLAGS: [AppFlag; 15] = [
+const APP_FLAGS: [AppFlag; 16] = [
     AppFlag { flag: "docroot", key: "docroot", fills: Fills::Value },
     AppFlag { flag: "index", key: "index", fills: Fills::Value },
     AppFlag { flag: "writable", key: "writable", fills: Fills::List },
@@ -72,8 +74,9 @@ const APP_FLAGS: [AppFlag; 15] = [
     AppFlag { flag: "header", key: "headers", fills: Fills::Map(':', "`Name: value`") },
     AppFlag { flag: "cookie", key: "cookies", fills: Fills::Map('=', "`NAME=VALUE`") },
     AppFlag { flag: "basic-auth", key: "basic_auth", fills: Fills::Value },
-    AppFlag { flag: "login", key: "login", fills: Fills::LoginPath },
+    AppFlag { flag: "login", key: "login", fills: Fills::Login("path") },
     AppFlag { flag: "login-field", key: "login", fills: Fills::LoginForm },
+    AppFlag { flag: "login-pause", key: "login", fills: Fills::Login("pause") },
     AppFlag { flag: "sessions", key: "sessions", fills: Fills::Value },
     AppFlag { flag: "env", key: "env", fills: Fills::Map('=', "`NAME=VALUE`") },
     AppFlag { flag: "exclude", key: "exclude", fills: Fills::List },
@@ -91,6 +94,7 @@ impl AppFlags {
             ("https", self.https.then_some("true")),
             ("basic-auth", self.basic_auth.as_deref()),
             ("login", self.login.as_deref()),
+            ("login-pause", self.login_pause.as_deref()),
             ("sessions", self.sessions.as_deref()),
         ];
         let lists = [
@@ -154,9 +158,9 @@ fn apply_one(app: &mut Node, key: &str, fills: Fills, value: &Node) -> Result<()
             set(&mut map, name.text().unwrap_or(""), text);
             map
         }
-        Fills::LoginPath => {
+        Fills::Login(part) => {
             let mut login = login_map(app, key, value);
-            set(&mut login, "path", value.clone());
+            set(&mut login, part, value.clone());
             login
         }
         Fills::LoginForm => {

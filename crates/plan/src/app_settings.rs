@@ -68,6 +68,9 @@ pub struct LoginSettings {
     /// The values of the form's fields, by name. Empty: whoever asks for the page is logged in.
     #[serde(default)]
     pub form: BTreeMap<String, String>,
+    /// How long a visitor looks at the form before it is sent; `None`: it is sent at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Nanos>,
 }
 
 impl LoginSettings {
@@ -77,6 +80,7 @@ impl LoginSettings {
             self.path = over.path;
         }
         self.form.extend(over.form);
+        self.pause = over.pause.or(self.pause);
         self
     }
 }

@@ -1,13 +1,14 @@
 //! Reads the apps of a plan: names of the catalogue, or directories, with what the plan says about
 //! them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stampede_model::app_kind::AppKind;
 
 use super::app_settings::{AppSettings, SettingSource};
 use super::compose::all_bring_their_app;
-use super::error::{Mistake, PlanError};
+use super::error::{Mistake, PlanError, Source};
 use super::flags::COMMAND_LINE;
 use super::keys::{APP, READY};
 use super::login::{LoginKeys, login, sessions};
@@ -15,7 +16,8 @@ use super::model::{AppChoice, AppPlace};
 use super::read::{path, required};
 use super::requests::{self, header};
 use super::runtimes::env;
-use super::tree::{Node, Value};
+use super::secrets;
+use super::tree::{self, Node, Value};
 use super::value::{
     ANY_LENGTH, Fields, entries, items, length, name_of, not_a, switch, text, texts,
 };
@@ -154,6 +156,33 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
     });
     let sources = sources.filter(|(key, _)| key != "path" && key != "name").collect();
     Ok(AppSettings { sources, ..read })
+}
+
+/// What the text of an `app.yaml` says of the keys that an app has in a plan too; `source` is its
+/// name for messages. Other keys of the file are not read. The same rules as in a plan.
+///
+/// # Errors
+/// The text is no YAML, or the value of one of these keys is wrong.
+pub fn settings_of_app_yaml(source: &str, content: &str) -> Result<AppSettings, PlanError> {
+    let source = Arc::new(Source {
+        name: source.to_owned(),
+        text: content.to_owned(),
+        base: PathBuf::new(),
+    });
+    let mut root = tree::parse(&source)?;
+    secrets::learn(&root);
+    let of_a_plan = |name: &str| name != "path" && name != "name" && APP.find(name).is_some();
+    match &mut root.value {
+        Value::Map(entries) => {
+            entries.retain(|(key, value)| {
+                let is_said = !matches!(value.value, Value::Null);
+                is_said && key.text().is_some_and(of_a_plan)
+            });
+        }
+        _ => return Ok(AppSettings::default()),
+    }
+    let read = settings(&root, &Fields::of(&root, &APP)?)?;
+    Ok(read.said_by(SettingSource::AppFile))
 }
 
 fn kind(node: &Node) -> Result<Option<AppKind>, PlanError> {

@@ -8,7 +8,7 @@ use super::error::PlanError;
 use super::keys::LOGIN;
 use super::requests;
 use super::tree::{Node, Value};
-use super::value::{Fields, entries, not_a, text, texts, whole_u32};
+use super::value::{ANY_LENGTH, Fields, entries, length, not_a, text, texts, whole_u32};
 
 /// What `login` says.
 #[derive(Default)]
@@ -23,15 +23,17 @@ pub(super) struct LoginKeys {
 pub(super) fn login(node: &Node) -> Result<LoginKeys, PlanError> {
     let Value::Map(_) = node.value else {
         let path = requests::path(node)?.to_owned();
-        let form = Some(LoginSettings { path, form: BTreeMap::new() });
+        let form = Some(LoginSettings { path, ..LoginSettings::default() });
         return Ok(LoginKeys { form, ..LoginKeys::default() });
     };
     let fields = Fields::of(node, &LOGIN)?;
     let values = fields.get("form").map_or(Ok(BTreeMap::new()), form_values)?;
     let path = fields.get("path").map(requests::path).transpose()?;
-    let is_said = path.is_some() || !values.is_empty();
-    let form =
-        is_said.then(|| LoginSettings { path: path.unwrap_or_default().to_owned(), form: values });
+    let pause = fields.get("pause");
+    let pause = pause.map(|node| length(node, "time on the page", ANY_LENGTH)).transpose()?;
+    let is_said = path.is_some() || !values.is_empty() || pause.is_some();
+    let path = path.unwrap_or_default().to_owned();
+    let form = is_said.then_some(LoginSettings { path, form: values, pause });
     let pair = |node: &Node| {
         let whole = text(node, "a cookie", "`NAME=VALUE`")?;
         let pair = whole.split_once('=').filter(|_| !whole.contains([';', '\n', '\r']));

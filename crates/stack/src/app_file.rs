@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use stampede_model::app_kind::AppKind;
-use stampede_model::quantity::parse_length;
-use stampede_model::time::Nanos;
-use stampede_plan::app_settings::{AppSettings, LoginSettings, SESSIONS_MAX, SettingSource};
+use serde::de::IgnoredAny;
+use stampede_plan::app_settings::{AppSettings, SettingSource};
+use stampede_plan::{Help, PlanError, settings_of_app_yaml};
 
 use super::app_manifest::{AppDatabase, AppRequest, Expect, Framework, Mask};
 use super::catalogue;
@@ -16,22 +15,39 @@ use super::error::RuntimeError;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AppFile {
-    title: Option<String>,
-    kind: Option<AppKind>,
-    docroot: Option<String>,
-    index: Option<String>,
-    writable: Vec<String>,
-    ready: Option<ReadyInFile>,
-    host: Option<String>,
-    https: Option<bool>,
-    headers: BTreeMap<String, String>,
-    cookies: BTreeMap<String, String>,
-    basic_auth: Option<String>,
-    login: Option<LoginInFile>,
-    sessions: Option<u32>,
-    env: BTreeMap<String, String>,
-    exclude: Vec<String>,
-    extensions: Vec<String>,
+    // A plan has these keys too: `settings_of_app_yaml` reads them.
+    #[serde(rename = "title")]
+    _title: IgnoredAny,
+    #[serde(rename = "kind")]
+    _kind: IgnoredAny,
+    #[serde(rename = "docroot")]
+    _docroot: IgnoredAny,
+    #[serde(rename = "index")]
+    _index: IgnoredAny,
+    #[serde(rename = "writable")]
+    _writable: IgnoredAny,
+    #[serde(rename = "ready")]
+    _ready: IgnoredAny,
+    #[serde(rename = "host")]
+    _host: IgnoredAny,
+    #[serde(rename = "https")]
+    _https: IgnoredAny,
+    #[serde(rename = "headers")]
+    _headers: IgnoredAny,
+    #[serde(rename = "cookies")]
+    _cookies: IgnoredAny,
+    #[serde(rename = "basic_auth")]
+    _basic_auth: IgnoredAny,
+    #[serde(rename = "login")]
+    _login: IgnoredAny,
+    #[serde(rename = "sessions")]
+    _sessions: IgnoredAny,
+    #[serde(rename = "env")]
+    _env: IgnoredAny,
+    #[serde(rename = "exclude")]
+    _exclude: IgnoredAny,
+    #[serde(rename = "extensions")]
+    _extensions: IgnoredAny,
     /// The earlier form of `ready`.
     request: AppRequest,
     /// The correct answer.
@@ -48,142 +64,55 @@ pub(super) struct AppFile {
     pub database: Option<AppDatabase>,
 }
 
-/// The value of `ready`: a path, or a map.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum ReadyInFile {
-    Path(String),
-    Map(ReadyMap),
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadyMap {
-    path: Option<String>,
-    within: Option<String>,
-}
-
-/// The value of `login`: a path, or a map.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum LoginInFile {
-    Path(String),
-    Map(LoginSettings),
-}
-
-/// What is wrong with a value that YAML allows.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum AppFileError {
-    /// A path leads out of the app's directory.
-    #[error("`{key}`: `{path}` is not inside the app's directory")]
-    NotInside {
-        /// The key.
-        key: &'static str,
-        /// The path as written.
-        path: String,
-    },
-    /// The time of `ready: {within: …}`.
-    #[error("`ready`: `{text}` is no length of time, such as `30s`")]
-    NoLength {
-        /// The text as written.
-        text: String,
-    },
-    /// The number of sessions is out of its bounds.
-    #[error("`sessions`: {number} is not from 1 to {SESSIONS_MAX}")]
-    Sessions {
-        /// The number as written.
-        number: u32,
-    },
-}
-
 impl AppFile {
     /// Reads `text`, the content of `file`.
     ///
     /// # Errors
     /// It is no YAML, has an unknown key, or a wrong value.
     pub fn parse(file: &str, text: &str) -> Result<(AppFile, AppSettings), RuntimeError> {
-        let own: AppFile = match text.trim().is_empty() {
-            true => AppFile::default(),
-            false => catalogue::parse(file, text)?,
-        };
-        let settings = own.settings().map_err(|error| RuntimeError::Manifest {
-            file: file.to_owned(),
-            line: 0,
-            column: 0,
-            problem: error.to_string(),
-            nearest: None,
-        })?;
-        Ok((own, settings))
-    }
-
-    /// What the file says of the keys that a plan and flags may have too.
-    ///
-    /// # Errors
-    /// The value of one of them is wrong.
-    pub fn settings(&self) -> Result<AppSettings, AppFileError> {
-        let (path, within) = match &self.ready {
-            None => (None, None),
-            Some(ReadyInFile::Path(path)) => (Some(path.clone()), None),
-            Some(ReadyInFile::Map(ReadyMap { path, within })) => (path.clone(), within.as_deref()),
-        };
-        let within: Option<Nanos> = within
-            .map(|text| {
-                parse_length(text).map_err(|_| AppFileError::NoLength { text: text.to_owned() })
-            })
-            .transpose()?;
-        let docroot = self.docroot.as_deref().map(|path| inside("docroot", path)).transpose()?;
-        let each = |key, paths: &[String]| {
-            paths.iter().map(|path| inside(key, path)).collect::<Result<Vec<_>, _>>()
-        };
-        let settings = AppSettings {
-            title: self.title.clone(),
-            kind: self.kind,
-            docroot,
-            index: self.index.clone(),
-            writable: each("writable", &self.writable)?,
-            ready: path.or_else(|| self.request.path.clone()),
-            ready_within: within,
-            host: self.host.clone(),
-            https: self.https,
-            headers: self.headers.clone(),
-            cookies: self.cookies.clone(),
-            basic_auth: self.basic_auth.clone(),
-            login: self.login.clone().map(|login| match login {
-                LoginInFile::Path(path) => LoginSettings { path, form: BTreeMap::new() },
-                LoginInFile::Map(login) => login,
-            }),
-            sessions: self.sessions()?,
-            env: self.env.clone(),
-            exclude: each("exclude", &self.exclude)?,
-            extensions: self.extensions.clone(),
-            sources: BTreeMap::new(),
-        };
-        Ok(settings.said_by(SettingSource::AppFile))
-    }
-
-    fn sessions(&self) -> Result<Option<u32>, AppFileError> {
-        match self.sessions {
-            Some(number) if number == 0 || number > SESSIONS_MAX => {
-                Err(AppFileError::Sessions { number })
-            }
-            number => Ok(number),
+        if text.trim().is_empty() {
+            return Ok(<(AppFile, AppSettings)>::default());
         }
+        let own: AppFile = catalogue::parse(file, text)?;
+        let mut settings = settings_of_app_yaml(file, text).map_err(|error| wrong(file, &error))?;
+        if let (None, Some(path)) = (&settings.ready, &own.request.path) {
+            settings.ready = Some(path.clone());
+            settings = settings.said_by(SettingSource::AppFile);
+        }
+        Ok((own, settings))
     }
 }
 
-/// A path inside the app's directory, without a slash at its end.
-fn inside(key: &'static str, path: &str) -> Result<String, AppFileError> {
-    let tidy = path.trim_end_matches('/').trim_start_matches("./");
-    let leads_out = path.starts_with('/') || tidy.split('/').any(|part| part == "..");
-    match (leads_out, tidy) {
-        (true, _) => Err(AppFileError::NotInside { key, path: path.to_owned() }),
-        (false, "") => Ok(".".to_owned()),
-        (false, tidy) => Ok(tidy.to_owned()),
+/// The error of the plan's reader, as one of a manifest.
+fn wrong(file: &str, error: &PlanError) -> RuntimeError {
+    let PlanError::Wrong(wrong) = error else {
+        let problem = error.to_string();
+        return RuntimeError::Manifest {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            problem,
+            nearest: None,
+        };
+    };
+    let (line, column) = wrong.place.line_column();
+    let help = match &wrong.help {
+        Help::Expected(text) => format!("expected {text}"),
+        Help::Do(text) => text.clone(),
+    };
+    RuntimeError::Manifest {
+        file: file.to_owned(),
+        line: line as u64,
+        column: column as u64,
+        problem: format!("{}; {help}", wrong.mistake),
+        nearest: wrong.nearest.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::time::Nanos;
+
     use super::*;
 
     fn settings(text: &str) -> Result<AppSettings, RuntimeError> {
@@ -212,6 +141,10 @@ mod tests {
         assert_eq!(login("login: /dev/login").path, "/dev/login");
         let map = login("login: {path: /login, form: {email: ada@shop.test, password: lovelace3}}");
         assert_eq!(map.form["password"], "lovelace3");
+        let given =
+            settings("login: {basic: 'ada:lovelace3', cookie: SID=5f1c}").expect("settings");
+        assert_eq!(given.basic_auth.as_deref(), Some("ada:lovelace3"));
+        assert_eq!((given.cookies["SID"].as_str(), given.login), ("5f1c", None));
     }
 
     #[test]
@@ -226,6 +159,12 @@ mod tests {
             "sessions: 0",
             "sessions: 1001",
             "docrot: public",
+            "login: {paht: /login}",
+            "basic_auth: ada",
+            "headers: {\"X-A\": \"one\\ntwo\"}",
+            "cookies: {SID: \"a;b\"}",
+            "host: shop.test/x",
+            "env: {\"A B\": c}",
         ] {
             assert!(settings(text).is_err(), "{text}");
         }

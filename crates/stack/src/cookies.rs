@@ -70,6 +70,11 @@ impl CookieJar {
         }
     }
 
+    /// The values of the cookies.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(String::as_str)
+    }
+
     /// Registers the values that log somebody in, so that they are masked in everything that is
     /// written. A shorter one, such as a language or a theme, is none.
     pub fn learn_secrets(&self) {

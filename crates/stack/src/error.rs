@@ -242,6 +242,13 @@ pub enum RuntimeError {
         /// The nearest known name.
         nearest: Option<String>,
     },
+    /// A user could not log in to the app.
+    #[error(transparent)]
+    NotLoggedIn {
+        /// Why.
+        #[serde(skip)]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A template is wrong, or uses an unknown name.
     #[error("template `{file}` cannot be rendered")]
     Template {
@@ -430,7 +437,7 @@ pub enum RuntimeError {
     /// The runtime's answer does not show that the app works, and it does not change.
     #[error(
         "runtime `{runtime}` does not answer `{path}` correctly: {wrong}{}{log}",
-        page_advice(*.status)
+        page_advice(*.status, wrong)
     )]
     WrongPage {
         /// The runtime's name.
@@ -491,8 +498,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// What the user can give so that a page with this status can be measured, behind `; `; or empty.
-fn page_advice(status: u16) -> String {
-    pages::advice(status).map_or(String::new(), |advice| format!("; {advice}"))
+fn page_advice(status: u16, wrong: &str) -> String {
+    // The page's title is in backticks.
+    let title = wrong.split('`').nth(1).unwrap_or_default();
+    pages::advice(status, title).map_or(String::new(), |advice| format!("; {advice}"))
 }
 
 fn place(line: u64, column: u64) -> String {

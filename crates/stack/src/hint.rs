@@ -60,7 +60,11 @@ impl RuntimeError {
                 Some(start_alone_hint(runtime))
             }
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
-            E::Template { .. } | E::Io { .. } | E::External { .. } | E::Interrupted { .. } => None,
+            E::Template { .. }
+            | E::NotLoggedIn { .. }
+            | E::Io { .. }
+            | E::External { .. }
+            | E::Interrupted { .. } => None,
             E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
             E::AlreadyRunning(_) => None,
             E::NoDatabase { .. } => None,

@@ -17,7 +17,7 @@ pub mod refusal;
 pub mod search_context;
 pub mod senders;
 mod sent;
-mod sessions;
+pub mod sessions;
 mod shared_start;
 mod time_left;
 pub mod today;
@@ -137,7 +137,7 @@ fn measure(
             start(ctx, subject, page, (Caches::Emptied, Readiness::Idle))?
         }
         (None, None) => {
-            let page = sessions::page_before_login(subject, page(subject));
+            let page = sessions::page_before_login(subject.app, page(subject));
             start(ctx, subject, page, (Caches::Kept, Readiness::RightAnswer))?
         }
     };
@@ -263,7 +263,7 @@ fn verify_before_load(
     record: &mut Option<ObservedState>,
 ) -> Result<StateBeforeLoad, NotMeasured> {
     let logs = measured.logs().marks();
-    let sessions = sessions::begin(subject, measured, page(subject))?;
+    let sessions = sessions::begin(subject.app, measured, page(subject))?;
     if sessions.is_empty() {
         measured.request_page()?;
     }
@@ -353,6 +353,8 @@ fn load_and_record(
     changed.extend(answers::failures(&result));
     changed.extend(answers::lengths(&result));
     changed.extend(app_notes(measured, &logs, &resources, mails));
+    let unseen = sessions::unseen(&sessions, &subject.load.model, measured);
+    changed.extend(unseen.map(|note| (Validity::Valid, note.into())));
     changed.extend(verdict::unanswered(&did).map(|reason| (Validity::Invalid, reason.into())));
     changed.extend(queries::judge_count(
         subject,

@@ -1,17 +1,20 @@
 //! Logs in before the load, and says when sessions kept requests waiting.
 
+use std::path::Path;
+
 use stampede_login::{LoginError, check_sessions, log_in, still_leads_to_login};
 use stampede_model::fact::Server;
+use stampede_model::load::Model;
 use stampede_model::sample::ResourceSample;
 use stampede_plan::model::RequestSpec;
-use stampede_stack::{Accepts, CookieJar, PageRequest, Stack};
+use stampede_stack::{Accepts, App, CookieJar, PageRequest, Stack};
 
-use super::{NotMeasured, Subject};
+use super::NotMeasured;
 
 /// The page that shows that the server is up: the page of the login, if there is one. The others
 /// may be refused to who has not logged in.
-pub(super) fn page_before_login(subject: &Subject<'_>, page: PageRequest) -> PageRequest {
-    match &subject.app.manifest.settings.login {
+pub fn page_before_login(app: &App, page: PageRequest) -> PageRequest {
+    match &app.manifest.settings.login {
         Some(login) if login.path.starts_with('/') => {
             PageRequest { path: Some(login.path.clone()), accepts: Accepts::Any, ..page }
         }
@@ -21,12 +24,15 @@ pub(super) fn page_before_login(subject: &Subject<'_>, page: PageRequest) -> Pag
 
 /// Logs in, and lets the stack ask for `page` as the first session does. Returns the sessions;
 /// none: nobody is to log in.
-pub(super) fn begin(
-    subject: &Subject<'_>,
+///
+/// # Errors
+/// Nobody can log in, or the page is not answered.
+pub fn begin(
+    app: &App,
     measured: &mut dyn Stack,
     page: PageRequest,
 ) -> Result<Vec<CookieJar>, NotMeasured> {
-    let settings = &subject.app.manifest.settings;
+    let settings = &app.manifest.settings;
     let Some(login) = &settings.login else {
         return match settings.sessions {
             Some(_) => Err(LoginError::NoLogin {}.into()),
@@ -34,7 +40,7 @@ pub(super) fn begin(
         };
     };
     let number = settings.sessions.unwrap_or(1);
-    let sessions = log_in(&*measured, subject.app, login, number, &page)?;
+    let sessions = log_in(&*measured, app, login, number, &page)?;
     check_sessions(&*measured, &sessions, &page)?;
     let headers = sessions[0].with_cookies(&page.headers);
     measured.use_page(PageRequest { headers, ..page })?;
@@ -70,6 +76,51 @@ pub(super) fn lock_waits(resources: &[ResourceSample]) -> Option<Server> {
     is_often.then_some(Server::SessionLock { looks, waiting, requests_max })
 }
 
+/// The note that nobody sees whether requests wait for their session: those who logged in have no
+/// file below the stack's directory; `None`: they have, or as many sessions as requests at a time
+/// leave nothing to wait for.
+pub(super) fn unseen(sessions: &[CookieJar], load: &Model, measured: &dyn Stack) -> Option<Server> {
+    let enough = match load {
+        Model::Closed { concurrency, .. } => sessions.len() as u64 >= u64::from(*concurrency),
+        Model::Open { .. } => false,
+    };
+    let directory = measured.directory().filter(|_| !enough)?;
+    let first = sessions.first()?;
+    (!has_file_of(directory, first)).then_some(Server::SessionsUnseen {})
+}
+
+/// Whether a file below `directory` has a name that ends in the value of one of the cookies, as
+/// PHP's own handler and most others name it.
+fn has_file_of(directory: &Path, session: &CookieJar) -> bool {
+    let mut left = FILES_MAX;
+    let mut directories = vec![directory.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            left -= 1;
+            if left == 0 {
+                return true;
+            }
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(entry.path());
+            } else if session.values().any(|value| is_id(value) && name.ends_with(value)) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Whether the value of a cookie may be a session's id, and not a language.
+fn is_id(value: &str) -> bool {
+    value.len() >= ID_MIN
+}
+
+/// The fewest characters of a session's id: PHP's `session.sid_length` is at least 22.
+const ID_MIN: usize = 16;
+/// The most files that are looked at. Beyond, nothing is said.
+const FILES_MAX: usize = 100_000;
 /// The least share of looks with waiting requests that is worth a note.
 const SHARE_MIN: f64 = 0.05;
 

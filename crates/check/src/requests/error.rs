@@ -56,8 +56,8 @@ pub enum RequestError {
         /// The first line of the output in backticks, or `nothing`.
         begins: String,
     },
-    /// `--login` is wrong. Its value may be a password alone, so it is not shown.
-    #[error("`--login` is without a name or without a password")]
+    /// `--basic-auth` is wrong. Its value may be a password alone, so it is not shown.
+    #[error("`--basic-auth` is without a name or without a password")]
     User,
     /// A cookie file is missing or cannot be read.
     #[error("cannot read the cookies `{}`", path.display())]

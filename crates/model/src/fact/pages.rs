@@ -46,16 +46,23 @@ fn failure(page: &PageRecord) -> String {
             format!("`{path}` is answered with status {status} and ends in a PHP error, `{error}`")
         }
         None => {
-            let advice = advice(*status).map_or(String::new(), |advice| format!("; {advice}"));
+            let advice =
+                advice(*status, title).map_or(String::new(), |advice| format!("; {advice}"));
             format!("`{path}` is answered with status {status}, `{title}`{advice}")
         }
     }
 }
 
-/// What the user can give so that a page with this status can be measured; `None`: that is not
-/// known.
-pub fn advice(status: u16) -> Option<&'static str> {
+/// What the user can give so that a page with this status and `title` can be measured; `None`: that
+/// is not known.
+pub fn advice(status: u16, title: &str) -> Option<&'static str> {
     match status {
+        // Nobody can log in to a page that the web server refuses to everybody.
+        403 if is_of_web_server(title) => Some(
+            "the web server refuses it, not the app: by a rule such as `Require all denied` or `[F]` in `.htaccess`, or \
+             because the directory has no front controller; measure another page with `--path`, or name the public directory \
+             with `--docroot DIR`, the front controller with `--index FILE`",
+        ),
         400 | 421 => Some("if the app knows another host name, give it: `--host NAME`"),
         401 => Some(
             "log in with `--login PATH --login-field NAME=VALUE`, `--basic-auth NAME:PASSWORD`, `--cookie NAME=VALUE` \
@@ -71,6 +78,13 @@ pub fn advice(status: u16) -> Option<&'static str> {
         ),
         _ => None,
     }
+}
+
+/// Whether a page of status 403 is one of those that web servers have themselves.
+fn is_of_web_server(title: &str) -> bool {
+    const TITLES: [&str; 4] = ["403", "403 forbidden", "403 - forbidden", "forbidden"];
+    let title = title.trim().to_ascii_lowercase();
+    TITLES.contains(&title.as_str())
 }
 
 /// Where a page redirects to, and what the user can do about it.
@@ -197,7 +211,23 @@ mod tests {
         ] {
             let said = failure(&page(status));
             assert!(flags.iter().all(|flag| said.contains(flag)), "{said}");
-            assert_eq!(advice(status).is_some(), !flags.is_empty(), "{status}");
+            assert_eq!(advice(status, "").is_some(), !flags.is_empty(), "{status}");
+        }
+    }
+
+    #[test]
+    fn who_is_refused_by_the_web_server_is_not_told_to_log_in() {
+        for (title, is_of_app) in [
+            ("403 Forbidden", false),
+            ("Forbidden", false),
+            ("403 - Forbidden", false),
+            ("Please log in", true),
+            ("Shop: forbidden", true),
+            ("", true),
+        ] {
+            let advice = advice(403, title).expect("an advice");
+            assert_eq!(advice.contains("--login"), is_of_app, "{title}");
+            assert!(advice.contains("--path"), "{title}");
         }
     }
 

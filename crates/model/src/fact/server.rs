@@ -84,6 +84,9 @@ pub enum Server {
         /// The most requests that waited at one look.
         requests_max: u64,
     },
+    /// Whether requests waited for their session cannot be seen.
+    #[serde(rename = "sessions_unseen")]
+    SessionsUnseen {},
     /// The app, or the web server, was not allowed to use a file.
     #[serde(rename = "permission_denied")]
     PermissionDenied {
@@ -309,6 +312,7 @@ impl fmt::Display for Server {
             },
             Server::MailCaught { .. }
             | Server::SessionLock { .. }
+            | Server::SessionsUnseen {}
             | Server::PermissionDenied { .. } => self.of_app(f),
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
@@ -337,6 +341,10 @@ impl Server {
                 f,
                 "the app sent {} with `mail()`, none of which left this machine",
                 words::quantity(*mails, "mail")
+            ),
+            Server::SessionsUnseen {} => f.write_str(
+                "the app does not keep its sessions in files, so whether requests waited for their session cannot be \
+                 seen; `--sessions N`, as many as requests at a time, rules it out",
             ),
             Server::SessionLock { looks, waiting, requests_max } => write!(
                 f,

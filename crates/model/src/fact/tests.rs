@@ -223,6 +223,7 @@ fn of_machine_and_server() -> Vec<String> {
         of(Traffic::FileHeader { name: "Content-Length;x".into(), requests: 2 }.into()),
         of(Traffic::LoggedIn { path: "/login".into(), times: 20 }.into()),
         of(Server::MailCaught { mails: 1_203 }.into()),
+        of(Server::SessionsUnseen {}.into()),
         of(Server::SessionLock { looks: 50, waiting: 41, requests_max: 7 }.into()),
         of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
         of(Server::Replaced {

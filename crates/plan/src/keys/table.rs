@@ -151,6 +151,7 @@ pub static LOGIN: Object = Object {
         keys: &[
             Key::new("path", &PATH, "The page with the form.").like("/login"),
             Key::new("form", &VALUES, "What to fill in, by the names of the form's fields. Without it, whoever asks for the page is logged in.").like("{email: ann@shop.test, password: secret}"),
+            Key::new("pause", &LENGTH, "How long a visitor looks at the form before it is sent, for apps that refuse a form that comes back too soon.").otherwise("it is sent at once").like("5s"),
             Key::new("basic", &Kind::Text, "Another name of `basic_auth`: `NAME:PASSWORD`.").like("\"ada:secret\""),
             Key::new("cookie", &TEXTS, "Another form of `cookies`: `NAME=VALUE`.").like("SID=5f1c"),
         ],

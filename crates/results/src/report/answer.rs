@@ -184,6 +184,14 @@ impl<'a> AppAnswer<'a> {
                 page.path
             ));
         }
+        if let Some(page) = pages.iter().find(|page| page.status == 200 && says_error(&page.title))
+        {
+            return Some(format!(
+                "{} says that the app does not work or is not set up yet, with status 200. Look at it in a browser; \
+                 `contains: TEXT` in an `app.yaml` makes sure of the right one.",
+                page.path
+            ));
+        }
         let page = pages.iter().find(|page| page.status == 200 && page.asks_for_password)?;
         Some(format!(
             "{0} asks for a password. If it is the login, this measures the pages behind it: \
@@ -486,6 +494,27 @@ fn column(
 ) -> Column {
     let fields = rows.iter().map(|case| case.map_or_else(Field::default, &field)).collect();
     Column { title: title.to_owned(), fields, keep }
+}
+
+/// Whether the title, or the beginning, of a page with status 200 says that the app fails or wants to be
+/// installed.
+fn says_error(title: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "fatal error",
+        "database error",
+        "database connection",
+        "connect to the database",
+        "connect to database",
+        "internal server error",
+        "not installed",
+        "installer",
+        "installation wizard",
+        "setup wizard",
+        "setup configuration",
+        "service unavailable",
+    ];
+    let title = title.to_ascii_lowercase();
+    WORDS.iter().any(|words| title.contains(words))
 }
 
 /// The budget in words: `each runtime on the same 1 CPU, 1.00 GiB`.

@@ -3,10 +3,43 @@
 use clap::Args;
 use stampede_plan::AppFlags;
 
-/// What is said about the app: shared by all commands that start one.
+/// What is said about the app: shared by all commands that start one for a load.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "The app")]
 pub struct AppArgs {
+    /// All but who asks.
+    #[command(flatten)]
+    pub about: AboutAppArgs,
+    /// Who asks.
+    #[command(flatten)]
+    pub login: LoginArgs,
+}
+
+/// Who asks the app.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "The app")]
+pub struct LoginArgs {
+    /// Log in with basic authentication: NAME:PASSWORD
+    #[arg(long, value_name = "LOGIN")]
+    pub basic_auth: Option<String>,
+    /// Log in at this page before the load, with --login-field: /login
+    #[arg(long, value_name = "PATH")]
+    pub login: Option<String>,
+    /// Fill in a field of the login form: NAME=VALUE (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub login_field: Vec<String>,
+    /// Wait this long at the login form before it is sent, if the app refuses quick ones: 5s
+    #[arg(long, value_name = "LENGTH")]
+    pub login_pause: Option<String>,
+    /// Log in this many times; the sessions take turns with the requests [default: 1]
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<String>,
+}
+
+/// What is said about the app but who asks: shared by all commands that start one.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "The app")]
+pub struct AboutAppArgs {
     /// Serve this directory of the app instead of the detected one: public_html
     #[arg(long, value_name = "DIR")]
     pub docroot: Option<String>,
@@ -31,18 +64,6 @@ pub struct AppArgs {
     /// Add a cookie to every request: 'NAME=VALUE' (repeatable)
     #[arg(long, value_name = "COOKIE")]
     pub cookie: Vec<String>,
-    /// Log in with basic authentication: NAME:PASSWORD
-    #[arg(long, value_name = "LOGIN")]
-    pub basic_auth: Option<String>,
-    /// Log in at this page before the load, with --login-field: /login
-    #[arg(long, value_name = "PATH")]
-    pub login: Option<String>,
-    /// Fill in a field of the login form: NAME=VALUE (repeatable)
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub login_field: Vec<String>,
-    /// Log in this many times; the sessions take turns with the requests [default: 1]
-    #[arg(long, value_name = "N")]
-    pub sessions: Option<String>,
     /// Set a variable of the app's environment: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
@@ -54,7 +75,7 @@ pub struct AppArgs {
     pub extension: Vec<String>,
 }
 
-impl AppArgs {
+impl AboutAppArgs {
     /// The same flags, for the plan.
     pub fn flags(&self) -> AppFlags {
         AppFlags {
@@ -66,13 +87,25 @@ impl AppArgs {
             https: self.https,
             header: self.header.clone(),
             cookie: self.cookie.clone(),
-            basic_auth: self.basic_auth.clone(),
-            login: self.login.clone(),
-            login_field: self.login_field.clone(),
-            sessions: self.sessions.clone(),
             env: self.env.clone(),
             exclude: self.exclude.clone(),
             extension: self.extension.clone(),
+            ..AppFlags::default()
+        }
+    }
+}
+
+impl AppArgs {
+    /// The same flags, for the plan.
+    pub fn flags(&self) -> AppFlags {
+        let LoginArgs { basic_auth, login, login_field, login_pause, sessions } = &self.login;
+        AppFlags {
+            basic_auth: basic_auth.clone(),
+            login: login.clone(),
+            login_field: login_field.clone(),
+            login_pause: login_pause.clone(),
+            sessions: sessions.clone(),
+            ..self.about.flags()
         }
     }
 }

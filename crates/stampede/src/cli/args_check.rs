@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stampede_plan::AppFlags;
 use stampede_traffic::TrafficFile;
 
+use super::args_app::AboutAppArgs;
 use super::args_log::{LogFlagError, LogFlags};
 
 /// Arguments of `check`.
@@ -41,9 +43,20 @@ pub struct CheckArgs {
     /// Send the requests as N users in turn
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=26))]
     pub users: u32,
+    /// Log in all users at this page, with --login-field: /login
+    // Earlier, this was the name of `--basic-auth`, which is still read.
+    #[arg(long, value_name = "PATH")]
+    pub login: Vec<String>,
+    /// Fill in a field of the login form: NAME=VALUE (repeatable; the same field again is that of
+    /// the next user)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub login_field: Vec<String>,
+    /// Wait this long at the login form before it is sent, if the app refuses quick ones: 5s
+    #[arg(long, value_name = "LENGTH")]
+    pub login_pause: Option<String>,
     /// Log in a user with basic authentication: NAME:PASSWORD (once for each user)
     #[arg(long, value_name = "LOGIN")]
-    pub login: Vec<String>,
+    pub basic_auth: Vec<String>,
     /// Read a user's cookies from this file: a curl cookie jar, or NAME=VALUE per line (once for
     /// each user)
     #[arg(long, value_name = "FILE")]
@@ -58,9 +71,6 @@ pub struct CheckArgs {
     /// Set the memory limit of one worker, from which max_requests is computed
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     pub worker_memory: String,
-    /// Set a variable of the app's environment, overriding its `.env`: DATABASE_URL=… (repeatable)
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
     /// Fill the temporary database, which replaces the app's own, from this SQL or SQLite file
     /// [default: a copy of the app's SQLite file, or the app's migrations]
     #[arg(long, value_name = "FILE", conflicts_with = "own_database")]
@@ -92,9 +102,29 @@ pub struct CheckArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+    /// What is said about the app
+    #[command(flatten)]
+    pub about_app: AboutAppArgs,
 }
 
 impl CheckArgs {
+    /// What the flags say about the app. Basic authentication is of each user, so it is not
+    /// contained.
+    pub fn app_flags(&self) -> AppFlags {
+        AppFlags {
+            login: self.login.iter().rfind(|text| is_page(text)).cloned(),
+            login_field: self.login_field.clone(),
+            login_pause: self.login_pause.clone(),
+            ..self.about_app.flags()
+        }
+    }
+
+    /// The users of basic authentication, each `NAME:PASSWORD`.
+    pub fn basic_auth(&self) -> Vec<String> {
+        let earlier = self.login.iter().filter(|text| !is_page(text));
+        earlier.chain(&self.basic_auth).cloned().collect()
+    }
+
     /// The file that lists the requests; `None`: the app's links are followed.
     ///
     /// # Errors
@@ -102,6 +132,11 @@ impl CheckArgs {
     pub fn file(&self) -> Result<Option<TrafficFile>, LogFlagError> {
         self.log.file(self.urls.as_deref(), Some(&self.methods))
     }
+}
+
+/// Whether the value of `--login` is a page, and not a user with a password.
+pub fn is_page(text: &str) -> bool {
+    text.starts_with('/')
 }
 
 /// Printed below the options.

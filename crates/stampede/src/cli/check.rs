@@ -19,8 +19,9 @@ use stampede_model::quantity::{parse_length, parse_size};
 use stampede_model::record::RESULTS;
 use stampede_model::words;
 use stampede_monitor::machine;
+use stampede_plan::app_settings::LoginSettings;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource};
-use stampede_plan::{self, Overrides};
+use stampede_plan::{self, AppFlags, Overrides};
 use stampede_results::store::run_id;
 use stampede_stack::{App, Catalogue, Providers, SearchPaths};
 
@@ -145,6 +146,7 @@ impl CheckSetup {
         let seed = subject.seed;
         let overrides = Overrides {
             app: Some(subject.app.to_owned()),
+            app_flags: AppFlags { env: Vec::new(), ..args.app_flags() },
             kind: subject.kind,
             runtimes: Some(format!("{},{}", subject.reference, subject.runtimes)),
             workers: Some("1".to_owned()),
@@ -159,7 +161,7 @@ impl CheckSetup {
             print_message(&format!("note: {}", fact::sentence(&notice)));
         }
         check_memory_modes(&catalogue, &stack.runtimes)?;
-        let mut env = environment(&args.env)?;
+        let mut env = environment(&args.about_app.env)?;
         let app = with_own_database(&catalogue, app, &stack.runtimes[0], &mut env, args)?;
         stack.runtimes.iter_mut().for_each(|choice| choice.env.extend(env.clone()));
         for choice in &stack.runtimes {
@@ -171,17 +173,39 @@ impl CheckSetup {
         interrupt::listen().map_err(|error| Failure::new(&error))?;
         let mut choices = stack.runtimes;
         let reference = choices.remove(0);
-        let credentials = Credentials::read(&args.login, &args.cookies)?;
+        let credentials = Credentials::read(&args.basic_auth(), &args.cookies)?;
         let count = (subject.users as usize).max(credentials.users());
-        let users = (0..count).map(|user| user_headers(&credentials, user)).collect();
+        let headers = |user| app.manifest.headers_with(&user_headers(&credentials, user));
+        let users = (0..count).map(headers).collect();
+        let logins = logins(&app, &args.login_field, count);
         let timeout =
             parse_length(&args.timeout).map_err(|source| CheckError::Timeout { source })?;
         let timeout = Duration::from_nanos(timeout.0);
         let spill_file = SpillFile::on_disk();
         let provider = Providers::new(catalogue);
-        let harness = Harness { provider, app, placement, seed, users, timeout, spill_file };
+        let harness =
+            Harness { provider, app, placement, seed, users, logins, timeout, spill_file };
         Ok(CheckSetup { harness, reference, runtimes: choices, directory })
     }
+}
+
+/// How each user logs in; empty: nobody does. A field of the form that is given again is that of
+/// the next user.
+fn logins(app: &App, fields: &[String], count: usize) -> Vec<LoginSettings> {
+    let Some(login) = &app.manifest.settings.login else { return Vec::new() };
+    let pairs = || fields.iter().filter_map(|field| field.split_once('='));
+    let of_user = |user: usize| {
+        let mut login = login.clone();
+        for (name, value) in &mut login.form {
+            let all: Vec<&str> =
+                pairs().filter(|(known, _)| known.trim() == name).map(|(_, value)| value).collect();
+            if let Some(own) = all.get(user % all.len().max(1)) {
+                own.trim().clone_into(value);
+            }
+        }
+        login
+    };
+    (0..count).map(of_user).collect()
 }
 
 /// Parses variables, each `NAME=VALUE`.
@@ -285,8 +309,8 @@ fn report_requests(
     }
     if gathered.logins * 2 > count {
         print_message(&format!(
-            "note: {} of {count} requests lead to a login: `--login NAME:PASSWORD` or `--cookies FILE` lets \
-             a user in",
+            "note: {} of {count} requests lead to a login: `--login PATH --login-field NAME=VALUE`, \
+             `--basic-auth NAME:PASSWORD` or `--cookies FILE` lets a user in",
             gathered.logins
         ));
     }

@@ -66,8 +66,8 @@ impl CommandError for CheckAgainError {
             CheckAgainError::SecretNotKept { urls, .. } => {
                 let urls = urls.clone().unwrap_or_else(|| PathBuf::from("FILE"));
                 format!(
-                    "`--traffic {}` has to list the request as it was sent; a user's own secrets belong into `--login` \
-                     or `--cookies`",
+                    "`--traffic {}` has to list the request as it was sent; a user's own secrets belong into \
+                     `--basic-auth`, `--login-field` or `--cookies`",
                     shell_words::quote(&urls.display().to_string())
                 )
             }
@@ -89,9 +89,9 @@ fn quoted(flags: &[MissingFlag]) -> String {
 
 /// Names the kinds of secrets of flags.
 fn secrets(flags: &[MissingFlag]) -> &'static str {
-    match flags.iter().all(|flag| flag.secret == Secret::Login) {
+    match flags.iter().all(|flag| matches!(flag.secret, Secret::Login | Secret::BasicAuth)) {
         true => "passwords",
-        false => "passwords and values of the environment",
+        false => "passwords and values",
     }
 }
 

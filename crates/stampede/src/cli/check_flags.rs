@@ -8,7 +8,7 @@ use clap::builder::ValueParser;
 use clap::{Args as _, Command, FromArgMatches as _, value_parser};
 
 use super::Failure;
-use super::args_check::CheckArgs;
+use super::args_check::{CheckArgs, is_page};
 
 /// Flags with their values, in the order of the help text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,14 +25,29 @@ struct Flag {
 /// A flag with a value that is not kept, so only the user can give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secret {
-    /// `--login ann:PASSWORD`.
+    /// `--login ann:PASSWORD`, the earlier form of the next one.
     Login,
+    /// `--basic-auth ann:PASSWORD`.
+    BasicAuth,
+    /// `--login-field NAME=VALUE`.
+    LoginField,
+    /// `--cookie NAME=VALUE`.
+    Cookie,
+    /// `--header NAME:VALUE`.
+    Header,
     /// `--env KEY=VALUE`.
     Env,
 }
 
 impl Secret {
-    const ALL: [Secret; 2] = [Secret::Login, Secret::Env];
+    const ALL: [Secret; 6] = [
+        Secret::Login,
+        Secret::BasicAuth,
+        Secret::LoginField,
+        Secret::Cookie,
+        Secret::Header,
+        Secret::Env,
+    ];
 
     fn of(flag: &str) -> Option<Secret> {
         Secret::ALL.into_iter().find(|secret| secret.flag() == flag)
@@ -41,6 +56,10 @@ impl Secret {
     const fn flag(self) -> &'static str {
         match self {
             Secret::Login => "login",
+            Secret::BasicAuth => "basic-auth",
+            Secret::LoginField => "login-field",
+            Secret::Cookie => "cookie",
+            Secret::Header => "header",
             Secret::Env => "env",
         }
     }
@@ -48,16 +67,21 @@ impl Secret {
     /// The character between the kept name and the secret value.
     const fn separator(self) -> char {
         match self {
-            Secret::Login => ':',
-            Secret::Env => '=',
+            Secret::Login | Secret::BasicAuth | Secret::Header => ':',
+            Secret::LoginField | Secret::Cookie | Secret::Env => '=',
         }
+    }
+
+    /// Whether a value of the flag has no secret: it is the page of a login.
+    fn is_open(self, value: &str) -> bool {
+        self == Secret::Login && is_page(value)
     }
 
     /// The placeholder for the secret value.
     const fn what(self) -> &'static str {
         match self {
-            Secret::Login => "PASSWORD",
-            Secret::Env => "VALUE",
+            Secret::Login | Secret::BasicAuth => "PASSWORD",
+            Secret::LoginField | Secret::Cookie | Secret::Header | Secret::Env => "VALUE",
         }
     }
 }
@@ -143,6 +167,7 @@ impl Flags {
             let secret = Secret::of(name);
             for value in values {
                 *value = match secret {
+                    Some(secret) if secret.is_open(value) => std::mem::take(value),
                     Some(secret) => name_of(value, secret.separator()).to_owned(),
                     None if paths.contains(name) || is_directory(name, value) => absolute(value),
                     None => std::mem::take(value),
@@ -179,7 +204,9 @@ impl Flags {
         let missing = Secret::ALL.into_iter().flat_map(|secret| {
             let flags = self.0.iter().filter(move |flag| flag.name == secret.flag());
             let values = flags.flat_map(|flag| &flag.values);
-            let names = values.filter(move |value| !value.contains(secret.separator()));
+            let is_name =
+                move |value: &str| !value.contains(secret.separator()) && !secret.is_open(value);
+            let names = values.filter(move |value| is_name(value));
             names.map(move |name| MissingFlag { secret, name: name.clone() })
         });
         missing.collect()
@@ -270,7 +297,7 @@ mod tests {
         assert_eq!((args.users, args.own_database), (3, true));
         assert_eq!(args.skip, ["/a/*", "/b"]);
         assert_eq!(args.passes, ["in-order", "reversed"]);
-        assert_eq!(args.env, ["A=b=c"]);
+        assert_eq!(args.about_app.env, ["A=b=c"]);
         assert_eq!(args.growth, 20_000, "what was not typed is as usual");
     }
 
@@ -326,5 +353,42 @@ mod tests {
         let storable: Vec<&str> =
             storable.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
         insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods log-format log-errors log-host skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
+    }
+
+    #[test]
+    fn the_page_of_a_login_is_kept_and_what_is_filled_in_is_not() {
+        let typed = with_app(&[
+            "--login",
+            "/sign-in",
+            "--login-field",
+            "user=ann",
+            "--login-field",
+            "user=bob",
+            "--cookie",
+            "SID=5f1c77aa",
+            "--header",
+            "X-Key: 5f1c77ab",
+            "--host",
+            "shop.test",
+        ]);
+        let storable = typed.storable();
+        let missing = [
+            "--login-field user=VALUE",
+            "--login-field user=VALUE",
+            "--cookie SID=VALUE",
+            "--header X-Key:VALUE",
+        ];
+        assert_eq!(printed_flags(&storable), missing);
+        let words = storable.words().join(" ");
+        assert!(
+            words.contains("--login /sign-in") && words.contains("--host shop.test"),
+            "{words}"
+        );
+        let again = ["--finding", "1", "--login-field", "user=ann", "--login-field", "user=bob"];
+        let args = storable.overridden_by(flags(&again)).args();
+        let args = args.unwrap_or_else(|failure| panic!("{}", failure.text()));
+        assert_eq!(args.login_field, ["user=ann", "user=bob"]);
+        assert_eq!(args.app_flags().login.as_deref(), Some("/sign-in"));
+        assert_eq!(args.basic_auth(), Vec::<String>::new());
     }
 }

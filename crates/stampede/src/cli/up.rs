@@ -5,12 +5,14 @@ use std::time::Duration;
 use stampede_linux::interrupt;
 use stampede_linux::proc::Proc;
 use stampede_mask::{mask_foreign, mask_json, mask_secrets};
+use stampede_model::causes::chain;
 use stampede_model::fact;
 use stampede_model::time::Nanos;
+use stampede_model::words::number_of;
 use stampede_monitor::machine;
 use stampede_plan::{self, Overrides};
 use stampede_stack::{
-    Caches, Catalogue, PageRequest, PageResult, Provider, Providers, Readiness, RuntimeError,
+    App, Caches, Catalogue, PageRequest, PageResult, Provider, Providers, Readiness, RuntimeError,
     SearchPaths, Stack, StackRequest,
 };
 
@@ -19,6 +21,7 @@ use super::fail::CommandError;
 use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::progress::words;
+use stampede_trial::sessions::{self, page_before_login};
 use stampede_trial::today::take_over_today;
 use stampede_trial::{budget, comparison, refusal};
 
@@ -45,11 +48,12 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     }
     let mut placement = comparison::assign_cpus(&stack).placements.swap_remove(0);
     placement.port = args.port;
+    let page = PageRequest::of(&app, &[]);
     let request = StackRequest {
         runtime: choice,
         app: &app,
         placement: &placement,
-        page: PageRequest::of(&app, &[]),
+        page: page_before_login(&app, page.clone()),
         caches: Caches::Kept,
         ready: Readiness::AnyAnswer,
     };
@@ -60,11 +64,12 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     }
     stampede_keeper::sweep().map_err(|error| Failure::new(&error))?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
-    let running = match provider.start(&spec) {
+    let mut running = match provider.start(&spec) {
         Ok(running) => running,
         Err(RuntimeError::Interrupted { .. }) => return Ok(Outcome::Fine),
         Err(error) => return Err(Failure::from_runtime_alone(error)),
     };
+    log_in(&app, running.as_mut(), page);
     if let Some(wrong) = running.page_result().and_then(|page_result| page_result.wrong.as_ref()) {
         print_message(&format!("note: the app does not answer correctly: {wrong}"));
         print_message(running.logs().last_lines().trim_end());
@@ -76,6 +81,21 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     match ended {
         None => Ok(Outcome::Fine),
         Some(error) => Err(error.into()),
+    }
+}
+
+/// Logs in as a comparison does, and asks for the page as who has logged in. The runtime stays up
+/// whatever comes of it.
+fn log_in(app: &App, running: &mut dyn Stack, page: PageRequest) {
+    let settings = &app.manifest.settings;
+    match sessions::begin(app, running, page) {
+        Err(error) => print_message(&format!("note: {}", chain(&error))),
+        Ok(sessions) if sessions.is_empty() => {}
+        Ok(sessions) => print_message(&format!(
+            "logged in at {}: {}",
+            mask_foreign(settings.login.as_ref().map_or("", |login| &login.path)),
+            number_of(sessions.len() as u32, "session")
+        )),
     }
 }
 

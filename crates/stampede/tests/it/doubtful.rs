@@ -27,11 +27,20 @@ fn pages_that_may_be_others_are_said() {
     let form = "<title>Sign in</title><form><input name=a><input type=password name=b></form>";
     sandbox.write("shop/admin.php", form);
     sandbox.write("shop/page.php", "<title>Page</title>");
-    let doubts = ["is an empty page", "asks for a password", "like a path that does not exist"];
+    sandbox.write("shop/broken.php", "<?php echo 'Shop fatal error:<p>no database</p>';");
+    sandbox.write("shop/setup.php", "<title>Shop Installer</title><form><input name=a></form>");
+    let doubts = [
+        "is an empty page",
+        "asks for a password",
+        "like a path that does not exist",
+        "says that the app does not work",
+    ];
     for (path, doubt) in [
         ("/empty.php", Some(doubts[0])),
         ("/admin.php", Some(doubts[1])),
         ("/no/such/page", Some(doubts[2])),
+        ("/broken.php", Some(doubts[3])),
+        ("/setup.php", Some(doubts[3])),
         ("/page.php", None),
         ("/", None),
     ] {

@@ -1,6 +1,8 @@
 //! Tests needs that no package has and that `stampede install` makes with a script of a runtime's
 //! directory, and how they are found. Runtime, script and tool are the test's own.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,6 +121,86 @@ fn archive(sandbox: &Sandbox, name: &str) -> PathBuf {
     tar.arg("-czf").arg(&made).arg("-C").arg(sandbox.path()).arg(member);
     assert!(tar.status().expect("tar").success());
     made
+}
+
+/// A server on 127.0.0.1 that sends each path to `answer`, whose bytes are sent as they are. Returns
+/// its URL. It ends with the test's process.
+fn server(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("a connection");
+            let mut line = String::new();
+            let mut reader = BufReader::new(connection.try_clone().expect("a socket"));
+            reader.read_line(&mut line).expect("a request");
+            let mut head = String::new();
+            while reader.read_line(&mut head).is_ok_and(|length| length > 2) {}
+            let path = line.split(' ').nth(1).unwrap_or_default();
+            // A client that has heard enough may be gone.
+            for part in answer(path).chunks(8) {
+                let _ = connection.write_all(part);
+                if path.starts_with("/slow") {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+        }
+    });
+    url
+}
+
+/// Releases come from a server: moved ones are followed, and what comes only in part, not at all, or as
+/// another file is not taken.
+#[test]
+fn a_release_comes_from_a_server_or_the_program_is_built() {
+    if common::skipped(&["curl", "sha256sum"]) {
+        return;
+    }
+    let program = "#!/bin/sh\necho own 2\n";
+    let url = server(move |path| {
+        let whole = |status: &str, more: &str, body: &str| {
+            let length = body.len();
+            format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{more}Connection: close\r\n\r\n{body}")
+                .into_bytes()
+        };
+        match path {
+            "/right" | "/slow" => whole("200 OK", "", program),
+            "/moved" => whole("302 Found", "Location: /right\r\n", ""),
+            "/other" => whole("200 OK", "", "#!/bin/sh\necho own 3\n"),
+            "/cut" => b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n#!/bin/sh\n".to_vec(),
+            "/error" => whole("503 Service Unavailable", "", program),
+            _ => whole("404 Not Found", "", program),
+        }
+    });
+    let cases = [
+        ("/right", true),
+        ("/slow", true),
+        ("/moved", true),
+        ("/other", false),
+        ("/cut", false),
+        ("/error", false),
+        ("/gone", false),
+    ];
+    for (path, taken) in cases {
+        let sandbox = sandbox();
+        let pinned = sandbox.write("pinned", program);
+        let text = Command::new("sha256sum").arg(&pinned).output().expect("sha256sum");
+        let sum = String::from_utf8_lossy(&text.stdout)[..64].to_owned();
+        let yaml = format!(
+            "get: [{{ need: no-such, release: {{ {}: {{ url: \"{url}{path}\", sha256: [{sum}], note: its own }} }}, run",
+            std::env::consts::ARCH
+        );
+        let runtime = RUNTIME.replace("get: [{ need: no-such, run", &yaml);
+        sandbox.write("runtimes/own/runtime.yaml", &runtime);
+        let output = finish(install(&sandbox, &[]), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        let made = sandbox.path().join("data/stampede/lib/no-such/no-such");
+        let made = std::fs::read_to_string(made).unwrap_or_else(|_| panic!("{path}: {said}"));
+        assert_eq!(output.status.code(), Some(0), "{path}: {said}");
+        assert_eq!(made == program, taken, "{path}: {said}");
+        assert_eq!(sandbox.path().join("asked").exists(), !taken, "{path}: built: {said}");
+        assert!(said.contains(&url), "{path}: {said}");
+    }
 }
 
 /// The release is tried first, and used only if it is the pinned one.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const QUICK: [&str; 8] = ["--concurrency", "2", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
@@ -128,4 +129,83 @@ fn without_any_server_today_is_an_error_that_says_what_was_looked_for() {
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     let said = stderr(&output);
     assert!(said.contains("/etc/php/VERSION") || cfg!(feature = "codes-for-text"), "{said}");
+}
+
+/// A machine whose only web server is Apache, with `mod_php` or with PHP-FPM behind it.
+fn apache_machine(sandbox: &Sandbox, handler: &str) -> PathBuf {
+    let is_fpm = handler == "fpm";
+    let php = if is_fpm { "php/8.2/fpm" } else { "php/8.2/apache2" };
+    sandbox.write(&format!("machine/etc/{php}/php.ini"), "memory_limit = 91M\n");
+    let (mpm, load) = match is_fpm {
+        true => ("event", "LoadModule proxy_fcgi_module modules/mod_proxy_fcgi.so\n"),
+        false => ("prefork", "LoadModule php_module modules/libphp8.2.so\n"),
+    };
+    let handler = match is_fpm {
+        true => {
+            "<FilesMatch \\.php$>\nSetHandler \"proxy:unix:/run/php/shop.sock|fcgi://localhost\"\n</FilesMatch>\n"
+        }
+        false => {
+            "<FilesMatch \\.php$>\nSetHandler application/x-httpd-php\n</FilesMatch>\nphp_admin_value max_execution_time 76\n"
+        }
+    };
+    if is_fpm {
+        sandbox.write(
+            "machine/etc/php/8.2/fpm/php-fpm.conf",
+            "[global]\ninclude=/etc/php/8.2/fpm/pool.d/*.conf\n",
+        );
+        sandbox.write(
+            "machine/etc/php/8.2/fpm/pool.d/www.conf",
+            "[www]\nlisten = /run/php/shop.sock\npm = static\npm.max_children = 3\n\
+             php_admin_value[max_execution_time] = 76\n",
+        );
+    }
+    let main = "IncludeOptional mods-enabled/*.load\nIncludeOptional mods-enabled/*.conf\n\
+                IncludeOptional sites-enabled/*.conf\n";
+    let mpm_load = format!("LoadModule mpm_{mpm}_module modules/mod_mpm_{mpm}.so\n");
+    for (path, text) in [
+        ("apache2.conf", main.to_owned()),
+        ("mods-enabled/mpm.load", mpm_load),
+        ("mods-enabled/php.load", load.to_owned()),
+        ("mods-enabled/mpm.conf", "MaxRequestWorkers 5\n".to_owned()),
+        (
+            "sites-enabled/shop.conf",
+            format!("<VirtualHost *:80>\nDocumentRoot /var/www/html\n{handler}</VirtualHost>\n"),
+        ),
+    ] {
+        sandbox.write(&format!("machine/etc/apache2/{path}"), &text);
+    }
+    sandbox.path().join("machine")
+}
+
+#[test]
+fn today_is_apache_where_apache_serves_the_app() {
+    for (handler, programs) in [("mod", &["apache2"][..]), ("fpm", &["apache2", "php-fpm8.2"])] {
+        if skipped(programs) {
+            continue;
+        }
+        let sandbox = Sandbox::new();
+        sandbox.write("shop/index.php", APP);
+        let args = [&["compare", "--app", "./shop", "--runtimes", "today,php-builtin"][..], &QUICK];
+        let mut command = sandbox.stampede(&args.concat());
+        command.env("STAMPEDE_HOST_ROOT", apache_machine(&sandbox, handler));
+        let output = finish(command, LIMIT);
+        let printed = stdout(&output) + &stderr(&output);
+        let trials = std::fs::read_dir(sandbox.run().join("trials")).expect("trials").flatten();
+        let trial = trials
+            .map(|entry| entry.path())
+            .find(|path| path.display().to_string().contains("-today"))
+            .unwrap_or_else(|| panic!("no trial of today: {printed}"));
+        let answer = std::fs::read_to_string(trial.join("answer.txt")).expect(&printed);
+        for line in ["memory_limit=91M", "max_execution_time=76", "opcache.validate_timestamps=1"] {
+            assert!(answer.contains(line), "{handler}: {line}: {answer}\n{printed}");
+        }
+        let runtime = if handler == "fpm" { "PHP-FPM as" } else { "mod_php as" };
+        let record = std::fs::read_to_string(sandbox.run().join("run.json")).expect("a record");
+        assert!(
+            record.contains("\"as_today\"") && printed.contains(code_or("as_today", runtime)),
+            "{printed}"
+        );
+        assert!(!printed.contains("8 workers"), "each row has its own number: {printed}");
+        assert_eq!(sandbox.left_behind(), [] as [String; 0]);
+    }
 }
