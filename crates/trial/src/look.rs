@@ -41,8 +41,7 @@ impl Looks {
 
     /// Remembers the pages of this subject's load.
     pub(super) fn add(&mut self, subject: &Subject<'_>, pages: &[PageRecord]) {
-        let without_text =
-            |page: &PageRecord| PageRecord { text: String::new(), ..page.clone() };
+        let without_text = |page: &PageRecord| PageRecord { text: String::new(), ..page.clone() };
         self.known.push(Look {
             runtime: subject.runtime.clone(),
             app: std::ptr::from_ref(subject.app),

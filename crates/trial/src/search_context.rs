@@ -214,14 +214,7 @@ impl SearchContext {
             clock_source: &self.facts.clock_source,
             machine_cpus: self.facts.cpus_logical,
         };
-        let sent = trial(
-            &ctx,
-            &subject,
-            &mut run.start,
-            &mut record,
-            &mut directory,
-            run.listener,
-        );
+        let sent = trial(&ctx, &subject, &mut run.start, &mut record, &mut directory, run.listener);
         let path = directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
         run.listener.event(&Event::TrialEnded { record: &record, case: &named });
         let case =

@@ -155,7 +155,10 @@ mod tests {
         ");
         let long = |end: &str| "word ".repeat(100) + end;
         let found = between(&long("one"), &long("two"));
-        assert!(found.contains("- …") && found.contains("one\n+ …") && found.len() < 300, "{found}");
+        assert!(
+            found.contains("- …") && found.contains("one\n+ …") && found.len() < 300,
+            "{found}"
+        );
     }
 
     #[test]
@@ -163,7 +166,8 @@ mod tests {
         let page = |text: &str| vec![text; 20].join("\n");
         assert!(between(&page("a"), &page("b")).ends_with("… 34 more"));
         assert_eq!(between("x\u{1b}[2J1", "x\u{1b}[2J2"), "- x·[2J1\n+ x·[2J2");
-        let big = |end: &str| (0..4_000).fold(String::new(), |page, n| page + &format!("{n}{end}\n"));
+        let big =
+            |end: &str| (0..4_000).fold(String::new(), |page, n| page + &format!("{n}{end}\n"));
         assert!(between(&big("a"), &big("b")).ends_with("… 7994 more"));
     }
 }
