@@ -38,14 +38,14 @@ pub(super) fn differing(reference: &str, one: &str) -> Vec<String> {
 
 /// The lines of a page. Long ones are split between their tags.
 fn lines(text: &str) -> Vec<&str> {
-    let of_line = |line: &'_ str| line.len() > LONG && line.contains("><");
     let mut found = Vec::new();
     for line in text.lines() {
         let mut rest = line;
-        while of_line(rest) {
-            let Some(at) = rest.find("><") else { break };
-            found.push(&rest[..=at]);
-            rest = &rest[at + 1..];
+        if line.len() > LONG {
+            while let Some(at) = rest.find("><") {
+                found.push(&rest[..=at]);
+                rest = &rest[at + 1..];
+            }
         }
         found.push(rest);
     }
