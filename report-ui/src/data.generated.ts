@@ -2689,6 +2689,11 @@ export interface PageRecord {
   as_unknown?: boolean;
   /** Whether a form of the page asks for a password: it may be the login in place of the page. */
   asks_for_password?: boolean;
+  /**
+   * SHA-256 of the page's text, in hexadecimal digits: of the headers that an app means and of the
+   * body, without what differs by time and place. Empty: an earlier version wrote the record.
+   */
+  text_sha256?: string;
 }
 
 /** Redirects that were followed to their end. */
@@ -2764,6 +2769,11 @@ export type Mismatch =
     page: PageRecord;
     /** The page of the other runtimes. */
     reference: PageRecord;
+    /**
+     * The first lines that differ: `- ` those of the other runtimes, `+ ` those of this one. Secrets
+     * are masked. Empty: they are not known.
+     */
+    lines?: string[];
   }
   /** Further pages of the load differ. */
   | {
@@ -3846,6 +3856,11 @@ export type NotComparable =
     page: PageRecord;
     /** The page of the other runtimes. */
     reference: PageRecord;
+    /**
+     * The first lines that differ: `- ` those of the other runtimes, `+ ` those of this one. Secrets
+     * are masked. Empty: they are not known.
+     */
+    lines?: string[];
     /** The same as a sentence in English. */
     text: string;
   }

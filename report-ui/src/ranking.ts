@@ -197,11 +197,20 @@ function emptyRow(store: Store, entry: Case, columns: [string, string][]): HTMLE
       isComing ? "no figures yet: no trial of it has ended" : "no figures: no trial of it counts"));
 }
 
+/** A remark; its further lines show how two pages differ. */
+function remarkOf(text: string): (string | HTMLElement)[] {
+  const [first = "", ...lines] = text.split("\n");
+  if (lines.length === 0) return [format.tied(text)];
+  const kind = (line: string) => (line.startsWith("- ") ? "theirs" : line.startsWith("+ ") ? "own" : "");
+  const differing = lines.map((line) => h("span", { class: kind(line) }, line));
+  return [format.tied(first), h("span", { class: "differing" }, ...differing)];
+}
+
 function remarkRow(group: Group, entry: Case, columns: [string, string][]): HTMLElement[] {
   const remarks = words.remarks(group, entry);
   if (remarks.length === 0) return [];
   const hasRank = columns[0]?.[0] === "rank";
-  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, format.tied(text))));
+  const list = h("ul", {}, ...remarks.map((text) => h("li", {}, ...remarkOf(text))));
   return [h("tr", { role: "row", class: "remarks" },
     hasRank ? h("td", { role: "cell", class: "rank" }) : null,
     h("td", { role: "cell", colspan: columns.length - (hasRank ? 1 : 0) }, list))];

@@ -214,7 +214,10 @@ function addCase(
       ...invalid.map((trial) => ({ judged: "invalid", trials: [trial.number], text: trial.reasons[0].text })),
       ...(place === 2 ? [{ judged: "suspect", trials: [numberIn(0)], text: "the host took 1.1 % of the CPU time away (steal)" }] : []),
     ],
-    not_comparable: place === 3 ? ["memory_limit is 256M, not 128M"] : [],
+    not_comparable: place === 3 ? [
+      "memory_limit is 256M, not 128M",
+      "`/` gives another answer than on the other runtimes: 200, 18.9 KiB, `Shop` in both\n- <p>Users online: 3</p>\n+ <p>Users online: 4</p>",
+    ] : [],
     asked: [], forced: place === 0 ? ["without cgi.*", "with extension cli_server"] : [],
     kept: place === 1 ? ["class"] : [],
     provider: "native", title: options.planted ?? `${runtime}, packaged by Debian`, mode: "per-request", versions: { php: "PHP 8.2.35 (cli)" },

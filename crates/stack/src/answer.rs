@@ -122,6 +122,11 @@ impl Answer {
 
     /// Status, the headers of `MEANT`, and the masked body as one text.
     pub fn masked(&self, masks: &Masks) -> String {
+        self.head() + "\n" + &masks.apply(&self.body)
+    }
+
+    /// Status and the headers of `MEANT`, one per line.
+    pub(super) fn head(&self) -> String {
         let mut text = format!("{}\n", self.status);
         for name in MEANT {
             if let Some(value) = self.header(name) {
@@ -129,7 +134,7 @@ impl Answer {
                 let _ = writeln!(text, "{name}: {value}");
             }
         }
-        text + "\n" + &masks.apply(&self.body)
+        text
     }
 
     /// The body's message in one line.

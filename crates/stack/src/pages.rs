@@ -14,7 +14,7 @@ use stampede_model::record::PageRecord;
 use stampede_model::redirect::is_redirect;
 use stampede_plan::model::RequestSpec;
 
-use super::answer::{Answer, gist};
+use super::answer::{Answer, gist, sha256};
 use super::app::App;
 use super::page::Site;
 use super::stable::{without_place, without_place_in_target, without_times, without_tokens};
@@ -48,6 +48,19 @@ impl AnswerContext<'_> {
         }
     }
 
+    /// The text by which a page of the load is compared. Of a file, headers are not compared: each web
+    /// server has its own table of types.
+    fn text(&self, path: &str, answer: &Answer, body: &str) -> String {
+        let name = path.split(['?', '#']).next().unwrap_or_default().rsplit('/').next();
+        let is_file = name
+            .and_then(|name| name.rsplit_once('.'))
+            .is_some_and(|(_, ending)| !ending.starts_with("php"));
+        match is_file {
+            true => format!("{}\n\n{body}", answer.status),
+            false => self.stable(&answer.head()) + "\n" + body,
+        }
+    }
+
     fn body(&self, answer: &Answer) -> String {
         self.stable(&self.app.masks.apply(&answer.body))
     }
@@ -74,6 +87,16 @@ impl AnswerContext<'_> {
     }
 }
 
+/// The beginning of a text.
+fn beginning(mut text: String) -> String {
+    let end = (0..=text.len().min(TEXT_BYTES)).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+    text
+}
+
+/// The most bytes of a page's text that are kept.
+const TEXT_BYTES: usize = 256 << 10;
+
 /// The PHP error that a page shows; `None`: it shows none. The error must name a file of the app's
 /// own copy, so that a page about PHP errors does not count.
 fn php_error(body: &str) -> Option<String> {
@@ -93,7 +116,7 @@ pub struct Pages<'a>(Vec<AnsweredRequest<'a>>);
 
 struct AnsweredRequest<'a> {
     request: &'a RequestSpec,
-    /// SHA-256 of the body, since there may be thousands of large bodies.
+    /// SHA-256 of the body without what differs by time and place.
     body: [u8; 32],
     record: PageRecord,
 }
@@ -119,8 +142,12 @@ impl<'a> Pages<'a> {
             let location = location.map(|to| mask_foreign(&context.without_place_in_target(to)));
             let body = context.body(&answer);
             let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+            // Masked before it is hashed: a page that shows a secret of each start is the same page.
+            let text = mask_foreign(&context.text(&request.path, &answer, &body));
             let record = PageRecord {
                 path,
+                text_sha256: sha256(&text),
+                text: beginning(text),
                 host: host.map(|(_, host)| mask_foreign(host)),
                 status: answer.status,
                 location,

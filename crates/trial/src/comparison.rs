@@ -167,7 +167,22 @@ impl Comparison {
             .order
             .iter()
             .flatten()
-            .fold(Nanos(0), |sum, &case| sum.plus(self.expected_trial_length(case)))
+            .fold(self.looks(), |sum, &case| sum.plus(self.expected_trial_length(case)))
+    }
+
+    /// The expected time of the starts on which pages are asked: one for each stack of the run.
+    /// Before cold starts a runtime is started once more in any case.
+    fn looks(&self) -> Nanos {
+        if self.plan.begin == StartState::Cold {
+            return Nanos(0);
+        }
+        let is_ours = |case: &&Case| !self.plan.stack.runtimes[case.runtime].is_external();
+        let measured = self.cases.iter().filter(|case| case.refused.is_none());
+        let mut stacks: Vec<(usize, usize)> =
+            measured.filter(is_ours).map(|case| (case.runtime, case.app)).collect();
+        stacks.sort_unstable();
+        stacks.dedup();
+        Nanos(stacks.len() as u64 * START.plus(AROUND).0)
     }
 
     /// How the run can be made to end within this time, if each case is measured `arms` times in each
@@ -204,7 +219,8 @@ impl Comparison {
         let starts = trials.chunk_by(goes_on).count() as u64;
         // Before a cold start the runtime is started once more, to be verified.
         let each = if self.plan.begin == StartState::Cold { 2 } else { 1 };
-        Nanos(starts * each * START.0 + trials.len() as u64 * each * AROUND.0)
+        let around = starts * each * START.0 + trials.len() as u64 * each * AROUND.0;
+        self.looks().plus(Nanos(around))
     }
 
     /// The catalogue's runtimes that the plan names, each once, without external ones.

@@ -17,7 +17,7 @@ use stampede_stats::rounds::{LOOKS, next_look};
 
 use super::comparison::Comparison;
 use super::time_left::TimeLeft;
-use super::{Retry, SharedStart, Subject, cases, trial};
+use super::{Retry, SharedStart, Subject, cases, look, trial};
 
 /// The number of rounds that are planned before the first trial, and the initial record of `auto`.
 pub fn first_rounds(rounds: Rounds) -> (u32, Option<AutoRecord>) {
@@ -169,10 +169,13 @@ impl RunExecutor<'_> {
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
         let mut record = comparison.empty_record(self.number, round as u32 + 1, index);
         let mut trial_directory = self.directory.trial(&record, &name)?;
+        let load = &comparison.plan.loads[case.load];
+        let alike = comparison.cases.iter().filter(|other| other.has_the_stack_of(case));
         let subject = Subject {
             runtime: &comparison.plan.stack.runtimes[case.runtime],
             app: &comparison.apps[case.app],
-            load: &comparison.plan.loads[case.load],
+            load,
+            others: look::others(load, alike.map(|other| &comparison.plan.loads[other.load])),
         };
         let ctx = comparison.ctx(placement);
         self.start.set_keeps(self.goes_on(round, place));

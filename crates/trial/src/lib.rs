@@ -9,6 +9,7 @@ pub mod causes;
 pub mod comparison;
 mod ending;
 mod executor;
+mod look;
 mod not_measured;
 mod paths;
 mod phases;
@@ -37,7 +38,7 @@ use stampede_model::lag::LagMark;
 use stampede_model::observed;
 use stampede_model::record::DATABASE_ROLE;
 use stampede_model::record::{
-    LoadRecord, ObservedState, RuntimeRecord, TrialRecord, Validity, Verdict,
+    LoadRecord, ObservedState, PageRecord, TrialRecord, Validity, Verdict,
 };
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
@@ -46,12 +47,13 @@ use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
     App, Caches, CookieJar, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider,
-    Readiness, Stack, StackLoss, StackRequest,
+    Readiness, Stack, StackRequest,
 };
 use stampede_stats::percentile::{CutOff, rank};
 use stampede_verdict::{self as verdict, Evidence, Judgement, ModelKind};
 
 use crate::causes::cause;
+use look::Looks;
 use phases::Phases;
 use watch::WatchedLoad;
 
@@ -85,6 +87,9 @@ pub struct Subject<'a> {
     pub app: &'a App,
     /// The load, with `keep_alive` settled.
     pub load: &'a LoadChoice,
+    /// The loads with other requests that the same stack gets in this run: their pages are asked on
+    /// the same start.
+    pub others: Vec<&'a LoadChoice>,
 }
 
 /// Runs one case once and fills `record`. The runtime stops however this function returns, unless
@@ -123,18 +128,22 @@ fn measure(
     if is_cold && subject.app.manifest.settings.login.is_some() {
         return Err(NotMeasured::LoginWhenCold);
     }
-    let preflight_result = match is_cold {
-        true => Some(preflight(ctx, subject, &mut record.runtime.before, phases)?),
+    let look_result = match is_cold || (is_ours && shared.looks.pages(subject).is_none()) {
+        true => {
+            // The stack of an earlier load does not run beside the one that is asked.
+            shared.stop()?;
+            Some(look::look(ctx, subject, &mut shared.looks, record, directory, phases)?)
+        }
         false => None,
     };
     if is_ours && !shared.has_stack() {
         phases.enter(Phase::Start, None);
     }
-    let mut measured = match (&preflight_result, shared.take(record)) {
+    let look_result = look_result.filter(|_| is_cold);
+    let mut measured = match (&look_result, shared.take(record)) {
         (_, Some(kept)) => kept,
-        (Some(preflight_result), None) => {
-            let page = preflight_result.page.clone();
-            start(ctx, subject, page, (Caches::Emptied, Readiness::Idle))?
+        (Some(cold), None) => {
+            start(ctx, subject, cold.page.clone(), (Caches::Emptied, Readiness::Idle))?
         }
         (None, None) => {
             let page = sessions::page_before_login(subject.app, page(subject));
@@ -143,17 +152,19 @@ fn measure(
     };
     record.isolation = measured.isolation();
     record.runtime = shared_start::of_this_load(measured.record(), record);
-    let result = match preflight_result {
-        Some(preflight_result) => {
-            record.runtime.first_answer_ns = preflight_result.runtime.first_answer_ns;
-            record.runtime.first_request_ns = preflight_result.runtime.first_request_ns;
-            record.runtime.before = Some(preflight_result.shown.observed.clone());
-            Ok(preflight_result.shown)
+    let result = match look_result {
+        Some(cold) => {
+            record.runtime.first_answer_ns = cold.first_answer_ns;
+            record.runtime.first_request_ns = cold.first_request_ns;
+            record.runtime.before = Some(cold.shown.observed.clone());
+            Ok(cold.shown)
         }
         None => {
             phases.enter(Phase::Verify, None);
             shared_start::turn_to(measured.as_mut(), subject, record).and_then(|()| {
-                verify_before_load(subject, measured.as_mut(), &mut record.runtime.before)
+                let before = &mut record.runtime.before;
+                let sinks = (&mut shared.looks, &mut *directory);
+                verify_before_load(subject, measured.as_mut(), before, sinks)
             })
         }
     };
@@ -203,13 +214,6 @@ fn start(
     Ok(ctx.provider.start(&spec)?)
 }
 
-/// What a start before the measured one has shown.
-struct PreflightResult {
-    runtime: RuntimeRecord,
-    shown: StateBeforeLoad,
-    page: PageRequest,
-}
-
 /// What was observed before the load.
 struct StateBeforeLoad {
     observed: ObservedState,
@@ -236,31 +240,14 @@ struct NotedBeforeLoad {
     mails: u64,
 }
 
-/// Starts the runtime, verifies it and stops it, before the start that is measured cold. The
-/// measured start may get no request before the load, so it cannot be verified itself.
-fn preflight(
-    ctx: &TrialContext<'_>,
-    subject: &Subject<'_>,
-    record: &mut Option<ObservedState>,
-    phases: &mut Phases<'_>,
-) -> Result<PreflightResult, NotMeasured> {
-    phases.enter(Phase::Start, None);
-    let mut measured =
-        start(ctx, subject, page(subject), (Caches::Emptied, Readiness::RightAnswer))?;
-    phases.enter(Phase::Verify, None);
-    let shown = verify_before_load(subject, measured.as_mut(), record)?;
-    let (runtime, page) = (measured.record(), measured.page());
-    phases.enter(Phase::Stop, None);
-    measured.stop().map_err(StackLoss::Lost)?;
-    Ok(PreflightResult { runtime, shown, page })
-}
-
-/// Verifies the runtime and asks each request of the load once. `record` is filled if the runtime
-/// is fit to be measured, even if only the load is not.
+/// Verifies the runtime. If the pages of the load are not known, asks each of its requests once,
+/// remembers the answers and writes their texts. `record` is filled if the runtime is fit to be
+/// measured, even if only the load is not.
 fn verify_before_load(
     subject: &Subject<'_>,
     measured: &mut dyn Stack,
     record: &mut Option<ObservedState>,
+    (looks, directory): (&mut Looks, &mut TrialDirectory),
 ) -> Result<StateBeforeLoad, NotMeasured> {
     let logs = measured.logs().marks();
     let sessions = sessions::begin(subject.app, measured, page(subject))?;
@@ -269,10 +256,20 @@ fn verify_before_load(
     }
     let requests = sessions::of_first(&sessions, paths::requests(subject, measured));
     let asked = paths::requests_to_verify(&requests);
-    let mut observed = measured.verify(&asked)?;
+    let known = looks.pages(subject).map(<[PageRecord]>::to_vec);
+    let is_known = known.is_some();
+    let mut observed = measured.verify(if is_known { &[] } else { paths::first(&asked) })?;
     observed.requests = requests.len() as u64;
+    match known {
+        Some(pages) => observed.pages = pages,
+        None => directory.save_pages(&observed.pages),
+    }
     let unverified_note = paths::unverified_note(asked.len(), observed.pages.len());
-    if let Err(error) = paths::judge(subject, &requests, &observed.pages, measured) {
+    let judged = match is_known {
+        true => Ok(()),
+        false => paths::judge(subject, &requests, &observed.pages, measured),
+    };
+    if let Err(error) = judged {
         if !matches!(error, PagesError::Failing { .. }) {
             *record = Some(observed);
         }
@@ -280,6 +277,12 @@ fn verify_before_load(
     }
     if let Some(errors) = measured.logs().php_log(&logs).fatal {
         return Err(NotMeasured::PhpError { first: errors.first });
+    }
+    if !is_known {
+        looks.add(subject, &observed.pages);
+    }
+    for page in &mut observed.pages {
+        page.text.clear();
     }
     *record = Some(observed.clone());
     let is_followed = subject.load.requests.is_empty();

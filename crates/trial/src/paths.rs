@@ -39,6 +39,14 @@ pub(super) fn requests_to_verify(requests: &[RequestSpec]) -> Vec<&RequestSpec> 
     reads.filter(|request| known.insert((&request.path, &request.headers))).collect()
 }
 
+/// Those of `requests` that are asked: more would make the look a load of its own.
+pub(super) fn first<'a, 'b>(requests: &'a [&'b RequestSpec]) -> &'a [&'b RequestSpec] {
+    &requests[..requests.len().min(ASKED_MAX)]
+}
+
+/// The most pages of a load that are asked.
+const ASKED_MAX: usize = 200;
+
 /// Whether a request only reads. For a `HEAD`, the page itself is asked before the load, since its
 /// answer shows more.
 pub(super) fn reads(request: &RequestSpec) -> bool {

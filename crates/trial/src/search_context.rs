@@ -204,7 +204,7 @@ impl SearchContext {
         let mut record = self.empty_record(choice, run.number, round, case);
         let name = format!("{}-{}-{}", named.runtime, named.app, named.load);
         let mut directory = run.directory.trial(&record, &name)?;
-        let subject = Subject { runtime: choice, app: &self.app, load };
+        let subject = Subject { runtime: choice, app: &self.app, load, others: Vec::new() };
         let ctx = TrialContext {
             provider: &self.provider,
             placement: &self.places.placements[0],
@@ -214,14 +214,7 @@ impl SearchContext {
             clock_source: &self.facts.clock_source,
             machine_cpus: self.facts.cpus_logical,
         };
-        let sent = trial(
-            &ctx,
-            &subject,
-            &mut SharedStart::default(),
-            &mut record,
-            &mut directory,
-            run.listener,
-        );
+        let sent = trial(&ctx, &subject, &mut run.start, &mut record, &mut directory, run.listener);
         let path = directory.finish(&record, sent.as_ref().ok().map(|sent| &sent.times))?;
         run.listener.event(&Event::TrialEnded { record: &record, case: &named });
         let case =
@@ -277,6 +270,8 @@ pub struct SearchRun<'a> {
     /// The listener that receives the events.
     pub listener: &'a mut dyn EventListener,
     number: u32,
+    /// Keeps no stack, but knows the pages that were asked.
+    start: SharedStart,
 }
 
 impl<'a> SearchRun<'a> {
@@ -286,7 +281,7 @@ impl<'a> SearchRun<'a> {
         directory: RunDirectory,
         listener: &'a mut dyn EventListener,
     ) -> SearchRun<'a> {
-        SearchRun { record, directory, listener, number: 0 }
+        SearchRun { record, directory, listener, number: 0, start: SharedStart::default() }
     }
 
     /// Adds a trial of a case. Returns the case's index in the record, and how many trials the case

@@ -4,6 +4,7 @@ use stampede_linux::interrupt;
 use stampede_model::record::{RuntimeRecord, TrialRecord, Validity};
 use stampede_stack::{RuntimeError, Stack};
 
+use super::look::Looks;
 use super::{NotMeasured, Subject, page};
 
 /// The stack of an earlier trial, if this one goes on with it, and whether the next trial goes on
@@ -12,6 +13,8 @@ use super::{NotMeasured, Subject, page};
 pub struct SharedStart {
     kept: Option<KeptStack>,
     keeps: bool,
+    /// The pages that were asked earlier in the run.
+    pub(super) looks: Looks,
 }
 
 struct KeptStack {

@@ -55,6 +55,10 @@ pub enum Mismatch {
         page: Box<PageRecord>,
         /// The page of the other runtimes.
         reference: Box<PageRecord>,
+        /// The first lines that differ: `- ` those of the other runtimes, `+ ` those of this one. Secrets
+        /// are masked. Empty: they are not known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<String>,
     },
     /// Further pages of the load differ.
     #[serde(rename = "more_pages_differ")]
@@ -214,9 +218,16 @@ impl Mismatch {
                 )?;
                 shown.as_ref().map_or(Ok(()), |shown| write!(f, ": {shown}"))
             }
-            Mismatch::Page { page, reference } => {
-                let (got, expected) = (answer(page), answer(reference));
-                write!(f, "`{}` gives {got} instead of {expected}", page.path)
+            Mismatch::Page { page, reference, lines } => {
+                let (path, got, expected) = (&page.path, answer(page), answer(reference));
+                match got == expected {
+                    true => write!(
+                        f,
+                        "`{path}` gives another answer than on the other runtimes: {got} in both"
+                    )?,
+                    false => write!(f, "`{path}` gives {got} instead of {expected}")?,
+                }
+                lines.iter().try_for_each(|line| write!(f, "\n{line}"))
             }
             Mismatch::MorePages { pages } => {
                 write!(f, "and {} more", words::number_of(*pages, "page"))

@@ -1,6 +1,7 @@
 //! Decides whether runtimes were the same in everything that should be the same. It is pure: it
 //! compares records, both during a measurement and long after it.
 
+mod lines;
 mod pages;
 
 pub use pages::agree as pages_agree;

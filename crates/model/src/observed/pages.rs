@@ -1,6 +1,7 @@
 //! Compares how two runtimes answer the requests of a load: status, title, length, and the target
 //! of a redirect.
 
+use super::lines;
 use crate::fact::Mismatch;
 use crate::record::PageRecord;
 
@@ -44,12 +45,17 @@ fn difference(reference: &PageRecord, one: &PageRecord) -> Option<Mismatch> {
     }
     let has_same_title =
         reference.title == one.title || reference.title_changes || one.title_changes;
-    let has_same_body = has_same_title && has_same_length(reference, one);
+    let has_same_body =
+        has_same_title && has_same_length(reference, one) && has_same_text(reference, one);
     let is_same = reference.status == one.status
         && has_same_location(reference, one)
         && (has_same_body || (may_be_servers_own(reference) && may_be_servers_own(one)));
     let boxed = |page: &PageRecord| Box::new(page.clone());
-    (!is_same).then(|| Mismatch::Page { page: boxed(one), reference: boxed(reference) })
+    (!is_same).then(|| Mismatch::Page {
+        page: boxed(one),
+        reference: boxed(reference),
+        lines: lines::differing(&reference.text, &one.text),
+    })
 }
 
 /// Compares the targets of redirects. A target that changes may have a session or a time in its
@@ -62,6 +68,12 @@ fn has_same_location(reference: &PageRecord, one: &PageRecord) -> bool {
         location[..length].to_owned()
     };
     of(reference) == of(one)
+}
+
+/// Compares the texts of pages that do not change by themselves.
+fn has_same_text(reference: &PageRecord, one: &PageRecord) -> bool {
+    let is_known = |page: &PageRecord| !page.changes && !page.text_sha256.is_empty();
+    !is_known(reference) || !is_known(one) || reference.text_sha256 == one.text_sha256
 }
 
 /// Whether the body may be the web server's: each one has words of its own for the same status.
@@ -115,6 +127,20 @@ mod tests {
         insta::assert_snapshot!(between(&a, &redirect), @"`/x` gives 302 to `/login` instead of 200, 5 B, `front`");
         let other = PageRecord { location: Some("/".into()), ..redirect.clone() };
         insta::assert_snapshot!(between(&redirect, &other), @"`/x` gives 302 to `/` instead of 302 to `/login`");
+    }
+
+    /// `Users online: 3` and `Users online: 4` are equally long.
+    #[test]
+    fn another_text_of_the_same_length_differs_unless_it_changes_by_itself() {
+        let of = |text: &str, changes| PageRecord {
+            text_sha256: text.into(),
+            changes,
+            ..page(200, "Shop", 900)
+        };
+        insta::assert_snapshot!(between(&of("a", false), &of("b", false)), @"`/x` gives another answer than on the other runtimes: 200, 900 B, `Shop` in both");
+        assert_eq!(between(&of("a", false), &of("a", false)), "");
+        assert_eq!(between(&of("a", false), &of("b", true)), "");
+        assert_eq!(between(&of("a", false), &of("", false)), "", "an earlier version wrote it");
     }
 
     #[test]

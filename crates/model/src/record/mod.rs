@@ -447,6 +447,14 @@ pub struct PageRecord {
     /// Whether a form of the page asks for a password: it may be the login in place of the page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_for_password: bool,
+    /// SHA-256 of the page's text, in hexadecimal digits: of the headers that an app means and of the
+    /// body, without what differs by time and place. Empty: an earlier version wrote the record.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text_sha256: String,
+    /// The beginning of that text, with secrets masked. On disk it is in the file `pages.ndjson` of the
+    /// trial that asked for the page.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// How full the OPcache of the answering worker is, from `opcache_get_status`.

@@ -4,22 +4,26 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use stampede_mask::Masked;
 use stampede_model::counts::{Second, TimeSet};
 use stampede_model::event::{Event, EventListener, Phase};
 use stampede_model::record::RESULTS;
-use stampede_model::record::{ErrorRecord, RunRecord, SecondRecord, TrialRecord};
+use stampede_model::record::{ErrorRecord, PageRecord, RunRecord, SecondRecord, TrialRecord};
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
 
 use super::hlog::Writer;
 use super::name::file_name;
-use super::read::ANSWER;
+use super::read::{ANSWER, PAGES};
 use super::write::{self, AppendFile, Lock};
 use super::{StoreError, log};
 
 /// How much of an answer is kept. Differences show early, and a page may be large.
 const ANSWER_CHARS: usize = 64 << 10;
+
+/// How much is kept of all pages of a trial.
+const PAGES_BYTES: usize = 8 << 20;
 
 /// The directory of one run.
 #[derive(Debug)]
@@ -98,9 +102,20 @@ impl RunDirectory {
             writer: Writer::new(),
             phase: None,
             failed: None,
+            pages: String::new(),
             path,
         })
     }
+}
+
+/// A row of `pages.ndjson`: the text of a page before the load, with secrets masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageText {
+    /// The SHA-256 that the record of the page has.
+    pub text_sha256: String,
+    /// Status, headers that an app means, an empty line, and the body, without what differs by time
+    /// and place.
+    pub text: String,
 }
 
 /// The directory of the running trial. It receives events and writes each row at once. That is one
@@ -117,6 +132,8 @@ pub struct TrialDirectory {
     phase: Option<Phase>,
     /// The first failure, which `finish` returns.
     failed: Option<StoreError>,
+    /// The content of `pages.ndjson`.
+    pages: String,
 }
 
 impl TrialDirectory {
@@ -131,6 +148,23 @@ impl TrialDirectory {
         let begin: String = answer.chars().take(ANSWER_CHARS).collect();
         let written = write::whole(&self.path.join(ANSWER), &Masked::foreign(&begin));
         self.remember(written);
+    }
+
+    /// Keeps the texts of pages, which show where the answers of two runtimes differ: `pages.ndjson`. Of
+    /// many long pages the first are kept. `finish` returns a failure.
+    pub fn save_pages(&mut self, pages: &[PageRecord]) {
+        let before = self.pages.len();
+        for page in pages.iter().filter(|page| !page.text.is_empty()) {
+            let row = PageText { text_sha256: page.text_sha256.clone(), text: page.text.clone() };
+            let Ok(row) = serde_json::to_string(&row) else { continue };
+            if self.pages.len() + row.len() <= PAGES_BYTES {
+                self.pages += &(row + "\n");
+            }
+        }
+        if self.pages.len() > before {
+            let written = write::whole(&self.path.join(PAGES), &Masked::rendered(&self.pages));
+            self.remember(written);
+        }
     }
 
     /// Keeps the last 1 MiB of a runtime's log file in `logs/`, with secrets masked. `from` is

@@ -5,6 +5,7 @@
 //!                        trials/<nnn>-<case>/seconds.ndjson seconds.hlog
 //!                                            resources.ndjson errors.ndjson   each second
 //!                                            begun.json                       before it
+//!                                            pages.ndjson                     in the first trials
 //!                                            logs/ total.hlog trial.json      last
 //! ```
 //! A crash loses at most the running trial, which then counts as unfinished because of its
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use directory::{RunDirectory, TrialDirectory};
+pub use directory::{PageText, RunDirectory, TrialDirectory};
 use hlog::HistogramError;
 pub use name::run_id;
 pub use read::{

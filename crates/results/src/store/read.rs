@@ -15,6 +15,7 @@ use stampede_model::record::{
 };
 use stampede_model::sample::ResourceSample;
 
+use super::directory::PageText;
 use super::{StoreError, hlog, log};
 
 /// A run that was read: its records now, the rest of each trial when asked for.
@@ -207,6 +208,8 @@ pub fn read_run(directory: &Path) -> Result<StoredRun, StoreError> {
 
 /// The file of [`StoredTrial::answer`].
 pub(super) const ANSWER: &str = "answer.txt";
+/// The file with the texts of pages, in the directory of the trial that asked for them.
+pub(super) const PAGES: &str = "pages.ndjson";
 
 impl StoredTrial {
     /// Returns the counts of each second.
@@ -231,6 +234,11 @@ impl StoredTrial {
     /// As [`StoredTrial::seconds`].
     pub fn errors(&self) -> Result<Rows<ErrorRecord>, StoreError> {
         rows(&self.directory.join("errors.ndjson"))
+    }
+
+    /// The texts of the pages that this trial asked for; empty: it asked for none.
+    pub fn pages(&self) -> Vec<PageText> {
+        rows(&self.directory.join(PAGES)).map(|read| read.rows).unwrap_or_default()
     }
 
     /// Returns the beginning of the app's answer before the load; empty: it was not kept.

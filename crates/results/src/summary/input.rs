@@ -1,9 +1,11 @@
 //! Reads from disk what a summary is computed from.
 
+use std::collections::{HashMap, HashSet};
+
 use stampede_model::counts::TimeSet;
 use stampede_model::fact::stored::Damage;
 use stampede_model::fact::{Fact, Notice};
-use stampede_model::record::{RunRecord, SecondRecord, TrialRecord};
+use stampede_model::record::{PageRecord, RunRecord, SecondRecord, TrialRecord, Validity};
 use stampede_model::sample::ResourceSample;
 
 use super::breaking::rising_schedule;
@@ -67,9 +69,44 @@ impl RunData {
             }
             trials.push(read);
         }
+        add_texts(run, &mut trials);
         record.notices.extend(how_far(run).into_iter().map(Fact::from));
         record.notices.extend(run.damaged.iter().map(damaged));
         Ok(RunData { record, trials })
+    }
+}
+
+/// Adds the texts of pages of which there are several: what differs in them will be shown. One trial
+/// of a case is compared, so the texts are added to one.
+fn add_texts(run: &StoredRun, trials: &mut [TrialData]) {
+    let mut cases = HashSet::new();
+    let counts = |trial: &TrialData| trial.record.verdict.judged != Validity::Invalid;
+    let mut compared: Vec<&mut PageRecord> = trials
+        .iter_mut()
+        .filter(|trial| counts(trial) && trial.record.runtime.before.is_some())
+        .filter(|trial| cases.insert(trial.record.case))
+        .filter_map(|trial| trial.record.runtime.before.as_mut())
+        .flat_map(|before| &mut before.pages)
+        .collect();
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let hashes: Vec<(String, String)> =
+        compared.iter().map(|page| (page.path.clone(), page.text_sha256.clone())).collect();
+    let several: HashSet<&str> = hashes
+        .iter()
+        .filter(|(path, hash)| *first.entry(path).or_insert(hash) != hash)
+        .map(|(path, _)| path.as_str())
+        .collect();
+    if several.is_empty() {
+        return;
+    }
+    let texts: HashMap<String, String> = run
+        .trials
+        .iter()
+        .flat_map(|trial| trial.pages())
+        .map(|page| (page.text_sha256, page.text))
+        .collect();
+    for page in compared.iter_mut().filter(|page| several.contains(page.path.as_str())) {
+        page.text = texts.get(&page.text_sha256).cloned().unwrap_or_default();
     }
 }
 

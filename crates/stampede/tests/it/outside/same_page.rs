@@ -108,3 +108,101 @@ fn another_script_is_seen_for_every_method_and_on_slow_pages() {
     let shown = code_or("page_differs", "`Admin` instead of");
     assert!(reasons.join("; ").contains(shown), "{reasons:?}\n{printed}");
 }
+
+/// The first lines that differ are shown and kept, so that a reader sees at once what it is.
+#[test]
+#[ignore = "long: 12 s"]
+fn the_lines_that_differ_are_shown() {
+    if !has_both() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let online = "<?php $n = PHP_SAPI === 'fpm-fcgi' ? 3 : 4;
+        header('Content-Language: ' . ($n === 3 ? 'en' : 'de'));
+        echo \"<html><title>Shop</title>\\n<p>Users online: $n</p>\\n<p>password=geheim99</p>\";";
+    sandbox.write("shop/index.php", online);
+    sandbox.write("shop/same.php", "<?php echo 'the same';");
+    sandbox.write("urls.txt", "/index.php\n/same.php\n");
+    let (reasons, printed) = compared(&sandbox, &["--traffic", "urls.txt"]);
+    assert_eq!(reasons.len(), 1, "{reasons:?}\n{printed}");
+    let cases = summary(&sandbox)["cases"].clone();
+    let differing = cases.as_array().expect("cases").iter().find_map(|case| {
+        let reason = case["not_comparable"].get(0)?;
+        Some((reason["code"].clone(), reason["lines"].clone()))
+    });
+    let (code, lines) = differing.expect("a difference");
+    assert_eq!(code, "page_differs");
+    let lines: Vec<&str> =
+        lines.as_array().expect("lines").iter().filter_map(|one| one.as_str()).collect();
+    for pair in [
+        ["<p>Users online: 3</p>", "<p>Users online: 4</p>"],
+        ["content-language: en", "content-language: de"],
+    ] {
+        let is_there = |sign: &str, text: &str| lines.contains(&format!("{sign} {text}").as_str());
+        let either = (is_there("-", pair[0]) && is_there("+", pair[1]))
+            || (is_there("-", pair[1]) && is_there("+", pair[0]));
+        assert!(either, "{pair:?}: {lines:?}");
+    }
+    for text in ["Users online: 3", "Users online: 4"] {
+        assert!(printed.contains(text), "{printed}");
+    }
+    let run = sandbox.run();
+    let page = std::fs::read_to_string(run.join("report.html")).expect("a report");
+    assert!(page.contains("Users online: 3"), "the page of the report has the lines");
+    let kept = std::fs::read_dir(run.join("trials")).expect("trials").filter_map(|trial| {
+        std::fs::read_to_string(trial.expect("a trial").path().join("pages.ndjson")).ok()
+    });
+    let kept: Vec<String> = kept.collect();
+    assert_eq!(kept.len(), 2, "each runtime is asked once");
+    assert!(
+        kept.iter().all(|text| text.contains("the same") && !text.contains("geheim99")),
+        "{kept:?}"
+    );
+}
+
+/// Pages are asked on a start of their own, once a run: a measured start gets the load and the app's own
+/// page, nothing else.
+#[test]
+#[ignore = "long: 20 s"]
+fn pages_are_asked_once_a_run_and_never_on_a_measured_start() {
+    if !has_both() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let hits = sandbox.path().join("hits.log");
+    std::fs::write(&hits, "").expect("written");
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(&hits, everyone).expect("permitted");
+    let code = format!(
+        "<?php $uri = $_SERVER['REQUEST_URI']; echo 'page of ', $uri;
+        file_put_contents('{}', $uri . \"\\n\", FILE_APPEND | LOCK_EX);",
+        hits.display()
+    );
+    sandbox.write("shop/index.php", &code);
+    for (settings, rounds) in [("", 3), ("cold: true\n", 2), ("starts: per-round\n", 2)] {
+        std::fs::write(&hits, "").expect("written");
+        let warm_up = if settings.starts_with("cold") { "" } else { "warm_up: 0s\n" };
+        let plan = format!(
+            "app: ./shop\nruntimes: [nginx-fpm]\nrounds: {rounds}\n{warm_up}{settings}load:\n\
+             \x20 main: {{ concurrency: 1, requests: 10, traffic: [{{path: /a}}, {{path: /b}}] }}\n\
+             \x20 more: {{ concurrency: 1, requests: 10, traffic: [{{path: /b}}, {{path: /c}}] }}\n"
+        );
+        let CompareOutput { printed, .. } = run_plan(&sandbox, &plan);
+        let log = std::fs::read_to_string(&hits).expect("hits");
+        let of = |path: &str| log.lines().filter(|line| *line == path).count();
+        // `/a` comes first in a load, so it is also the page by which a start is known to be ready.
+        let (b, c) = (of("/b"), of("/c"));
+        let loads = rounds * 5;
+        assert!((loads + 2..=loads + 3).contains(&c), "{settings}: {c} × /c\n{printed}");
+        assert!(b > loads * 2, "{settings}: {b} × /b");
+        let phases = crate::common::trials(&sandbox).into_iter().map(|trial| {
+            let names = trial["phases"].as_array().expect("phases").clone();
+            names.iter().filter(|phase| phase["phase"] == "start").count()
+        });
+        let starts: usize = phases.sum();
+        let measured = if settings.starts_with("starts") { rounds } else { 2 * rounds };
+        let looks = if settings.starts_with("cold") { measured } else { 1 };
+        assert_eq!(starts, measured + looks, "{settings}\n{printed}");
+        std::fs::remove_dir_all(sandbox.path().join("stampede-results")).expect("results");
+    }
+}
