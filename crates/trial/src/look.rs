@@ -75,7 +75,7 @@ pub(super) fn look(
         StartState::Cold => Caches::Emptied,
         StartState::Warm(_) => Caches::Kept,
     };
-    let page = sessions::page_before_login(subject, page(subject));
+    let page = sessions::page_before_login(subject.app, page(subject));
     let mut stack = start(ctx, subject, page, (caches, Readiness::RightAnswer))?;
     record.isolation = stack.isolation();
     record.runtime = stack.record();
