@@ -2105,6 +2105,28 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** Processes that belong neither to the stack nor to stampede used CPU time while no CPU was idle. */
+  | {
+    code: "other_processes";
+    /** What they used, in CPUs on average. */
+    cpus: number;
+    /** CPUs of the machine. */
+    machine_cpus: number;
+    /** The largest of them. */
+    largest: ProcessCpus[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Databases or caches that are not part of the stack used CPU time. */
+  | {
+    code: "services_outside";
+    /** The services, the largest first. */
+    services: ProcessCpus[];
+    /** CPUs of the machine. */
+    machine_cpus: number;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The runtime could not be started, checked or stopped. */
   | {
     code: "runtime_failed";
@@ -2659,6 +2681,14 @@ export type Loss =
   | {
     how: "disorder";
   };
+
+/** What processes of one name used. */
+export interface ProcessCpus {
+  /** The name that the kernel has for them. */
+  name: string;
+  /** CPUs on average: CPU time by time. */
+  cpus: number;
+}
 
 /** The answer to a request, reduced to what should be the same on every runtime. */
 export interface PageRecord {

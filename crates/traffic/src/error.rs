@@ -115,7 +115,7 @@ impl TrafficError {
                 "name its format, such as uri, urls, request, access.log, har, jsonl, curl or http; of a log whose lines it does not know: --log-format"
             }
             TrafficError::Broken { hint, .. } => hint,
-            TrafficError::Empty { .. } => "traffic is one request at least",
+            TrafficError::Empty { .. } => "name a file that has at least one request",
             TrafficError::MostlyOtherHosts { .. } => {
                 "name the host that is meant, also where it is this one: -H 'Host: shop.example'"
             }

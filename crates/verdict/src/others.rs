@@ -31,7 +31,8 @@ pub fn about(evidence: &Evidence<'_>) -> Vec<Judgement> {
     let mut about: Vec<Judgement> = Vec::new();
     let taken = taken.saturating_sub(of_services);
     if weighs(taken) {
-        let largest = rest.iter().take(NAMED).map(|one| named(one)).collect();
+        let largest = rest.iter().take(NAMED).map(|one| named(one));
+        let largest = largest.filter(|one| one.cpus >= CPUS_MIN).collect();
         let cpus = as_cpus(taken);
         let reason = Machine::OtherProcesses { cpus, machine_cpus, largest };
         about.push((Validity::Suspect, reason.into()));
@@ -55,6 +56,8 @@ const SHARE: f64 = 0.05;
 /// The share of its time from which a machine has no idle CPU. Clock ticks of 10 ms are too coarse to
 /// ask for all of it.
 const FULL: f64 = 0.95;
+/// The fewest CPUs that are worth a name: the second decimal is the last that is printed.
+const CPUS_MIN: f64 = 0.01;
 /// The processes that a reason names.
 const NAMED: usize = 3;
 /// Names of databases and caches, as the kernel cuts them: at most 15 bytes.
@@ -112,9 +115,9 @@ mod tests {
     fn processes_that_take_the_stacks_time_are_named() {
         let starved = [
             second(100, 80, 2_000, &[]),
-            second(100, 80, 2_000, &[("cc1plus", 3_000), ("make", 40), ("cron", 30), ("sh", 20)]),
+            second(100, 80, 2_000, &[("cc1plus", 3_000), ("make", 40), ("cron", 4), ("sh", 2)]),
         ];
-        let expected = "other processes used 1.80 of 2 CPUs while none was idle (cc1plus 1.50, make 0.02, cron 0.01); end them, or measure when the machine is quiet";
+        let expected = "other processes used 1.80 of 2 CPUs while none was idle (cc1plus 1.50, make 0.02); end them, or measure when the machine is quiet";
         assert_eq!(texts(&starved, true), [(Validity::Suspect, expected.to_owned())]);
         assert_eq!(texts(&starved, false), [], "the stack may be among them");
         let ended = texts(&[second(100, 80, 2_000, &[])], true);

@@ -325,7 +325,7 @@ mod tests {
         let words = storable.words().join(" ");
         assert_eq!(
             words.replace(&here, "HERE"),
-            "--app HERE/shop --runtime swoole --login ann --cookies HERE/ann.txt --env KEY --timeout 3s"
+            "--app HERE/shop --runtime swoole --login ann --cookies HERE/ann.txt --timeout 3s --env KEY"
         );
         assert_eq!(printed_flags(&storable), ["--login ann:PASSWORD", "--env KEY=VALUE"]);
     }
@@ -352,7 +352,7 @@ mod tests {
         let storable = command.get_arguments().filter_map(clap::Arg::get_long);
         let storable: Vec<&str> =
             storable.filter(|name| !secret(name) && !OF_RESULT.contains(name)).collect();
-        insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods log-format log-errors log-host skip users cookies passes growth worker-memory database own-database reference timeout seed baseline");
+        insta::assert_snapshot!(storable.join(" "), @"app kind runtime traffic path limit methods log-format log-errors log-host skip users login-pause cookies passes growth worker-memory database own-database reference timeout seed baseline docroot index writable ready host https exclude extension");
     }
 
     #[test]

@@ -67,7 +67,7 @@ const NAMES: [(&[&str], &str); 20] = [
     (&["-n", "--iterations"], "use `--requests 1000` with `--concurrency`"),
     (&["--clients", "--vus"], "use `-c 100`"),
     (&["-u"], "for k6's use `--concurrency 100`, for ab's `-X PUT -d @FILE`"),
-    (&["-z", "--duration"], "use `--for 30s`"),
+    (&["-z"], "use `--for 30s`"),
     (&["-D"], "for oha's and hey's use `-d @FILE`, for h2load's `--for 30s`"),
     (
         &["-t"],
@@ -122,7 +122,7 @@ mod tests {
             ("--vus", &["--vus"], "use `-c 100`"),
             ("--vus", &["--vus", "--quiet"], "use `-c 100`"),
             ("-n", &["-n5000"], "use `--requests 5000` with `--concurrency`"),
-            ("--duration", &["--duration=1m30s"], "use `--for 1m30s`"),
+            ("-z", &["-z", "1m30s"], "use `--for 1m30s`"),
             ("-a", &["-a", "12345"], "use `--basic-auth user:password`"),
         ] {
             assert_eq!(here(name, &line(arguments)).as_deref(), Some(expected), "{arguments:?}");
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn options_of_others_are_told_what_they_are_here() {
         insta::assert_snapshot!(
-            [&["--vus", "10"][..], &["--duration=30s"], &["-k"], &["--rat", "5"]]
+            [&["--vus", "10"][..], &["-z30s"], &["-k"], &["--rat", "5"]]
                 .map(error_text)
                 .join("\n----\n")
         );

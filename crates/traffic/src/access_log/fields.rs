@@ -174,8 +174,8 @@ const LOG_FIELDS: &[&str] = &[
     "durationms",
     "elapsed",
     "elapsedms",
-    "latency",
-    "latencyms",
+    "latency",   // tidy: foreign word
+    "latencyms", // tidy: foreign word
     "responsetime",
     "requestid",
     "reqid",
