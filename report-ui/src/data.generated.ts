@@ -2110,8 +2110,8 @@ export type Reason =
     code: "other_processes";
     /** What they used, in CPUs on average. */
     cpus: number;
-    /** CPUs of the machine. */
-    machine_cpus: number;
+    /** CPUs that stampede, and what it starts, may use. */
+    cpus_allowed: number;
     /** The largest of them. */
     largest: ProcessCpus[];
     /** The same as a sentence in English. */
@@ -2122,8 +2122,8 @@ export type Reason =
     code: "services_outside";
     /** The services, the largest first. */
     services: ProcessCpus[];
-    /** CPUs of the machine. */
-    machine_cpus: number;
+    /** CPUs that stampede, and what it starts, may use. */
+    cpus_allowed: number;
     /** The same as a sentence in English. */
     text: string;
   }

@@ -67,12 +67,14 @@ impl ResourceSample {
         self.interval_ns <= SHORT_NS
     }
 
-    /// CPU time in ns that neither the stack nor stampede nor an interrupt used. Interrupts are left
-    /// out because most of them are the load's own: on loopback they deliver its packets.
+    /// CPU time in ns on the allowed CPUs that neither the stack nor stampede nor an interrupt used.
+    /// Interrupts are left out because most of them are the load's own: on loopback they deliver its
+    /// packets. 0: it was not read.
     pub fn others_cpu_ns(&self) -> u64 {
         let stack: u64 = self.roles.values().map(|role| role.cpu_ns).sum();
-        let known = stack + self.own.cpu_ns + self.host.interrupt_ns;
-        self.host.cpu_busy_ns.saturating_sub(known)
+        let allowed = self.host.allowed.unwrap_or_default();
+        let known = stack + self.own.cpu_ns + allowed.interrupt_ns;
+        allowed.busy_ns.saturating_sub(known)
     }
 }
 
@@ -146,9 +148,10 @@ pub struct RoleSample {
 pub struct HostSample {
     /// CPU time of all CPUs that was not idle.
     pub cpu_busy_ns: u64,
-    /// The part of `cpu_busy_ns` that was spent in interrupts.
-    #[serde(default)]
-    pub interrupt_ns: u64,
+    /// The same for the CPUs that stampede, and what it starts, may use; `None`: an earlier stampede
+    /// wrote this row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<AllowedCpus>,
     /// CPU time that the hypervisor gave to others (steal).
     pub steal_ns: u64,
     /// PSI `some` total by resource (`cpu`, `memory`, `io`), converted from µs to ns; empty without
@@ -161,6 +164,19 @@ pub struct HostSample {
     /// `TcpExt: DelayedACKs`: acknowledgements that the kernel sent only after their timer expired.
     #[serde(default)]
     pub delayed_acks: u64,
+}
+
+/// What happened on the CPUs that stampede, and what it starts, may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllowedCpus {
+    /// Their number.
+    pub cpus: u32,
+    /// CPU time that was not idle.
+    pub busy_ns: u64,
+    /// The part of it that was spent in interrupts.
+    pub interrupt_ns: u64,
+    /// CPU time that the hypervisor gave to others (steal).
+    pub steal_ns: u64,
 }
 
 /// What stampede itself used.

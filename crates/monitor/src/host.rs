@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use rustix::process::getpid;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use stampede_linux::proc::{HostTicks, net_value, pressure_some};
-use stampede_model::sample::HostSample;
+use stampede_model::sample::{AllowedCpus, HostSample};
 
 use super::source::{OpenFile, ReadBuffer, Sources};
 
@@ -13,12 +15,15 @@ pub struct Host {
     stat: Option<OpenFile>,
     net: Option<OpenFile>,
     pressure: Vec<(&'static str, OpenFile)>,
+    /// The CPUs that stampede may use. Its first thread is not pinned.
+    allowed: Option<CpuSet>,
     before: Counters,
 }
 
 #[derive(Debug, Default)]
 struct Counters {
     ticks: HostTicks,
+    of_allowed: HostTicks,
     overflows: u64,
     drops: u64,
     delayed_acks: u64,
@@ -37,6 +42,7 @@ impl Host {
             stat: open("stat"),
             net: open("net/netstat"),
             pressure,
+            allowed: sched_getaffinity(Some(getpid())).ok(),
             before: Counters::default(),
         };
         host.before = host.counters(text);
@@ -58,7 +64,12 @@ impl Host {
             .collect();
         let sample = HostSample {
             cpu_busy_ns: ns(now.ticks.busy, before.ticks.busy),
-            interrupt_ns: ns(now.ticks.interrupts, before.ticks.interrupts),
+            allowed: self.allowed.map(|allowed| AllowedCpus {
+                cpus: allowed.count(),
+                busy_ns: ns(now.of_allowed.busy, before.of_allowed.busy),
+                interrupt_ns: ns(now.of_allowed.interrupts, before.of_allowed.interrupts),
+                steal_ns: ns(now.of_allowed.steal, before.of_allowed.steal),
+            }),
             steal_ns: ns(now.ticks.steal, before.ticks.steal),
             pressure_some_ns,
             listen_overflows: now.overflows.saturating_sub(before.overflows),
@@ -70,7 +81,11 @@ impl Host {
     }
 
     fn counters(&self, text: &mut ReadBuffer) -> Counters {
-        let ticks = self.stat.as_ref().and_then(|file| HostTicks::parse(text.reread(file)?));
+        let stat = self.stat.as_ref().and_then(|file| text.reread(file)).unwrap_or("");
+        let ticks = HostTicks::parse(stat);
+        let allowed = self.allowed;
+        let of_allowed = allowed
+            .map(|set| HostTicks::of_cpus(stat, |cpu| cpu < CpuSet::MAX_CPU && set.is_set(cpu)));
         let net = self.net.as_ref().and_then(|file| text.reread(file)).unwrap_or("");
         let value = |name| net_value(net, "TcpExt", name).unwrap_or(0);
         let (overflows, drops) = (value("ListenOverflows"), value("ListenDrops"));
@@ -79,7 +94,8 @@ impl Host {
             Some((*name, pressure_some(text.reread(file)?)?))
         };
         let pressure_us = self.pressure.iter().filter_map(&mut some).collect();
-        Counters { ticks: ticks.unwrap_or_default(), overflows, drops, delayed_acks, pressure_us }
+        let (ticks, of_allowed) = (ticks.unwrap_or_default(), of_allowed.unwrap_or_default());
+        Counters { ticks, of_allowed, overflows, drops, delayed_acks, pressure_us }
     }
 }
 
@@ -102,17 +118,25 @@ mod tests {
         let some = |us: u32| {
             fake.put("pressure/cpu", &format!("some avg10=0.00 total={us}\nfull total=1\n"));
         };
-        fake.put("stat", "cpu  100 0 50 900 0 0 0 4\n");
+        fake.put("stat", "cpu  100 0 50 900 0 0 0 4\ncpu1 0 0 0 9 0 0 0 0\n");
         net(3, 5);
         some(70);
         let mut text = ReadBuffer::default();
         let mut host = Host::open(&fake.sources(), &mut text);
-        fake.put("stat", "cpu  130 0 57 960 0 1 2 6\n");
+        let mut allowed = CpuSet::new();
+        allowed.set(1);
+        host.allowed = Some(allowed);
+        fake.put("stat", "cpu  130 0 57 960 0 1 2 6\ncpu1 20 0 0 9 0 1 0 2\n");
         net(4, 8);
         some(75);
         let expected = HostSample {
             cpu_busy_ns: 400_000_000,
-            interrupt_ns: 30_000_000,
+            allowed: Some(AllowedCpus {
+                cpus: 1,
+                busy_ns: 210_000_000,
+                interrupt_ns: 10_000_000,
+                steal_ns: 20_000_000,
+            }),
             steal_ns: 20_000_000,
             pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 5_000)]),
             listen_overflows: 1,
@@ -121,6 +145,7 @@ mod tests {
         };
         assert_eq!(host.read(&fake.sources(), &mut text), expected);
         let expected = HostSample {
+            allowed: Some(AllowedCpus { cpus: 1, ..AllowedCpus::default() }),
             pressure_some_ns: BTreeMap::from([("cpu".to_owned(), 0)]),
             ..HostSample::default()
         };

@@ -16,7 +16,8 @@ pub fn about(evidence: &Evidence<'_>) -> Vec<Judgement> {
     if !evidence.all_watched {
         return Vec::new();
     }
-    let machine_cpus = evidence.machine_cpus.max(1);
+    let allowed = evidence.resources.iter().find_map(|sample| sample.host.allowed);
+    let Some(cpus_allowed) = allowed.map(|allowed| allowed.cpus.max(1)) else { return Vec::new() };
     let watched_ns: u64 = evidence.resources.iter().map(|sample| sample.interval_ns).sum();
     let as_cpus = |ns: u64| ns as f64 / watched_ns.max(1) as f64;
     let named =
@@ -25,32 +26,34 @@ pub fn about(evidence: &Evidence<'_>) -> Vec<Judgement> {
     let (services, rest): (Vec<&OtherProcess>, Vec<&OtherProcess>) =
         others.iter().partition(|one| SERVICES.contains(&one.name.as_str()));
     let of_services: u64 = services.iter().map(|one| one.cpu_ns).sum();
-    let full = evidence.resources.iter().filter(|sample| is_full(sample, machine_cpus));
+    let full = evidence.resources.iter().filter(|sample| is_full(sample));
     let taken: u64 = full.map(ResourceSample::others_cpu_ns).sum();
-    let weighs = |ns: u64| as_cpus(ns) > SHARE * f64::from(machine_cpus);
+    let weighs = |ns: u64| as_cpus(ns) > SHARE * f64::from(cpus_allowed);
     let mut about: Vec<Judgement> = Vec::new();
     let taken = taken.saturating_sub(of_services);
     if weighs(taken) {
         let largest = rest.iter().take(NAMED).map(|one| named(one));
         let largest = largest.filter(|one| one.cpus >= CPUS_MIN).collect();
         let cpus = as_cpus(taken);
-        let reason = Machine::OtherProcesses { cpus, machine_cpus, largest };
+        let reason = Machine::OtherProcesses { cpus, cpus_allowed, largest };
         about.push((Validity::Suspect, reason.into()));
     }
     if weighs(of_services) {
         let services = services.iter().map(|one| named(one)).collect();
-        about.push((Validity::Valid, Machine::ServicesOutside { services, machine_cpus }.into()));
+        about.push((Validity::Valid, Machine::ServicesOutside { services, cpus_allowed }.into()));
     }
     about
 }
 
-/// Whether the CPUs had no time left in an interval.
-fn is_full(sample: &ResourceSample, machine_cpus: u32) -> bool {
-    let whole = sample.interval_ns as f64 * f64::from(machine_cpus);
-    (sample.host.cpu_busy_ns + sample.host.steal_ns) as f64 > whole * FULL
+/// Whether the allowed CPUs had no time left in an interval.
+fn is_full(sample: &ResourceSample) -> bool {
+    sample.host.allowed.is_some_and(|allowed| {
+        let whole = sample.interval_ns as f64 * f64::from(allowed.cpus);
+        (allowed.busy_ns + allowed.steal_ns) as f64 > whole * FULL
+    })
 }
 
-/// The share of the machine's CPU time from which other processes are a reason. It is the bound for
+/// The share of the allowed CPUs' time from which other processes are a reason. It is the bound for
 /// the effect of schedule lag, too.
 const SHARE: f64 = 0.05;
 /// The share of its time from which a machine has no idle CPU. Clock ticks of 10 ms are too coarse to
@@ -77,7 +80,7 @@ const SERVICES: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use stampede_model::sample::RoleSample;
+    use stampede_model::sample::{AllowedCpus, RoleSample};
 
     use super::*;
     use crate::ModelKind;
@@ -92,7 +95,9 @@ mod tests {
             ..ResourceSample::default()
         };
         sample.own.cpu_ns = ms(own);
-        (sample.host.cpu_busy_ns, sample.host.interrupt_ns) = (ms(busy), ms(20));
+        let (busy_ns, interrupt_ns) = (ms(busy), ms(20));
+        let allowed = AllowedCpus { cpus: 2, busy_ns, interrupt_ns, steal_ns: 0 };
+        sample.host.allowed = Some(allowed);
         let other = |(name, used): &(&str, u64)| OtherProcess {
             name: (*name).to_owned(),
             cpu_ns: ms(*used),

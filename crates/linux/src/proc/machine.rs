@@ -20,7 +20,26 @@ pub struct HostTicks {
 impl HostTicks {
     /// Parses the first line of `/proc/stat`.
     pub fn parse(text: &str) -> Option<HostTicks> {
-        let mut fields = text.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
+        HostTicks::of_line(text.lines().next()?.strip_prefix("cpu ")?)
+    }
+
+    /// Parses the lines of single CPUs (`cpu3 …`): their sum for those for which `counts` holds.
+    pub fn of_cpus(text: &str, counts: impl Fn(usize) -> bool) -> HostTicks {
+        let mut sum = HostTicks::default();
+        for line in text.lines().filter_map(|line| line.strip_prefix("cpu")) {
+            let Some((cpu, fields)) = line.split_once(' ') else { continue };
+            let is_counted = cpu.parse().is_ok_and(&counts);
+            let Some(ticks) = HostTicks::of_line(fields).filter(|_| is_counted) else { continue };
+            sum.busy += ticks.busy;
+            sum.interrupts += ticks.interrupts;
+            sum.idle += ticks.idle;
+            sum.steal += ticks.steal;
+        }
+        sum
+    }
+
+    fn of_line(fields: &str) -> Option<HostTicks> {
+        let mut fields = fields.split_ascii_whitespace();
         let mut next = || fields.next().and_then(|field| field.parse::<u64>().ok());
         let (user, nice, system, idle) = (next()?, next()?, next()?, next()?);
         // The line is shorter only on kernels before 2.6.11.
@@ -83,6 +102,11 @@ mod tests {
         let text = "cpu  100 10 50 1000 20 3 4 7 99 9\ncpu0 1 2 3 4\n";
         let ticks = HostTicks { busy: 167, interrupts: 7, idle: 1020, steal: 7 };
         assert_eq!(HostTicks::parse(text), Some(ticks));
+        let each = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8\ncpu1 10 20 30 40 50 60 70 80\n\
+                    cpu2 100 0 0 0 0 0 0 0\nintr 7\n";
+        let ticks = HostTicks { busy: 119, interrupts: 13, idle: 9, steal: 8 };
+        assert_eq!(HostTicks::of_cpus(each, |cpu| cpu != 1), ticks);
+        assert_eq!(HostTicks::of_cpus(each, |_| false), HostTicks::default());
         assert_eq!(HostTicks::parse("cpu0 1 2 3 4\n"), None);
     }
 

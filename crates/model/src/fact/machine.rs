@@ -69,8 +69,8 @@ pub enum Machine {
     OtherProcesses {
         /// What they used, in CPUs on average.
         cpus: f64,
-        /// CPUs of the machine.
-        machine_cpus: u32,
+        /// CPUs that stampede, and what it starts, may use.
+        cpus_allowed: u32,
         /// The largest of them.
         largest: Vec<ProcessCpus>,
     },
@@ -79,8 +79,8 @@ pub enum Machine {
     ServicesOutside {
         /// The services, the largest first.
         services: Vec<ProcessCpus>,
-        /// CPUs of the machine.
-        machine_cpus: u32,
+        /// CPUs that stampede, and what it starts, may use.
+        cpus_allowed: u32,
     },
 }
 
@@ -134,20 +134,19 @@ impl fmt::Display for Machine {
                 "the memory limit of {} is not in force here (`stampede doctor` says why)",
                 bytes(limit_bytes)
             ),
-            Machine::OtherProcesses { cpus, machine_cpus, largest } => {
-                write!(
-                    f,
-                    "other processes used {cpus:.2} of {machine_cpus} CPUs while none was idle"
-                )?;
+            Machine::OtherProcesses { cpus, cpus_allowed, largest } => {
+                let of = words::quantity((*cpus_allowed).into(), "CPU");
+                write!(f, "other processes used {cpus:.2} of {of} while none was idle")?;
                 if !largest.is_empty() {
                     write!(f, " ({})", words::some_of(largest))?;
                 }
                 f.write_str("; end them, or measure when the machine is quiet")
             }
-            Machine::ServicesOutside { services, machine_cpus } => write!(
+            Machine::ServicesOutside { services, cpus_allowed } => write!(
                 f,
-                "outside of the stack ran {} of {machine_cpus} CPUs, which CPU per request does not include",
+                "outside of the stack ran {} of {}, which CPU per request does not include",
                 words::some_of(services),
+                words::quantity((*cpus_allowed).into(), "CPU"),
             ),
             Machine::PortsExhausted { addresses } => write!(
                 f,

@@ -271,7 +271,10 @@ fn an_app_that_wants_a_login_is_told_how_to_give_one() {
     );
     let (text, code) = check(&sandbox, &directory, worker, &[]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("3 of 5 requests lead to a login: `--login NAME:PASSWORD` or"), "{text}");
+    assert!(
+        text.contains("3 of 5 requests lead to a login: `--login PATH --login-field NAME=VALUE`"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -152,11 +152,8 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
         ("connections kept from the warm-up", words::count(load.connections.from_warm_up)),
         ("connections never answered", words::count(load.connections.never_answered)),
         ("length ÷ planned", ratio(load.stretched)),
-        ("CPU taken by the host (steal)", of_cpus(&read.resources, run, |one| one.host.steal_ns)),
-        (
-            "CPU used by other processes",
-            of_cpus(&read.resources, run, ResourceSample::others_cpu_ns),
-        ),
+        ("CPU taken by the host (steal)", words::share(steal(&read.resources, run))),
+        ("CPU used by other processes", others(&read.resources)),
         ("throttled", words::time(throttled(&read.resources) as f64)),
         ("connections", if load.keep_alive { "kept" } else { "one a request" }.to_owned()),
         ("client", load.client.clone()),
@@ -165,17 +162,21 @@ fn figures(load: &LoadRecord, read: &TrialData, run: &RunRecord) -> Vec<(String,
     figures.into_iter().chain(agents).collect()
 }
 
-/// A part of the machine's CPU time in words, as a share of all of it. `part` is in ns.
-fn of_cpus(
-    samples: &[ResourceSample],
-    run: &RunRecord,
-    part: impl Fn(&ResourceSample) -> u64,
-) -> String {
+/// The share of the allowed CPUs' time that neither the stack nor stampede used, in words.
+fn others(samples: &[ResourceSample]) -> String {
+    let cpus = |one: &ResourceSample| one.host.allowed.map_or(0, |allowed| u64::from(allowed.cpus));
+    let time: u64 = samples.iter().map(|one| one.interval_ns * cpus(one)).sum();
+    let used: u64 = samples.iter().map(ResourceSample::others_cpu_ns).sum();
+    if time > 0 { words::share(used as f64 / time as f64) } else { "—".to_owned() }
+}
+
+/// The share of the machine's CPU time that its host took away.
+fn steal(samples: &[ResourceSample], run: &RunRecord) -> f64 {
     let facts: MachineFacts = serde_json::from_value(run.machine.clone()).unwrap_or_default();
     let cpus = f64::from(facts.cpus_logical.max(1));
-    let part: u64 = samples.iter().map(part).sum();
+    let taken: u64 = samples.iter().map(|sample| sample.host.steal_ns).sum();
     let time: u64 = samples.iter().map(|sample| sample.interval_ns).sum();
-    words::share(part as f64 / (time.max(1) as f64 * cpus))
+    taken as f64 / (time.max(1) as f64 * cpus)
 }
 
 /// The time in ns for which CPU quotas stopped the stack's processes, the budget's own among them.
