@@ -148,8 +148,8 @@ pub struct RoleSample {
 pub struct HostSample {
     /// CPU time of all CPUs that was not idle.
     pub cpu_busy_ns: u64,
-    /// The same for the CPUs that stampede, and what it starts, may use; `None`: an earlier stampede
-    /// wrote this row.
+    /// The same for the CPUs that the stack and stampede may run on; `None`: an earlier stampede wrote
+    /// this row, or no stack was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<AllowedCpus>,
     /// CPU time that the hypervisor gave to others (steal).
@@ -166,7 +166,7 @@ pub struct HostSample {
     pub delayed_acks: u64,
 }
 
-/// What happened on the CPUs that stampede, and what it starts, may use.
+/// What happened on the CPUs that the stack and stampede may run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedCpus {
     /// Their number.

@@ -28,7 +28,7 @@ impl InterferenceMeter {
 
     fn of(sources: Sources, pid: u32) -> InterferenceMeter {
         let mut text = ReadBuffer::default();
-        let host = Host::open(&sources, &mut text);
+        let host = Host::open(&sources, None, &mut text);
         let quota = Quota::open(&sources, [pid].into_iter(), &mut text);
         InterferenceMeter { sources, text, host, quota, began: Instant::now() }
     }

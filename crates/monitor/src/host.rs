@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustix::process::getpid;
-use rustix::thread::{CpuSet, sched_getaffinity};
+use rustix::thread::CpuSet;
 use stampede_linux::proc::{HostTicks, net_value, pressure_some};
 use stampede_model::sample::{AllowedCpus, HostSample};
 
@@ -15,7 +14,7 @@ pub struct Host {
     stat: Option<OpenFile>,
     net: Option<OpenFile>,
     pressure: Vec<(&'static str, OpenFile)>,
-    /// The CPUs that stampede may use. Its first thread is not pinned.
+    /// The CPUs that the stack and stampede may run on.
     allowed: Option<CpuSet>,
     before: Counters,
 }
@@ -31,8 +30,9 @@ struct Counters {
 }
 
 impl Host {
-    /// Opens the available files. Differences are counted from now.
-    pub fn open(sources: &Sources, text: &mut ReadBuffer) -> Host {
+    /// Opens the available files. Differences are counted from now. `allowed`: the CPUs that the stack
+    /// and stampede may run on; `None`: not all of them are known.
+    pub fn open(sources: &Sources, allowed: Option<CpuSet>, text: &mut ReadBuffer) -> Host {
         let open = |name: &str| OpenFile::open(&sources.proc.path(name)).ok();
         let pressure = RESOURCES
             .into_iter()
@@ -42,7 +42,7 @@ impl Host {
             stat: open("stat"),
             net: open("net/netstat"),
             pressure,
-            allowed: sched_getaffinity(Some(getpid())).ok(),
+            allowed,
             before: Counters::default(),
         };
         host.before = host.counters(text);
@@ -122,10 +122,9 @@ mod tests {
         net(3, 5);
         some(70);
         let mut text = ReadBuffer::default();
-        let mut host = Host::open(&fake.sources(), &mut text);
         let mut allowed = CpuSet::new();
         allowed.set(1);
-        host.allowed = Some(allowed);
+        let mut host = Host::open(&fake.sources(), Some(allowed), &mut text);
         fake.put("stat", "cpu  130 0 57 960 0 1 2 6\ncpu1 20 0 0 9 0 1 0 2\n");
         net(4, 8);
         some(75);

@@ -3,6 +3,11 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use stampede_linux::proc::numbers_in;
 
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::sample::{OtherProcess, OwnSample, ResourceSample, RoleSample};
@@ -60,16 +65,17 @@ impl Reader {
         let roles: Result<Vec<Role>, MonitorError> =
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
         let roles = roles?;
-        let pids = roles.iter().flat_map(Role::pids_before);
+        let pids = || roles.iter().flat_map(Role::pids_before);
+        let allowed = cpus_of_threads(pids().copied().chain(own_threads()));
         let firsts = roles.iter().filter_map(|role| role.pids_before().next().copied());
         Ok(Reader {
-            listeners: Listeners::open(&sources, pids),
+            listeners: Listeners::open(&sources, pids()),
             session_locks: SessionLocks::open(&sources),
             workers: None,
             limit: Limit::open(group, &mut text),
             quota: Quota::open(&sources, firsts, &mut text),
             others: Others::begin(&sources, &mut text),
-            host: Host::open(&sources, &mut text),
+            host: Host::open(&sources, allowed, &mut text),
             roles,
             sources,
             text,
@@ -179,6 +185,22 @@ impl Reader {
     pub fn start_own_at(&mut self, own: OwnSample) {
         self.own = own;
     }
+}
+
+/// The threads of stampede. Those that send the load are pinned, so one does not stand for all.
+fn own_threads() -> impl Iterator<Item = u32> {
+    numbers_in(Path::new("/proc/self/task"))
+}
+
+/// The CPUs that any of these threads may run on; `None`: the kernel does not say.
+fn cpus_of_threads(threads: impl Iterator<Item = u32>) -> Option<CpuSet> {
+    let mut all = CpuSet::new();
+    for thread in threads.filter_map(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
+        // A thread may have just ended.
+        let Ok(of_thread) = sched_getaffinity(Some(thread)) else { continue };
+        (0..CpuSet::MAX_CPU).filter(|cpu| of_thread.is_set(*cpu)).for_each(|cpu| all.set(cpu));
+    }
+    (all.count() > 0).then_some(all)
 }
 
 fn add(to: &mut RoleSample, read: &RoleSample) {

@@ -69,7 +69,7 @@ pub enum Machine {
     OtherProcesses {
         /// What they used, in CPUs on average.
         cpus: f64,
-        /// CPUs that stampede, and what it starts, may use.
+        /// CPUs that the stack and stampede may run on.
         cpus_allowed: u32,
         /// The largest of them.
         largest: Vec<ProcessCpus>,
@@ -79,7 +79,7 @@ pub enum Machine {
     ServicesOutside {
         /// The services, the largest first.
         services: Vec<ProcessCpus>,
-        /// CPUs that stampede, and what it starts, may use.
+        /// CPUs that the stack and stampede may run on.
         cpus_allowed: u32,
     },
 }
