@@ -11,11 +11,9 @@ mod certified;
 #[path = "it/played/mod.rs"]
 mod played;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use bad::{LOAD_KINDS, LONG, SHORT, address, broken, endless, load, oversized, whole};
@@ -30,27 +28,8 @@ use stampede_load::{Generator as _, InProcess, Listener};
 use stampede_model::counts::Second;
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
 use stampede_model::stop::Stop;
+use stampede_testing::allocator::{CountingAllocator, live_bytes};
 use stampede_traffic::Request;
-
-static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
-
-/// The system's allocator, which knows how many bytes are in use.
-struct CountingAllocator;
-
-// SAFETY: passes every call on to the system's allocator unchanged; the counter allocates nothing.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE_BYTES.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract that `System` has.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE_BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: as above; `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -209,9 +188,9 @@ fn a_bad_server_leaks_no_resources() {
     // The first round allocates what a program allocates once.
     all();
     std::thread::sleep(Duration::from_millis(100));
-    let (before, bytes_before) = (memory_use(), LIVE_BYTES.load(Ordering::Relaxed));
+    let (before, bytes_before) = (memory_use(), live_bytes());
     all();
-    let grown = LIVE_BYTES.load(Ordering::Relaxed) - bytes_before;
+    let grown = live_bytes() - bytes_before;
     assert_eq!(settled_memory(&before), before);
     assert!(grown < GROWN_MAX, "{grown} bytes more than before");
 }

@@ -60,6 +60,8 @@ pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 
 #[cfg(test)]
+mod app_tests;
+#[cfg(test)]
 mod compose_tests;
 #[cfg(test)]
 mod mistakes;

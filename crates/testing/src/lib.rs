@@ -1,4 +1,5 @@
 //! Helpers for the tests of several crates.
 
+pub mod allocator;
 pub mod schema_fits;
 pub mod seccomp;

@@ -1,38 +1,14 @@
 //! Tests that a file of any length is read with the memory of a short one, in each format of lines,
 //! compressed or not. It is alone in its program, because the allocator belongs to the process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use stampede_model::load::{ConnectionHabit, Habits, HttpVersion};
+use stampede_testing::allocator::{CountingAllocator, most_bytes};
 use stampede_traffic::overview::read_each;
 use stampede_traffic::{TrafficError, TrafficFile};
-
-static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
-static MOST_BYTES: AtomicI64 = AtomicI64::new(0);
-
-/// The system's allocator, which knows how many bytes are in use, and how many were at most.
-struct CountingAllocator;
-
-// SAFETY: passes every call on to the system's allocator unchanged; the counters allocate nothing.
-unsafe impl GlobalAlloc for CountingAllocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let size = layout.size() as i64;
-        let live = LIVE_BYTES.fetch_add(size, Ordering::Relaxed) + size;
-        MOST_BYTES.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract that `System` has.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE_BYTES.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: as above; `pointer` came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -44,11 +20,10 @@ const HABITS: Habits =
 
 /// The most bytes that reading the file takes at once, and its requests.
 fn reading_takes(path: &Path) -> (i64, u64) {
-    let before = LIVE_BYTES.load(Ordering::Relaxed);
-    MOST_BYTES.store(before, Ordering::Relaxed);
-    let notes = read_each::<TrafficError>(&TrafficFile::new(path), HABITS, |_, _| Ok(()));
-    let requests = notes.expect("a file with requests").requests;
-    (MOST_BYTES.load(Ordering::Relaxed) - before, requests)
+    most_bytes(|| {
+        let notes = read_each::<TrafficError>(&TrafficFile::new(path), HABITS, |_, _| Ok(()));
+        notes.expect("a file with requests").requests
+    })
 }
 
 /// An entry of a format, by its number. Entries differ, as those of real files do.
