@@ -2110,7 +2110,7 @@ export type Reason =
     code: "other_processes";
     /** What they used, in CPUs on average. */
     cpus: number;
-    /** CPUs that stampede, and what it starts, may use. */
+    /** CPUs that the stack and stampede may run on. */
     cpus_allowed: number;
     /** The largest of them. */
     largest: ProcessCpus[];
@@ -2122,7 +2122,7 @@ export type Reason =
     code: "services_outside";
     /** The services, the largest first. */
     services: ProcessCpus[];
-    /** CPUs that stampede, and what it starts, may use. */
+    /** CPUs that the stack and stampede may run on. */
     cpus_allowed: number;
     /** The same as a sentence in English. */
     text: string;
