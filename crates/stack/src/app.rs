@@ -2,6 +2,7 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use stampede_app_config::OwnPaths;
 use stampede_keeper::KeeperOptions;
@@ -12,6 +13,7 @@ use stampede_plan::app_settings::AppSettings;
 use super::answer::{Answer, Masks};
 use super::app_file::AppFile;
 use super::app_manifest::AppManifest;
+use super::catalogue::RuntimeDirectory;
 use super::copy::{self, SettingsPaths};
 use super::detect::DetectedParts;
 use super::directory::Directory;
@@ -36,6 +38,8 @@ pub struct App {
     /// directory of the user.
     pub(super) home: Option<PathBuf>,
     directory: Directory,
+    /// What its `.htaccess` files say, once they were read.
+    pub(super) rules: OnceLock<stampede_htaccess::Directory>,
 }
 
 impl App {
@@ -66,6 +70,7 @@ impl App {
             only: None,
             home: None,
             directory,
+            rules: OnceLock::new(),
         })
     }
 
@@ -83,12 +88,13 @@ impl App {
             only: None,
             home: None,
             directory: Directory::Nowhere,
+            rules: OnceLock::new(),
         }
     }
 
-    /// What the user should know about the app before anything starts.
-    pub fn notices(&self) -> Vec<Notice> {
-        let notices = [self.notice(), self.directory_notice(), self.own_paths_notice()];
+    /// What the user should know about the app before these runtimes start with it.
+    pub fn notices(&self, runtimes: &[RuntimeDirectory]) -> Vec<Notice> {
+        let notices = [self.notice(), self.directory_notice(runtimes), self.own_paths_notice()];
         notices.into_iter().flatten().collect()
     }
 

@@ -10,7 +10,7 @@ use minijinja::Value;
 use serde::de::DeserializeOwned;
 use stampede_model::app_kind::AppKind;
 use stampede_plan::app_settings::{AppSettings, SettingSource};
-use stampede_plan::model::{AppChoice, AppPlace, Scalar};
+use stampede_plan::model::{AppChoice, AppPlace, RuntimeChoice, RuntimeSource, Scalar};
 
 use super::app::App;
 use super::app_file::AppFile;
@@ -116,6 +116,18 @@ impl Catalogue {
         self.add_recipes(name, &mut manifest);
         let (name, manifest) = (name.to_string(), Arc::new(manifest));
         Ok(RuntimeDirectory { name, manifest, front: None, database: None, sources })
+    }
+
+    /// The directories of those choices that stampede starts from one. Wrong ones are left out: they are
+    /// reported where they are used.
+    pub fn directories_of(&self, choices: &[RuntimeChoice]) -> Vec<RuntimeDirectory> {
+        let directory = |choice: &RuntimeChoice| match &choice.source {
+            RuntimeSource::Catalogue(name) => self.runtime(name).ok(),
+            RuntimeSource::External { .. }
+            | RuntimeSource::Compose(_)
+            | RuntimeSource::Today { .. } => None,
+        };
+        choices.iter().filter_map(directory).collect()
     }
 
     /// Adds the recipes of other runtimes to those of `manifest`, which come first. A need has one

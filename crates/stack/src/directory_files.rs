@@ -1,15 +1,16 @@
 //! An app's `.htaccess` and `.user.ini`: which there are, what servers and PHP are told of them, and
 //! what the user should know.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stampede_htaccess as htaccess;
 use stampede_htaccess::{Directory, Left, Place, Source};
 use stampede_mask::mask_secrets;
-use stampede_model::fact::{DirectoryLine, LineReason, Notice};
+use stampede_model::fact::{DirectoryFiles, DirectoryLine, LineReason, Notice};
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
@@ -37,8 +38,55 @@ const HTACCESS: &str = ".htaccess";
 const USER_INI: &str = ".user.ini";
 /// The setting of Apache runtimes.
 const SETTING: &str = "htaccess";
+/// The need of the Apache that has PHP in it.
+const MOD_PHP: &str = "mod_php";
 
-/// What templates may name of an app's directory files, as `directory`.
+/// The web servers that can be told an app's rules, as a `runtime.yaml` names them.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+pub enum RuleForm {
+    /// Apache's own lines.
+    Apache,
+    /// Lines of a `location`.
+    Nginx,
+    /// Lines of lighttpd's `url.rewrite` and `url.access-deny`.
+    Lighttpd,
+    /// Matchers and routes of a Caddyfile, which FrankenPHP reads too.
+    Caddy,
+    /// uWSGI's `route` lines.
+    Uwsgi,
+    /// Arrays for the router script of `php -S`.
+    PhpBuiltin,
+}
+
+impl RuleForm {
+    fn title(self) -> &'static str {
+        match self {
+            RuleForm::Apache => "Apache",
+            RuleForm::Nginx => "nginx",
+            RuleForm::Lighttpd => "lighttpd",
+            RuleForm::Caddy => "Caddy",
+            RuleForm::Uwsgi => "uWSGI",
+            RuleForm::PhpBuiltin => "`php -S`",
+        }
+    }
+
+    /// What this web server is not told.
+    fn left(self, rules: &Directory) -> Vec<Left> {
+        let own = match self {
+            RuleForm::Apache => return rules.apache(|_| true, true).left,
+            RuleForm::Nginx => rules.nginx().left,
+            RuleForm::Lighttpd => rules.lighttpd().left,
+            RuleForm::Caddy => rules.caddy().left,
+            RuleForm::Uwsgi => rules.uwsgi().left,
+            RuleForm::PhpBuiltin => rules.router().left,
+        };
+        rules.left().iter().cloned().chain(own).collect()
+    }
+}
+
+/// What templates may name of an app's directory files, as `directory`: what the runtime's web server
+/// is told.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Told {
     nginx: String,
@@ -83,36 +131,42 @@ pub(crate) fn told(
     needs: &BTreeMap<String, ResolvedNeed>,
     dir: &Path,
 ) -> Result<Told, RuntimeError> {
-    let how = settings.values.get(SETTING).and_then(|how| how.as_str());
-    let mut directory = app.rules();
-    directory.allow(PROBES);
-    let apache = match how {
-        None => ToldApache::default(),
-        Some(how) => {
-            let modules: Vec<&Path> =
-                needs.values().filter_map(|need| need.path.parent()).collect();
-            let has =
-                |name: &str| modules.iter().any(|at| at.join(format!("mod_{name}.so")).is_file());
-            let with_php = runtime.manifest.needs.contains_key("mod_php");
-            match how {
-                "once" => included(directory.apache(has, with_php), dir)?,
-                "per-request" => {
-                    let modules = htaccess::MODULES.into_iter().filter(|name| has(name)).collect();
-                    ToldApache { modules, files: Vec::new() }
-                }
-                _ => ToldApache::default(),
-            }
+    let Some(form) = runtime.manifest.app_rules else { return Ok(Told::default()) };
+    let mut rules = app.rules().clone();
+    rules.allow(PROBES);
+    let mut told = Told::default();
+    match form {
+        RuleForm::Apache => {
+            told.apache = told_apache(&rules, settings, needs, dir)?;
         }
-    };
-    let router = directory.router().what;
-    Ok(Told {
-        nginx: directory.nginx().what,
-        lighttpd: directory.lighttpd().what,
-        caddy: directory.caddy().what,
-        uwsgi: directory.uwsgi().what,
-        router: (router != htaccess::Router::default()).then_some(router),
-        apache,
-    })
+        RuleForm::Nginx => told.nginx = rules.nginx().what,
+        RuleForm::Lighttpd => told.lighttpd = rules.lighttpd().what,
+        RuleForm::Caddy => told.caddy = rules.caddy().what,
+        RuleForm::Uwsgi => told.uwsgi = rules.uwsgi().what,
+        RuleForm::PhpBuiltin => {
+            told.router =
+                Some(rules.router().what).filter(|what| *what != htaccess::Router::default());
+        }
+    }
+    Ok(told)
+}
+
+fn told_apache(
+    rules: &Directory,
+    settings: &Settings,
+    needs: &BTreeMap<String, ResolvedNeed>,
+    dir: &Path,
+) -> Result<ToldApache, RuntimeError> {
+    let modules: Vec<&Path> = needs.values().filter_map(|need| need.path.parent()).collect();
+    let has = |name: &str| modules.iter().any(|at| at.join(format!("mod_{name}.so")).is_file());
+    match settings.values.get(SETTING).and_then(|how| how.as_str()) {
+        Some("once") => included(rules.apache(has, needs.contains_key(MOD_PHP)), dir),
+        Some("per-request") => {
+            let modules = htaccess::MODULES.into_iter().filter(|name| has(name)).collect();
+            Ok(ToldApache { modules, files: Vec::new() })
+        }
+        _ => Ok(ToldApache::default()),
+    }
 }
 
 /// Writes each file to its own place, so that Apache's errors name it and the right line.
@@ -147,8 +201,12 @@ impl App {
         Some(Source { directory, file, text: String::from_utf8_lossy(&bytes).into_owned() })
     }
 
-    /// What the files of the public directory say.
-    fn rules(&self) -> Directory {
+    /// What the files of the public directory say. They are read once.
+    fn rules(&self) -> &Directory {
+        self.rules.get_or_init(|| self.read_rules())
+    }
+
+    fn read_rules(&self) -> Directory {
         let Some(path) = self.path().filter(|_| self.only.is_none()) else {
             return Directory::default();
         };
@@ -200,7 +258,7 @@ impl App {
         choice: &RuntimeChoice,
         at: &Path,
     ) -> RuntimeChoice {
-        let ini = self.own_php_ini(&self.rules(), &at.display().to_string());
+        let ini = self.own_php_ini(self.rules(), &at.display().to_string());
         let own = ini.settings.into_iter().map(|(_, name, value)| (name, value));
         let mut choice = choice.clone();
         let given = std::mem::take(&mut choice.php_ini);
@@ -208,71 +266,98 @@ impl App {
         choice
     }
 
-    /// The notice of what such files say; `None`: nothing that is special.
-    pub(super) fn directory_notice(&self) -> Option<Notice> {
+    /// The notice of what such files say, and of what these runtimes make of it; `None`: nothing that
+    /// is special.
+    pub(super) fn directory_notice(&self, runtimes: &[RuntimeDirectory]) -> Option<Notice> {
         let rules = self.rules();
-        let ini = self.own_php_ini(&rules, "");
-        let mut lines: BTreeMap<(String, u32), DirectoryLine> = BTreeMap::new();
-        self.add_above(&mut lines);
-        let everywhere = rules.apache(|_| true, true).left;
-        let is_told = |left: &Left| everywhere.iter().all(|one| one.place != left.place);
-        let others = ["nginx", "lighttpd", "Caddy", "`php -S`", "uWSGI"];
-        for left in rules.left().iter().chain(&everywhere).chain(&ini.left) {
-            let is_apache = rules.left().contains(left) && is_told(left);
-            let not_by = if is_apache { others.map(str::to_owned).to_vec() } else { Vec::new() };
-            add(&mut lines, left, not_by);
+        let ini = self.own_php_ini(rules, "");
+        let forms: BTreeSet<RuleForm> =
+            runtimes.iter().filter_map(|runtime| runtime.manifest.app_rules).collect();
+        let mut lines = Lines::default();
+        self.above().iter().chain(&ini.left).for_each(|left| lines.add(left, None));
+        for form in &forms {
+            form.left(rules).iter().for_each(|left| lines.add(left, Some(*form)));
         }
-        let by_server = [
-            rules.nginx().left,
-            rules.lighttpd().left,
-            rules.caddy().left,
-            rules.router().left,
-            rules.uwsgi().left,
-        ];
-        for (server, left) in others.into_iter().zip(by_server) {
-            left.iter().for_each(|left| add(&mut lines, left, vec![server.to_owned()]));
-        }
-        let (count, applied, settings) =
-            (lines.len() as u64, rules.rules(), ini.settings.len() as u64);
-        let lines = lines.into_values().take(LINES_MAX).collect();
-        (count + applied + settings > 0).then(|| Notice::DirectoryFiles {
+        let (applied_by, ignored_by) = names_by(runtimes, |one| one.manifest.app_rules.is_some());
+        let files = DirectoryFiles {
             app: self.name.clone(),
-            rules: applied,
-            settings,
-            count,
-            lines,
-        })
+            rules: rules.rules(),
+            settings: ini.settings.len() as u64,
+            count: lines.0.len() as u64,
+            lines: lines.shown(forms.len()),
+            applied_by,
+            ignored_by,
+        };
+        let is_special = files.count + files.rules + files.settings > 0;
+        is_special.then_some(Notice::DirectoryFiles(files))
     }
 
-    /// Adds what stands above the public directory.
-    fn add_above(&self, lines: &mut BTreeMap<(String, u32), DirectoryLine>) {
+    /// What stands above the public directory.
+    fn above(&self) -> Vec<Left> {
         let docroot = &self.manifest.docroot;
         if docroot == "." {
-            return;
+            return Vec::new();
         }
-        let Some(bytes) = self.foreign_file(HTACCESS, BYTES_MAX) else { return };
+        let Some(bytes) = self.foreign_file(HTACCESS, BYTES_MAX) else { return Vec::new() };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let source = Source { directory: String::new(), file: HTACCESS.to_owned(), text };
-        let above = Directory::read(vec![source], &self.manifest.index);
-        above.above(docroot).iter().for_each(|left| add(lines, left, Vec::new()));
+        Directory::read(vec![source], &self.manifest.index).above(docroot)
     }
 }
 
-/// Adds a line, or the servers that do not apply it either.
-fn add(lines: &mut BTreeMap<(String, u32), DirectoryLine>, left: &Left, not_by: Vec<String>) {
-    let Place { file, line, text } = &left.place;
-    let text = mask_secrets(text).chars().take(CHARS_MAX).collect();
-    let new = DirectoryLine { file: file.clone(), line: *line, text, why: Some(left.why), not_by };
-    let servers = new.not_by.clone();
-    match lines.entry((file.clone(), *line)) {
-        std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(new)),
-        // No server: that stays.
-        std::collections::btree_map::Entry::Occupied(mut known) => {
-            if !known.get().not_by.is_empty() {
-                known.get_mut().not_by.extend(servers);
+/// The lines that are not applied, in the order of the files, each with the web servers that do not
+/// apply it. None: no runtime does.
+#[derive(Default)]
+struct Lines(BTreeMap<(String, u32), (Left, Vec<RuleForm>)>);
+
+impl Lines {
+    fn add(&mut self, left: &Left, by: Option<RuleForm>) {
+        let key = (left.place.file.clone(), left.place.line);
+        match (self.0.entry(key), by) {
+            (Entry::Vacant(place), by) => {
+                place.insert((left.clone(), Vec::from_iter(by)));
             }
+            // Nobody applies it, whatever this one does.
+            (Entry::Occupied(known), _) if known.get().1.is_empty() => {}
+            (Entry::Occupied(mut known), Some(by)) => {
+                let forms = &mut known.get_mut().1;
+                if !forms.contains(&by) {
+                    forms.push(by);
+                }
+            }
+            (Entry::Occupied(mut known), None) => known.get_mut().1.clear(),
         }
     }
+
+    /// The first of them. Of `forms` web servers in the run none is named where all of them leave a line.
+    fn shown(&self, forms: usize) -> Vec<DirectoryLine> {
+        let shown = |(left, by): &(Left, Vec<RuleForm>)| DirectoryLine {
+            file: left.place.file.clone(),
+            line: left.place.line,
+            text: mask_secrets(&left.place.text).chars().take(CHARS_MAX).collect(),
+            why: Some(left.why),
+            not_by: match by.len() == forms {
+                true => Vec::new(),
+                false => by.iter().map(|form| form.title().to_owned()).collect(),
+            },
+        };
+        self.0.values().take(LINES_MAX).map(shown).collect()
+    }
+}
+
+/// The names of runtimes, once each: those that hold, and the others.
+fn names_by(
+    runtimes: &[RuntimeDirectory],
+    holds: impl Fn(&RuntimeDirectory) -> bool,
+) -> (Vec<String>, Vec<String>) {
+    let (mut those, mut others) = (Vec::new(), Vec::new());
+    for runtime in runtimes {
+        let names = if holds(runtime) { &mut those } else { &mut others };
+        if !names.contains(&runtime.name) {
+            names.push(runtime.name.clone());
+        }
+    }
+    (those, others)
 }
 
 /// The directories in one, with names that a configuration can hold.

@@ -68,6 +68,7 @@ pub use compose::{ComposeError, ComposeProvider};
 pub use cookies::{CookieChange, CookieJar, cookie_changes};
 pub use copy::{SettingsPaths, is_left_out, rewrite_settings_paths, some as copy_some};
 pub use database::CountError;
+pub use directory_files::RuleForm;
 pub use dotenv::{env_notices, learn_secrets};
 pub use entries::{LOOKED_FOR, looks_like_app, may_be_app};
 pub use error::{RuntimeError, nearest};

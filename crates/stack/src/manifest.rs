@@ -12,6 +12,8 @@ use stampede_model::record::LogSignal;
 use stampede_monitor::IdleIn;
 use stampede_plan::model::Scalar;
 
+use super::directory_files::RuleForm;
+
 /// The content of `runtime.yaml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +37,10 @@ pub struct RuntimeManifest {
     /// name is then the default and adds nothing.
     #[serde(default)]
     pub web_server: Option<String>,
+    /// The form in which its web server is told the rules of an app's `.htaccess`. `None`: it is told
+    /// nothing of them.
+    #[serde(default)]
+    pub app_rules: Option<RuleForm>,
     /// Needs that several directories share, each with a file in `common/needs`. The catalogue adds
     /// them to `needs`.
     #[serde(default)]

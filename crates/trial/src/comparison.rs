@@ -109,7 +109,9 @@ impl Comparison {
         let traits = traits(&plan.stack, seams.provider.as_ref(), catalogue, &apps)?;
         let mut cases = cases::cases(&plan);
         refuse_unavailable(&plan.stack, catalogue, &apps, &mut cases);
-        let mut notices: Vec<Notice> = apps.iter().flat_map(App::notices).collect();
+        let directories = catalogue.directories_of(&plan.stack.runtimes);
+        let mut notices: Vec<Notice> =
+            apps.iter().flat_map(|app| app.notices(&directories)).collect();
         notices.append(&mut plan.notices);
         notices.extend(today);
         notices.extend(otherwise_notice(&plan.stack, catalogue, &apps)?);

@@ -83,7 +83,7 @@ impl SearchContext {
                 .flat_map(stampede_stack::external::External::notices),
         );
         let app = apps.into_iter().next().expect("a plan has an app");
-        notices.extend(app.notices());
+        notices.extend(app.notices(&catalogue.directories_of(&plan.stack.runtimes)));
         let ours = plan.stack.runtimes.iter().filter(|choice| !choice.is_external());
         notices.extend(ours.flat_map(|choice| env_notices(catalogue, &app, choice)));
         notices.extend(cases::recorded_sites_notice(&plan.load.requests));

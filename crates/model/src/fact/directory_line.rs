@@ -19,13 +19,33 @@ pub struct DirectoryLine {
     /// Why it is not applied. Null: in results of earlier versions.
     #[serde(default)]
     pub why: Option<LineReason>,
-    /// The web servers that do not apply it, such as `nginx`. Empty: all.
+    /// The web servers of the run that do not apply it, such as `nginx`. Empty: all.
     #[serde(default)]
     pub not_by: Vec<String>,
 }
 
-/// The number of web servers besides Apache that are told an app's rules.
-const OTHERS: usize = 5;
+/// What the run's runtimes apply of an app's `.htaccess` and `.user.ini`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectoryFiles {
+    /// The app's name.
+    pub app: String,
+    /// Number of rules that web servers apply.
+    #[serde(default)]
+    pub rules: u64,
+    /// Number of settings of PHP that every runtime applies.
+    #[serde(default)]
+    pub settings: u64,
+    /// Number of lines that some or all do not apply.
+    pub count: u64,
+    /// The first of them.
+    pub lines: Vec<DirectoryLine>,
+    /// The runtimes of the run whose web server applies rules.
+    #[serde(default)]
+    pub applied_by: Vec<String>,
+    /// The runtimes of the run that apply no rules.
+    #[serde(default)]
+    pub ignored_by: Vec<String>,
+}
 
 /// Why a line is not applied.
 #[derive(
@@ -93,63 +113,63 @@ impl fmt::Display for LineReason {
     }
 }
 
-/// Says what of such files is applied and what is not: `count` lines are not, the first of them in
-/// `lines`.
-pub(super) fn directory_files(
-    f: &mut fmt::Formatter<'_>,
-    app: &str,
-    (rules, settings): (u64, u64),
-    count: u64,
-    lines: &[DirectoryLine],
-) -> fmt::Result {
-    write!(f, "app `{app}`: ")?;
-    let mut applied = Vec::new();
-    if rules > 0 {
-        let them =
-            if rules == 1 { "1 rule".to_owned() } else { format!("{} rules", words::count(rules)) };
-        applied.push(format!(
-            "{them} of `.htaccess` by every web server that boots PHP for each request, but H2O and NGINX Unit"
-        ));
+impl fmt::Display for DirectoryFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DirectoryFiles { app, settings, count, lines, .. } = self;
+        let mut parts = Vec::from_iter(self.rules());
+        match settings {
+            0 => {}
+            1 => parts.push("1 setting of PHP is applied by every runtime".to_owned()),
+            some => parts.push(format!(
+                "{} settings of PHP are applied by every runtime",
+                words::count(*some)
+            )),
+        }
+        let mut all: Vec<String> = lines.iter().map(shown).collect();
+        if let Some(more) = count.checked_sub(all.len() as u64).filter(|more| *more > 0) {
+            all.push(format!("{} more", words::count(more)));
+        }
+        let is_ignored = self.rules > 0 && !self.ignored_by.is_empty();
+        if *count > 0 {
+            parts.push(format!("not applied everywhere: {}", words::list(&all)));
+        }
+        if *count > 0 || is_ignored {
+            parts.push("load only paths that do not need what is not applied".to_owned());
+        }
+        write!(f, "app `{app}`, its `.htaccess` and `.user.ini`: {}", parts.join("; "))
     }
-    if settings > 0 {
-        let them = match settings {
-            1 => "1 setting".to_owned(),
-            settings => format!("{} settings", words::count(settings)),
+}
+
+impl DirectoryFiles {
+    fn rules(&self) -> Option<String> {
+        let DirectoryFiles { rules, applied_by, ignored_by, .. } = self;
+        let (them, are) = match rules {
+            0 => return None,
+            1 => ("1 rule for paths".to_owned(), "is"),
+            some => (format!("{} rules for paths", words::count(*some)), "are"),
         };
-        applied.push(format!("{them} of PHP by every runtime"));
+        Some(match (applied_by.as_slice(), ignored_by.as_slice()) {
+            (_, []) => format!("{them} {are} applied"),
+            ([], none) => format!("{them} {are} not applied by {}", runtimes(none)),
+            (some, none) => {
+                format!("{them} {are} applied by {}, not by {}", runtimes(some), runtimes(none))
+            }
+        })
     }
-    if !applied.is_empty() {
-        write!(f, "its directory's own rules are applied: {}", words::list(&applied))?;
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    if !applied.is_empty() {
-        f.write_str("; ")?;
-    }
-    let mut all: Vec<String> = lines.iter().map(shown).collect();
-    if let Some(more) = count.checked_sub(all.len() as u64).filter(|more| *more > 0) {
-        all.push(format!("{} more", words::count(more)));
-    }
-    write!(
-        f,
-        "not applied everywhere: {}; load only paths that do not need these lines",
-        words::list(&all)
-    )
+}
+
+fn runtimes(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    words::list(&quoted)
 }
 
 fn shown(line: &DirectoryLine) -> String {
     let DirectoryLine { file, line, text, why, not_by } = line;
     let is_of_apache = *why == Some(LineReason::ApacheOnly);
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    let not_by =
-        match not_by.as_slice() {
-            [] => String::new(),
-            // All others that are told anything.
-            all if all.len() >= OTHERS && !all.iter().any(|one| one == "Apache") => {
-                if is_of_apache { String::new() } else { "; only by Apache".to_owned() }
-            }
-            some => format!("; not by {}", words::list(some)),
-        };
+    let not_by = match not_by.as_slice() {
+        some if is_of_apache || some.is_empty() => String::new(),
+        some => format!("; not by {}", words::list(some)),
+    };
     format!("`{text}` ({file}, line {line}{why}{not_by})")
 }

@@ -47,7 +47,7 @@ pub use before::Before;
 pub use behind::Behind;
 pub use cause::Cause;
 pub use change::{ChangeFound, ChangeUnit, NoChange};
-pub use directory_line::{DirectoryLine, LineReason};
+pub use directory_line::{DirectoryFiles, DirectoryLine, LineReason};
 pub use figure::{FigureUnit, Found};
 pub use generator::Generator;
 pub use host_php::{HostLimit, HostSetting, LimitedSetting};

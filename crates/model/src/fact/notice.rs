@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::app::{Detected, NotTuned, Unsuited, Versions};
 use super::containers::Containers;
-use super::directory_line::DirectoryLine;
+use super::directory_line::DirectoryFiles;
 use super::external::External;
 use super::host_php::{HostSetting, LimitedSetting};
 use super::request_file::RequestFile;
@@ -75,20 +75,7 @@ pub enum Notice {
     /// The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that
     /// some runtimes do not apply.
     #[serde(rename = "directory_files")]
-    DirectoryFiles {
-        /// The app's name.
-        app: String,
-        /// Number of rules that web servers apply.
-        #[serde(default)]
-        rules: u64,
-        /// Number of settings of PHP that every runtime applies.
-        #[serde(default)]
-        settings: u64,
-        /// Number of lines that some or all do not apply.
-        count: u64,
-        /// The first of them.
-        lines: Vec<DirectoryLine>,
-    },
+    DirectoryFiles(DirectoryFiles),
     /// The app names its own directory by its whole path, and its copy cannot take the place of that
     /// directory: what it reads and writes there is the original.
     #[serde(rename = "own_paths")]

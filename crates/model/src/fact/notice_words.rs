@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::directory_line;
 use super::host_php;
 use super::notice::{NoPeak, Notice};
 use super::server::with_todo;
@@ -31,9 +30,7 @@ impl Notice {
                 f,
                 "the app's `.env` says {own}; it is measured with {given} (`env:` in a plan changes that)"
             ),
-            Notice::DirectoryFiles { app, rules, settings, count, lines } => {
-                directory_line::directory_files(f, app, (*rules, *settings), *count, lines)
-            }
+            Notice::DirectoryFiles(files) => write!(f, "{files}"),
             Notice::OwnPaths { app, file, line, files } => {
                 let more = match files {
                     0 | 1 => String::new(),
@@ -48,7 +45,8 @@ impl Notice {
             }
             Notice::NoMail { variable } => write!(
                 f,
-                "the app's `.env` says how to send mail (`{variable}`); it is measured without sending any (`env:` in a                  plan changes that)"
+                "the app's `.env` says how to send mail (`{variable}`); it is measured without sending any (`env:` in a \
+                 plan changes that)"
             ),
             Notice::OwnDatabase { at } => write!(
                 f,
@@ -105,7 +103,7 @@ impl fmt::Display for Notice {
             }
             Notice::AppDetected { .. }
             | Notice::EnvOverruled { .. }
-            | Notice::DirectoryFiles { .. }
+            | Notice::DirectoryFiles(_)
             | Notice::OwnPaths { .. }
             | Notice::NoMail { .. }
             | Notice::OwnDatabase { .. } => self.of_app(f),

@@ -401,10 +401,22 @@ fn lines_that_are_not_applied_are_named_with_their_place() {
         },
         line(".user.ini", 1, "auto_prepend_file=/opt/waf.php"),
     ];
-    let notice: Fact<Notice> =
-        Notice::DirectoryFiles { app: "shop".to_owned(), rules: 3, settings: 1, count: 5, lines }
-            .into();
+    let mut files = DirectoryFiles {
+        app: "shop".to_owned(),
+        rules: 3,
+        settings: 1,
+        count: 5,
+        lines,
+        applied_by: vec!["nginx-fpm".to_owned(), "lighttpd-fcgi".to_owned()],
+        ignored_by: Vec::new(),
+    };
+    let notice: Fact<Notice> = Notice::DirectoryFiles(files.clone()).into();
     insta::assert_snapshot!(notice.sentence());
+    files.ignored_by = vec!["h2o".to_owned(), "roadrunner".to_owned()];
+    (files.count, files.lines) = (0, Vec::new());
+    insta::assert_snapshot!(files.to_string(), @"app `shop`, its `.htaccess` and `.user.ini`: 3 rules for paths are applied by `nginx-fpm` and `lighttpd-fcgi`, not by `h2o` and `roadrunner`; 1 setting of PHP is applied by every runtime; load only paths that do not need what is not applied");
+    (files.applied_by, files.rules, files.settings) = (Vec::new(), 1, 0);
+    insta::assert_snapshot!(files.to_string(), @"app `shop`, its `.htaccess` and `.user.ini`: 1 rule for paths is not applied by `h2o` and `roadrunner`; load only paths that do not need what is not applied");
 }
 
 /// One fact of each shape, as printed for a user.

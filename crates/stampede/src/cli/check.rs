@@ -157,7 +157,7 @@ impl CheckSetup {
         budget::fit(&mut stack, &facts)?;
         let catalogue = Catalogue::load(SearchPaths::from_env());
         let app = refusal::apps(&stack.apps, &catalogue)?.swap_remove(0);
-        for notice in app.notices() {
+        for notice in app.notices(&catalogue.directories_of(&stack.runtimes)) {
             print_message(&format!("note: {}", fact::sentence(&notice)));
         }
         check_memory_modes(&catalogue, &stack.runtimes)?;

@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
-use stampede_model::fact;
+use stampede_model::fact::{self, Notice};
 use stampede_plan::model::{AppChoice, AppPlace};
 use stampede_plan::{self, Overrides};
-use stampede_stack::{App, Catalogue, SearchPaths};
+use stampede_stack::{Catalogue, SearchPaths};
 
 use super::args::InitArgs;
 use super::fail::CommandError;
@@ -39,9 +39,12 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let suggestion = suggest(&catalogue, std::slice::from_ref(&app))?;
     let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
     let cpus = cpus();
-    let text = plan_text(&app, &named(&selection.choices[0], &out), &suggestion, cpus, &command);
+    let defaults = suggestion.defaults.iter().filter_map(|one| catalogue.runtime(&one.name).ok());
+    let notices = app.notices(&defaults.collect::<Vec<_>>());
+    let choice = named(&selection.choices[0], &out);
+    let text = plan_text((&app, &notices), &choice, &suggestion, cpus, &command);
     write(&out, &text)?;
-    print(summary_text(&out, &app, &suggestion, &command).as_bytes())
+    print(summary_text(&out, &notices, &suggestion, &command).as_bytes())
 }
 
 /// Why no plan was written.
@@ -142,11 +145,11 @@ fn scalar(text: &str) -> String {
     }
 }
 
-fn summary_text(out: &Path, app: &App, suggestion: &Suggestion, command: &str) -> String {
+fn summary_text(out: &Path, notices: &[Notice], suggestion: &Suggestion, command: &str) -> String {
     let names: Vec<&str> = suggestion.defaults.iter().map(|one| one.name.as_str()).collect();
     let mut text = format!("{} is written\n", out.display());
-    for notice in app.notices() {
-        text += &format!("{}\n", fact::sentence(&notice));
+    for notice in notices {
+        text += &format!("{}\n", fact::sentence(notice));
     }
     text += &format!("runtimes: {}\n", names.join(", "));
     for left in &suggestion.left_out {

@@ -39,11 +39,10 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
     let app = apps.swap_remove(0);
     let provider = Providers::new(catalogue);
     let traits = provider.traits(choice, &app)?;
-    for notice in app.notices().into_iter().chain(notices).chain(budget::memory_notices(
-        &stack,
-        &facts,
-        &[traits],
-    )) {
+    let of_app = app.notices(&provider.catalogue().directories_of(&stack.runtimes));
+    for notice in
+        of_app.into_iter().chain(notices).chain(budget::memory_notices(&stack, &facts, &[traits]))
+    {
         print_message(&format!("note: {}", fact::sentence(&notice)));
     }
     let mut placement = comparison::assign_cpus(&stack).placements.swap_remove(0);

@@ -6,10 +6,10 @@ use stampede_stack::App;
 
 use super::{SuggestedRuntime, Suggestion};
 
-/// Returns a plan's text. `choice` is the app as the plan names it, `command` runs the plan, and
+/// Returns a plan's text. `app` comes with what is known of it, `choice` is the app as the plan names it, `command` runs the plan, and
 /// `cpus` is the number of CPUs of the whole stack.
 pub fn plan_text(
-    app: &App,
+    (app, notices): (&App, &[Notice]),
     choice: &str,
     suggestion: &Suggestion,
     cpus: u32,
@@ -17,7 +17,7 @@ pub fn plan_text(
 ) -> String {
     [
         head(command),
-        app_part(app, choice),
+        app_part(app, notices, choice),
         runtimes(suggestion),
         budget(cpus),
         LOAD.to_owned(),
@@ -39,10 +39,10 @@ fn head(command: &str) -> String {
     )
 }
 
-fn app_part(app: &App, choice: &str) -> String {
+fn app_part(app: &App, notices: &[Notice], choice: &str) -> String {
     let mut text = String::new();
-    for notice in app.notices() {
-        text += &commented(&fact::sentence(&notice));
+    for notice in notices {
+        text += &commented(&fact::sentence(notice));
         if matches!(notice, Notice::AppDetected { .. }) && !choice.starts_with('{') {
             let other = match app.manifest.kind {
                 AppKind::Script => AppKind::Symfony,

@@ -174,3 +174,23 @@ fn what_no_runtime_applies_of_an_apps_directory_is_said() {
         assert!(said.contains(code_or("directory_files", part)), "{part}: {said}");
     }
 }
+
+#[test]
+fn what_a_runtime_of_the_run_does_not_apply_of_an_apps_rules_is_said() {
+    if skipped(&["h2o", "php-fpm"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php echo 'home';");
+    sandbox.write("shop/.htaccess", "Redirect 301 /old /new\nRedirect 410 /gone\n");
+    for (runtimes, part) in [
+        ("php-builtin", "2 rules for paths are applied"),
+        ("php-builtin,h2o", "2 rules for paths are applied by `php-builtin`, not by `h2o`"),
+        ("h2o", "2 rules for paths are not applied by `h2o`"),
+    ] {
+        let args = ["compare", "--app", "./shop", "--runtimes", runtimes, "--dry-run"];
+        let output = finish(sandbox.stampede(&args), LIMIT);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains(code_or("directory_files", part)), "{runtimes}: {said}");
+    }
+}
