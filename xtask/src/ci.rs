@@ -37,8 +37,6 @@ const UNREACHABLE: &str = "failed to fetch advisory database";
 const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
 /// The reason of tests that only [`Tier::All`] runs begins with this word.
 const LONG: &str = "long";
-/// Long tests that are started together, before the time is looked at again.
-const TOGETHER: usize = 4;
 
 /// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
 /// `within`: long tests are started only up to this time after the start.
@@ -95,17 +93,14 @@ fn run_long(
     programs: &[Program],
     env: &[(&str, PathBuf)],
     results: &mut Results,
-    is_over: impl Fn() -> bool,
+    is_over: impl Fn() -> bool + Sync,
 ) -> Result<(), ChoreError> {
-    for program in programs {
-        for together in results.long(program, LONG).chunks(TOGETHER) {
-            if is_over() {
-                return Ok(());
-            }
-            programs::run(program, together, env, results)?;
-        }
-    }
-    Ok(())
+    let one = |program| {
+        let tests = results.long(program, LONG).into_iter();
+        tests.map(move |test| (program, test))
+    };
+    let tests = programs.iter().flat_map(one).collect();
+    programs::run_each(tests, env, results, is_over)
 }
 
 /// Builds all test programs.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -51,6 +52,17 @@ impl Results {
     /// Notes that a step beside the tests did not run. `why`: `cargo deny is not installed`.
     pub fn did_not_run(&mut self, why: String) {
         self.steps_not_run.push(why);
+    }
+
+    /// Adds what a run of one test has shown, which no run had started yet.
+    fn add(&mut self, program: &Program, test: &str, one: Results) {
+        if let Some(tests) = self.ignored.get_mut(&program.name) {
+            tests.retain(|(known, _)| known != test);
+        }
+        self.times.extend(one.times);
+        self.failed.extend(one.failed);
+        self.skipped.extend(one.skipped);
+        self.passed += one.passed;
     }
 
     /// The time of every test, the longest first.
@@ -113,6 +125,16 @@ pub fn run(
     env: &[(&str, PathBuf)],
     results: &mut Results,
 ) -> Result<(), ChoreError> {
+    run_with(program, only, env, results, |line| println!("{line}"))
+}
+
+fn run_with(
+    program: &Program,
+    only: &[String],
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+    mut print: impl FnMut(String),
+) -> Result<(), ChoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut command = Command::new(&program.executable);
     command.current_dir(&program.directory).envs(env.iter().map(|(name, path)| (name, path)));
@@ -120,8 +142,13 @@ pub fn run(
     if !only.is_empty() {
         command.args(["--include-ignored", "--exact"]).args(only);
     }
-    let waiting = listed(program, only)?;
-    eprintln!("== {} ({})", program.name, waiting.len());
+    let waiting = match only {
+        [] => listed(program)?,
+        some => some.iter().cloned().collect(),
+    };
+    if only.is_empty() {
+        eprintln!("== {} ({})", program.name, waiting.len());
+    }
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -131,7 +158,7 @@ pub fn run(
     for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).split(b'\n')) {
         let line = String::from_utf8_lossy(&line?).into_owned();
         if reader.read(&line, began.elapsed(), results) {
-            println!("{line}");
+            print(line);
         }
     }
     let status = child.wait()?;
@@ -141,8 +168,52 @@ pub fn run(
     Ok(())
 }
 
+/// Runs these tests, each in a process of its own, as many at once as there are CPUs. Once `is_over`
+/// says so, no further test is started.
+///
+/// # Errors
+/// A program does not start.
+pub fn run_each(
+    tests: VecDeque<(&Program, String)>,
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+    is_over: impl Fn() -> bool + Sync,
+) -> Result<(), ChoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (queue, results) = (Mutex::new(tests), Mutex::new(results));
+    let next = || locked(&queue).pop_front().filter(|_| !is_over());
+    let work = || -> Result<(), ChoreError> {
+        while let Some((program, test)) = next() {
+            let (mut of_one, mut lines) = (Results::default(), Vec::new());
+            let only = std::slice::from_ref(&test);
+            let done = run_with(program, only, env, &mut of_one, |line| lines.push(line));
+            let has_failed = of_one.has_failed();
+            let mut results = locked(&results);
+            results.add(program, &test, of_one);
+            // What frames the line of a test that passed says nothing of it.
+            lines
+                .iter()
+                .filter(|line| has_failed || ended(line).is_some())
+                .for_each(|line| println!("{line}"));
+            done?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The tests in the order in which the program starts them.
-fn listed(program: &Program, only: &[String]) -> Result<VecDeque<String>, ChoreError> {
+fn listed(program: &Program) -> Result<VecDeque<String>, ChoreError> {
     let output = Command::new(&program.executable)
         .current_dir(&program.directory)
         .args(["--list", "--format", "terse"])
@@ -150,8 +221,7 @@ fn listed(program: &Program, only: &[String]) -> Result<VecDeque<String>, ChoreE
         .map_err(|source| ChoreError::NotStarted { command: program.name.clone(), source })?;
     let text = String::from_utf8_lossy(&output.stdout);
     let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
-    let is_asked = |test: &&str| only.is_empty() || only.iter().any(|one| one == test);
-    Ok(tests.filter(is_asked).map(str::to_owned).collect())
+    Ok(tests.map(str::to_owned).collect())
 }
 
 /// Reads the lines of one program.
@@ -204,9 +274,6 @@ impl LineReader<'_> {
             let name = format!("{} {test}", self.program);
             if let Some(began) = self.running.remove(test) {
                 results.times.push((at.saturating_sub(began), name.clone()));
-            }
-            if let Some(tests) = results.ignored.get_mut(self.program) {
-                tests.retain(|(one, _)| one != test);
             }
             match outcome {
                 "ok" => results.passed += 1,
@@ -270,6 +337,27 @@ mod tests {
         let not_run = "did not run: 2\n  cargo deny is not installed\n  x it d: long: a minute\n";
         assert!(summary.contains(not_run), "{summary}");
         assert!(summary.ends_with("\n2 tests passed, 1 failed\n"), "{summary}");
+    }
+
+    #[test]
+    fn each_test_of_a_list_runs_once_until_the_time_is_over() {
+        // The program that runs this test has it, too.
+        let program = Program {
+            name: "x it".to_owned(),
+            executable: std::env::current_exe().expect("a path"),
+            directory: ".".into(),
+        };
+        let name = |test: &str| format!("programs::tests::{test}");
+        let tests = ["programs_are_read_from_cargos_messages", "no_such_test"].map(name);
+        let queue = || tests.iter().map(|test| (&program, test.clone())).collect();
+        let mut results = Results::default();
+        let long = |test: &String| (test.clone(), "long".to_owned());
+        results.ignored.insert(program.name.clone(), tests.iter().map(long).collect());
+        run_each(queue(), &[], &mut results, || true).expect("nothing runs");
+        assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
+        run_each(queue(), &[], &mut results, || false).expect("it runs");
+        assert_eq!((results.passed, results.times.len()), (1, 1));
+        assert_eq!(results.long(&program, "long"), [] as [String; 0]);
     }
 
     #[test]
