@@ -43,10 +43,13 @@ impl Results {
         !self.failed.is_empty()
     }
 
-    /// The ignored tests of a program whose reason begins with `tier`.
+    /// The ignored tests of a program whose reason begins with `tier`, the shortest first: where the
+    /// time ends, fewest are left.
     pub fn long(&self, program: &Program, tier: &str) -> Vec<String> {
         let of_program = self.ignored.get(&program.name).into_iter().flatten();
-        of_program.filter(|(_, why)| why.starts_with(tier)).map(|(test, _)| test.clone()).collect()
+        let mut tests: Vec<_> = of_program.filter(|(_, why)| why.starts_with(tier)).collect();
+        tests.sort_by_key(|(_, why)| said_seconds(why));
+        tests.into_iter().map(|(test, _)| test.clone()).collect()
     }
 
     /// Notes that a step beside the tests did not run. `why`: `cargo deny is not installed`.
@@ -86,6 +89,17 @@ impl Results {
         section(&mut text, "failed", self.failed.iter());
         text + &format!("\n{} tests passed, {} failed\n", self.passed, self.failed.len())
     }
+}
+
+/// The time that the reason of an ignored test says: `long: 20 s`, `long: 8 min`. One that says none is short.
+fn said_seconds(why: &str) -> u64 {
+    let mut words = why.split_whitespace().rev();
+    let unit = match words.next() {
+        Some("s") => 1,
+        Some("min") => 60,
+        _ => return 0,
+    };
+    words.next().and_then(|number| number.parse::<u64>().ok()).map_or(0, |number| number * unit)
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = impl AsRef<str>>) {
@@ -330,6 +344,11 @@ mod tests {
         assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
         let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
         assert_eq!(results.long(&program, "long"), ["d"]);
+        for (test, why) in [("e", "long: 2 min"), ("f", "long"), ("g", "long: 61 s")] {
+            results.ignored.get_mut("x it").expect("it").push((test.to_owned(), why.to_owned()));
+        }
+        assert_eq!(results.long(&program, "long"), ["d", "f", "g", "e"]);
+        results.ignored.get_mut("x it").expect("it").truncate(1);
         assert_eq!(results.long(&program, "by hand"), [] as [String; 0]);
         results.did_not_run("cargo deny is not installed".to_owned());
         let summary = results.summary();
