@@ -122,7 +122,7 @@ mod tests {
             second(100, 80, 2_000, &[]),
             second(100, 80, 2_000, &[("cc1plus", 3_000), ("make", 40), ("cron", 4), ("sh", 2)]),
         ];
-        let expected = "other processes used 1.80 of 2 CPUs while none was idle (cc1plus 1.50, make 0.02); end them, or measure when the machine is quiet";
+        let expected = "other processes used 1.80 of 2 CPUs while none was idle (over the whole load cc1plus 1.50, make 0.02); end them, or measure when the machine is quiet";
         assert_eq!(texts(&starved, true), [(Validity::Suspect, expected.to_owned())]);
         assert_eq!(texts(&starved, false), [], "the stack may be among them");
         let ended = texts(&[second(100, 80, 2_000, &[])], true);

@@ -55,6 +55,11 @@ pub enum Before {
         /// What happens instead, in English.
         instead: String,
     },
+    /// No flag says how much to send, so a default is sent.
+    DefaultLoad {
+        /// The load as flags: `--concurrency 10 --for 10s`.
+        flags: String,
+    },
     /// The path of the URL is not requested: the request file has its own paths.
     PathUnused {
         /// The path of the URL.
@@ -104,6 +109,7 @@ impl fmt::Display for Before {
                 let lines = lines.join(", ");
                 write!(f, "{what} in {place} {lines} is not taken over: {instead}")
             }
+            Before::DefaultLoad { flags } => write!(f, "default load: `{flags}`"),
             Before::PathUnused { path } => {
                 write!(
                     f,

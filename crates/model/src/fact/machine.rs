@@ -67,11 +67,11 @@ pub enum Machine {
     /// Processes that belong neither to the stack nor to stampede used CPU time while no CPU was idle.
     #[serde(rename = "other_processes")]
     OtherProcesses {
-        /// What they used, in CPUs on average.
+        /// What they used while none of the CPUs was idle, in CPUs on average over the whole load.
         cpus: f64,
         /// CPUs that the stack and stampede may run on.
         cpus_allowed: u32,
-        /// The largest of them.
+        /// The largest of them, over the whole load, also while a CPU was idle.
         largest: Vec<ProcessCpus>,
     },
     /// Databases or caches that are not part of the stack used CPU time.
@@ -138,7 +138,7 @@ impl fmt::Display for Machine {
                 let of = words::quantity((*cpus_allowed).into(), "CPU");
                 write!(f, "other processes used {cpus:.2} of {of} while none was idle")?;
                 if !largest.is_empty() {
-                    write!(f, " ({})", words::some_of(largest))?;
+                    write!(f, " (over the whole load {})", words::some_of(largest))?;
                 }
                 f.write_str("; end them, or measure when the machine is quiet")
             }

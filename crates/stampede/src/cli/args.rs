@@ -65,7 +65,7 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     Up(UpArgs),
     /// List the runtimes: mode, version found, or what is missing
-    Runtimes(ListArgs),
+    Runtimes(RuntimesArgs),
     /// Install what runtimes need: Debian packages and programs; starts no service
     Install(InstallArgs),
     /// Write a commented plan for the app in this directory and the installed runtimes
@@ -296,9 +296,12 @@ pub struct InitArgs {
     pub about_app: AppArgs,
 }
 
-/// Arguments of commands that list.
+/// Arguments of `runtimes`.
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub struct RuntimesArgs {
+    /// Only these, or those with this in their name: nginx-fpm, nginx [default: all]
+    #[arg(value_name = "NAME", value_delimiter = ',')]
+    pub names: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

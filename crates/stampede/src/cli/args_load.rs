@@ -6,20 +6,21 @@ use clap::Args;
 #[derive(Args, Debug, Default)]
 pub struct LoadFlags {
     /// Set the target rate in requests per second (open model; needs --for)
-    #[arg(long, value_name = "N", conflicts_with_all = ["schedule", "concurrency"])]
+    #[arg(long, alias = "rps", short_alias = 'R', value_name = "N",
+          conflicts_with_all = ["schedule", "concurrency"])]
     pub rate: Option<String>,
     /// Follow a schedule in Yandex Tank's syntax: 'line(1,100,60s) const(100,5m)' (open model)
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["concurrency"])]
     pub schedule: Option<String>,
     /// Send N requests at a time, the next one after each answer (closed model; needs --for or
     /// --requests)
-    #[arg(long, short = 'c', alias = "users", value_name = "N")]
+    #[arg(long, short = 'c', aliases = ["users", "vus", "clients"], value_name = "N")]
     pub concurrency: Option<String>,
     /// Run the load for this long: 60s, 2m30s
-    #[arg(long = "for", alias = "duration", value_name = "LENGTH")]
+    #[arg(long = "for", alias = "duration", short_alias = 'z', value_name = "LENGTH")]
     pub length: Option<String>,
     /// Stop after N requests (closed model)
-    #[arg(long, value_name = "N", conflicts_with = "length")]
+    #[arg(long, short = 'n', alias = "iterations", value_name = "N", conflicts_with = "length")]
     pub requests: Option<String>,
     /// Use the connection settings of this client: stampede, tank, ab, k6
     #[arg(long, value_name = "NAME")]

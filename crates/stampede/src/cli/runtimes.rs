@@ -2,14 +2,23 @@
 
 use stampede_stack::{self, Catalogue, RuntimeListing, RuntimeState, SearchPaths};
 
-use super::args::ListArgs;
+use super::args::RuntimesArgs;
 use super::shell::print;
 use super::{Failure, Outcome};
 
 /// Lists the runtimes.
-pub fn run(args: &ListArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &RuntimesArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let listed = stampede_stack::list(&catalogue);
+    for name in &args.names {
+        if !catalogue.runtime_names().iter().any(|known| known.contains(name.as_str())) {
+            catalogue.runtime(name).map_err(|error| Failure::new(&error))?;
+        }
+    }
+    let is_asked = |one: &RuntimeListing| {
+        args.names.is_empty() || args.names.iter().any(|name| one.name.contains(name.as_str()))
+    };
+    let listed: Vec<RuntimeListing> =
+        stampede_stack::list(&catalogue).into_iter().filter(is_asked).collect();
     if args.json {
         let text = serde_json::to_string_pretty(&listed).map_err(|error| Failure::new(&error))?;
         return print(format!("{text}\n").as_bytes());

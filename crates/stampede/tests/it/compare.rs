@@ -236,7 +236,6 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     ("only-unknown", &["compare", "bad-only.yaml", "--only", "nginx-fmp"]),
     ("fire-no-url", &["fire", "127.0.0.1:80", "--rate", "1", "--for", "1s"]),
-    ("fire-no-load", &["fire", "http://127.0.0.1:1/"]),
     ("up-unknown", &["up", "frankenphb"]),
     ("up-two", &["up", "nginx-fpm,php-builtin"]),
     ("up-no-workers", &["up", "php-builtin", "--workers", "0"]),

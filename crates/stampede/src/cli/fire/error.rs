@@ -34,12 +34,6 @@ pub enum FireError {
         /// The URL, as it was given.
         url: String,
     },
-    /// No flag says how much load to send.
-    #[error("no load to send")]
-    NoLoad {
-        /// Whether `--requests` is given.
-        has_requests: bool,
-    },
     /// No flag says how much load to send, and the script that is sent has a load.
     #[error("no load is given; `{}`, a test of {tool}, has `{flags}`", path.display())]
     LoadOfScript {
@@ -193,10 +187,6 @@ impl CommandError for FireError {
                 "load only what you are allowed to load; if you may load this host, add \
                  `--i-may-load-this-host`"
             }
-            FireError::NoLoad { has_requests: true } => {
-                "who sends them? `--concurrency 4` beside `--requests`"
-            }
-            FireError::NoLoad { has_requests: false } => LOAD_HINT,
             FireError::LoadOfScript { .. } => "add these flags to send that load, or others",
             FireError::FlagWithoutSchedule { .. } => {
                 "leave it out: with `--concurrency` the next request waits for an answer"
@@ -286,5 +276,3 @@ fn marked(text: &str, offset: usize, length: usize) -> String {
     let width = text[offset..offset + length].chars().count().max(1);
     format!("  {text}\n  {}{}", " ".repeat(column), "^".repeat(width))
 }
-
-const LOAD_HINT: &str = "say `--rate 200 --for 60s`, `--concurrency 50 --for 60s`, `--concurrency 4 --requests 1000` or `--schedule`";

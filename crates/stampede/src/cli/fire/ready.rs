@@ -104,6 +104,7 @@ impl PreparedLoad {
             Before::KeyPassedOver { key, line: one.line, instead }
         }));
         notes.extend(script.iter().flat_map(left_out));
+        notes.extend(default_load(args).as_ref().map(DefaultLoad::note));
         notes.extend(idle_path(args, &target));
         if let Some(pipe) = pipe(args).filter(|_| warm_up > Nanos(0)) {
             return Err(FireError::PipeReadTwice { path: pipe.to_owned() }.into());
@@ -126,19 +127,42 @@ pub fn left_out(script: &ImportedLoad) -> impl Iterator<Item = Before> {
 /// Refuses a script without a load on the command line, and names the load that the script has.
 fn names_a_load(args: &FireArgs, script: Option<&ImportedLoad>) -> Result<(), FireError> {
     let Some((script, path)) = script.zip(args.traffic.traffic.as_ref()) else { return Ok(()) };
-    let load = &args.load;
-    let is_said = load.rate.is_some()
-        || load.schedule.is_some()
-        || load.concurrency.is_some()
-        || args.connections.is_some()
-        || args.traffic.tank.is_some();
     match &script.load {
-        Some(proposed) if !is_said => {
+        Some(proposed) if default_load(args).is_some() => {
             let (path, flags) = (path.clone(), proposed.to_string());
             Err(FireError::LoadOfScript { path, tool: script.tool.name(), flags })
         }
         _ => Ok(()),
     }
+}
+
+/// What is sent where no flag says how many requests at a time, or at which rate.
+struct DefaultLoad {
+    concurrency: &'static str,
+    /// `None`: the flags say when it ends.
+    length: Option<&'static str>,
+}
+
+impl DefaultLoad {
+    fn note(&self) -> Before {
+        let length = self.length.map(|length| format!(" --for {length}")).unwrap_or_default();
+        Before::DefaultLoad { flags: format!("--concurrency {}{length}", self.concurrency) }
+    }
+}
+
+/// The default load, as far as the flags do not say it; `None`: they say the load.
+fn default_load(args: &FireArgs) -> Option<DefaultLoad> {
+    let given = &args.load;
+    let is_said = by_schedule(args)
+        || given.concurrency.is_some()
+        || args.connections.is_some()
+        || args.traffic.tank.is_some();
+    let ends = given.length.is_some()
+        || given.requests.is_some()
+        || args.traffic.once
+        || args.traffic.traffic_limit.is_some();
+    let length = (!ends).then_some("10s");
+    (!is_said).then_some(DefaultLoad { concurrency: "10", length })
 }
 
 /// Returns the `Host` header of the flags.
@@ -201,11 +225,11 @@ fn pipe(args: &FireArgs) -> Option<&Path> {
 fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice, Nanos), Failure> {
     let given = &args.load;
     let by_schedule = by_schedule(args);
-    let is_said = by_schedule || given.concurrency.is_some() || args.connections.is_some();
-    if !is_said && tank.is_none() {
-        return Err(FireError::NoLoad { has_requests: given.requests.is_some() }.into());
+    let mut flags = plan_flags::load(given);
+    if let Some(default) = default_load(args) {
+        flags.concurrency = Some(default.concurrency.to_owned());
+        flags.for_ = flags.for_.or(default.length.map(str::to_owned));
     }
-    let flags = plan_flags::load(given);
     // A connection carries one request at a time. So the number of connections is the concurrency,
     // or with a schedule the limit of requests in flight.
     let (concurrency, max_in_flight) = match (&args.connections, by_schedule) {
