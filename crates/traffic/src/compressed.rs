@@ -196,8 +196,23 @@ mod tests {
     #[test]
     fn a_cut_file_is_an_error_after_what_could_be_read() {
         let text = b"/0123456789\n".repeat(100);
-        for bytes in [gzip(&text), zstd(&text)] {
+        for mut bytes in [gzip(&text), zstd(&text)] {
             assert!(read(&bytes[..bytes.len() - 6]).is_err());
+            let file = TrafficFile::new("log");
+            let hint = |bytes: &[u8]| {
+                let reader = Box::new(Cursor::new(bytes.to_vec()));
+                match unpacked(reader, &file, BytesRead::default()) {
+                    Err(error) => error.hint(),
+                    Ok(mut opened) => {
+                        let source = opened.read_to_end(&mut Vec::new()).unwrap_err().into();
+                        TrafficError::Unreadable { path: "log".into(), source }.hint()
+                    }
+                }
+            };
+            assert!(hint(&bytes[..bytes.len() - 6]).contains("cut off or damaged"));
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 4].fill(0xff);
+            assert!(hint(&bytes).contains("cut off or damaged"));
         }
     }
 

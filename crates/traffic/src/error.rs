@@ -104,7 +104,20 @@ impl TrafficError {
     pub fn hint(&self) -> &'static str {
         match self {
             TrafficError::Request(error) => error.hint(),
-            TrafficError::Unreadable { .. } => "check that the file is there and may be read",
+            TrafficError::Unreadable { source, .. } => match source.kind() {
+                io::ErrorKind::IsADirectory => "name a file in that directory",
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                    "check that the file is there and may be read"
+                }
+                // What unpacking says of bytes that are not what was packed.
+                io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::InvalidData
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::Other => {
+                    "the file is cut off or damaged: copy it again, or unpack what is left of it first"
+                }
+                _ => "check the disk, or copy the file to another one",
+            },
             TrafficError::Compressed { .. } => {
                 "unpack it first; gzip and zstd are read as they are"
             }
