@@ -775,18 +775,8 @@ export type Notice =
    * The app's `.htaccess` or `.user.ini` has lines that are applied in a way of their own, or that
    * some runtimes do not apply.
    */
-  | {
+  | DirectoryFiles & {
     code: "directory_files";
-    /** The app's name. */
-    app: string;
-    /** Number of rules that web servers apply. */
-    rules: number;
-    /** Number of settings of PHP that every runtime applies. */
-    settings: number;
-    /** Number of lines that some or all do not apply. */
-    count: number;
-    /** The first of them. */
-    lines: DirectoryLine[];
     /** The same as a sentence in English. */
     text: string;
   }
@@ -1318,7 +1308,7 @@ export interface DirectoryLine {
   text: string;
   /** Why it is not applied. Null: in results of earlier versions. */
   why: LineReason | null;
-  /** The web servers that do not apply it, such as `nginx`. Empty: all. */
+  /** The web servers of the run that do not apply it, such as `nginx`. Empty: all. */
   not_by: string[];
 }
 
@@ -1358,6 +1348,24 @@ export type LineReason =
   | "outside_app"
   /** It stands above the public directory. */
   | "above_public";
+
+/** What the run's runtimes apply of an app's `.htaccess` and `.user.ini`. */
+export interface DirectoryFiles {
+  /** The app's name. */
+  app: string;
+  /** Number of rules that web servers apply. */
+  rules: number;
+  /** Number of settings of PHP that every runtime applies. */
+  settings: number;
+  /** Number of lines that some or all do not apply. */
+  count: number;
+  /** The first of them. */
+  lines: DirectoryLine[];
+  /** The runtimes of the run whose web server applies rules. */
+  applied_by: string[];
+  /** The runtimes of the run that apply no rules. */
+  ignored_by: string[];
+}
 
 /** A setting of this machine. */
 export interface HostSetting {
@@ -2108,11 +2116,11 @@ export type Reason =
   /** Processes that belong neither to the stack nor to stampede used CPU time while no CPU was idle. */
   | {
     code: "other_processes";
-    /** What they used, in CPUs on average. */
+    /** What they used while none of the CPUs was idle, in CPUs on average over the whole load. */
     cpus: number;
     /** CPUs that the stack and stampede may run on. */
     cpus_allowed: number;
-    /** The largest of them. */
+    /** The largest of them, over the whole load, also while a CPU was idle. */
     largest: ProcessCpus[];
     /** The same as a sentence in English. */
     text: string;
@@ -3238,6 +3246,12 @@ export type Before =
     lines: number[];
     /** What happens instead, in English. */
     instead: string;
+  }
+  /** No flag says how much to send, so a default is sent. */
+  | {
+    code: "default_load";
+    /** The load as flags: `--concurrency 10 --for 10s`. */
+    flags: string;
   }
   /** The path of the URL is not requested: the request file has its own paths. */
   | {

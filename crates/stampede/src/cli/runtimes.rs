@@ -11,7 +11,7 @@ pub fn run(args: &RuntimesArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
     for name in &args.names {
         if !catalogue.runtime_names().iter().any(|known| known.contains(name.as_str())) {
-            catalogue.runtime(name).map_err(|error| Failure::new(&error))?;
+            catalogue.runtime(name)?;
         }
     }
     let is_asked = |one: &RuntimeListing| {

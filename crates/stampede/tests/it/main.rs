@@ -41,6 +41,7 @@ mod external_support;
 mod fair;
 mod fair_support;
 mod fire;
+mod fire_default;
 mod fire_fastcgi;
 mod fire_report;
 mod formats;
