@@ -10,6 +10,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use super::encodings::{View, for_each_view};
 use super::ordinary::is_distinctive;
 use super::search::{Forms, HEAD};
+use super::value::is_switch;
 use super::{MASK, own, shapes};
 
 /// Highest number of values. A request file may have a token for each of a million users.
@@ -83,8 +84,8 @@ impl KnownSecrets {
     }
 
     fn add_ordinary(&mut self, value: &str) {
-        let is_switch = shapes::is_switch(value) || value.contains(MASK);
-        if is_switch || self.ordinary.len() >= VALUES_MAX {
+        let is_none = is_switch(value) || value.contains(MASK);
+        if is_none || self.ordinary.len() >= VALUES_MAX {
             return;
         }
         self.ordinary.insert(value.to_owned());
@@ -149,21 +150,23 @@ impl KnownSecrets {
         shapes::places(text).into_iter().filter(is_known).collect()
     }
 
-    /// Finds what is left of a value beside the mark [`CUT`], and at the end of a text that may be
+    /// Finds what is left of a value beside one of [`CUTS`], and at the end of a text that may be
     /// cut without a mark.
     fn cut_places(&self, view: &View<'_>, places: &mut Vec<Range<usize>>) {
         let text = &*view.bytes;
-        let marks: Vec<usize> = text
-            .windows(CUT.len())
-            .enumerate()
-            .filter_map(|(at, part)| (part == CUT.as_bytes()).then_some(at))
-            .collect();
+        let mut marks: Vec<(usize, usize, usize)> = Vec::new();
+        for (cut, remainder) in CUTS {
+            let found = text.windows(cut.len()).enumerate();
+            let found = found.filter(|(_, part)| *part == cut.as_bytes());
+            marks.extend(found.map(|(at, _)| (at, cut.len(), remainder)));
+        }
+        marks.sort_unstable();
         // No remainder reaches beyond another mark, so each byte is looked at once.
         let mut from = 0;
-        for (number, mark) in marks.iter().enumerate() {
-            let behind = mark + CUT.len();
-            let next = marks.get(number + 1).copied().unwrap_or(text.len());
-            if let Some(begin) = self.forms.begun_before(text, from, *mark, REMAINDER) {
+        for (number, (mark, length, least)) in marks.iter().enumerate() {
+            let behind = mark + length;
+            let next = marks.get(number + 1).map_or(text.len(), |next| next.0.max(behind));
+            if let Some(begin) = self.forms.begun_before(text, from, *mark, *least) {
                 places.push(view.origin(&(begin..*mark)));
             }
             if let Some(end) = self.forms.ended_after(text, behind, next) {
@@ -207,10 +210,9 @@ impl KnownSecrets {
     }
 }
 
-/// Mark of a text that was cut.
-const CUT: &str = "…";
-/// The shortest remainder beside a mark that is taken for a part of a value, in bytes.
-const REMAINDER: usize = 4;
+/// Marks of a text that was cut, and the shortest remainder beside each that is taken for a part of a
+/// value, in bytes: our own mark, and that of PHP, whose stack traces show 15 bytes of each argument.
+const CUTS: [(&str, usize); 2] = [("…", 4), ("...", 8)];
 /// The same at the end of a text without a mark, where it is more often a part of a word.
 const END_REMAINDER: usize = 6;
 /// The shortest text that may be cut without a mark.
@@ -261,8 +263,8 @@ fn pieces(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the spellings of a value that [`for_each_view`] does not undo: Base64, and those of
-/// shells, SQL, YAML and forms.
+/// Returns the spellings of a value that [`for_each_view`] does not undo: Base64, hexadecimal digits,
+/// and those of shells, SQL, YAML and forms.
 fn forms(value: &str) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = [
         value.to_owned(),
@@ -273,6 +275,8 @@ fn forms(value: &str) -> BTreeSet<String> {
         value.split_whitespace().collect::<Vec<_>>().join(" "),
         STANDARD.encode(value),
         URL_SAFE.encode(value),
+        hex(value),
+        hex(value).to_ascii_uppercase(),
     ]
     .into();
     for before in 0..3 {
@@ -281,6 +285,11 @@ fn forms(value: &str) -> BTreeSet<String> {
         all.insert(inner);
     }
     all
+}
+
+/// Returns the bytes of a value as `bin2hex()` writes them.
+fn hex(value: &str) -> String {
+    value.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the part of a Base64 text that a value decides by itself, when `before` bytes stand before
@@ -332,6 +341,8 @@ mod tests {
             "pa\"ss/w&rd ''ü\\1",
             &base64,
             &base64.replace('/', "\\/").replace('=', "%3D"),
+            &hex(value),
+            &hex(value).to_ascii_uppercase(),
         ] {
             assert_eq!(without(&[value], &format!("<{written}>")), "<***>", "{written}");
         }
@@ -381,9 +392,11 @@ mod tests {
         let long = format!("{} hunter22-a", "x".repeat(100));
         assert!(without(&[value], &long).ends_with("x ***"));
         assert_eq!(without(&["a/b/c/d/e/f"], "at a%2Fb%2Fc… and"), "at ***… and");
+        let trace = "login('hunter22-and-m...', 'x') and ...";
+        assert_eq!(without(&[value], trace), "login('***...', 'x') and ...");
         assert_eq!(
-            without(&[value], "hunt hun… ome…"),
-            "hunt hun… ome…",
+            without(&[value], "hunt hun… ome… hunter2..."),
+            "hunt hun… ome… hunter2...",
             "too little is left of it"
         );
     }

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::known::KnownSecrets;
 use super::names::{Secrecy, is_weak, secrecy_of};
+use super::value::is_token;
 use super::{KNOWN, shapes};
 
 /// Learns every part of `text` that looks like a secret.
@@ -127,7 +128,7 @@ pub fn named_into(known: &mut KnownSecrets, name: &str, value: &str) {
     // `PWD` is the working directory of a shell.
     let is_secret = secrecy_of(name).is_some()
         && !["PWD", "OLDPWD"].contains(&name)
-        && (!is_weak(name) || shapes::is_token(value));
+        && (!is_weak(name) || is_token(value));
     if is_secret {
         header_into(known, name, value);
         known.add(value);
@@ -165,7 +166,7 @@ fn header_into(known: &mut KnownSecrets, name: &str, value: &str) {
 /// Learns what `shapes` would mask, without quotes. From `user:word` in a URL it also learns the
 /// word.
 fn text_into(known: &mut KnownSecrets, text: &str) {
-    for place in shapes::places(text) {
+    for place in shapes::plain_places(text) {
         let value = &text[place.clone()];
         let is_userinfo = text[..place.start].ends_with("://");
         if is_userinfo {
@@ -183,10 +184,19 @@ fn text_into(known: &mut KnownSecrets, text: &str) {
         if plain.contains('=') && is_of_cookie(&text[..place.start]) {
             header_into(known, "Cookie", plain);
         }
-        if !plain.starts_with(['$', '|', '>', '{', '[']) {
-            known.add(plain);
+        match plain.starts_with(['$', '|', '>', '{', '[']) {
+            false => known.add(plain),
+            true => {
+                quoted_texts(plain).filter(|text| is_token(text)).for_each(|one| known.add(one))
+            }
         }
     }
+}
+
+/// The quoted texts of a list or an object under a secret's name.
+fn quoted_texts(list: &str) -> impl Iterator<Item = &str> {
+    // Every other part stands between quotes.
+    list.split('"').skip(1).step_by(2).map(|text| text.trim_end_matches('\\'))
 }
 
 fn is_of_cookie(before: &str) -> bool {
@@ -221,8 +231,9 @@ mod tests {
         of_flag(&mut known, "--login", "ann:loginlogin1");
         of_flag(&mut known, "--login", "/index.php?title=Special:UserLogin");
         named_into(&mut known, "DB_PASS", "hunter 2 hunter");
+        named_into(&mut known, "COMPOSER_AUTH", r#"{"github-oauth":{"a.test":"composer-auth-1"}}"#);
         named_into(&mut known, "PWD", "/srv/www/app");
-        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1";
+        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1 composer-auth-1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
         let plain = "/srv/www/app joe hunter /index.php?title=Special:UserLogin";

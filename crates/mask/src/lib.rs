@@ -19,6 +19,7 @@
 //! stampede's own words.
 
 mod encodings;
+mod following;
 mod json;
 mod known;
 mod learn;
@@ -27,9 +28,11 @@ mod names;
 mod ordinary;
 mod own;
 mod php_ini;
+mod phrases;
 mod search;
 mod shapes;
 mod tokens;
+mod value;
 mod writer;
 
 #[cfg(test)]
