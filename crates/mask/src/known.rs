@@ -8,9 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::encodings::{View, for_each_view};
+use super::names::Secrecy;
 use super::ordinary::is_distinctive;
 use super::search::{Forms, HEAD};
-use super::value::is_switch;
+use super::value::{self, is_switch};
 use super::{MASK, own, shapes};
 
 /// Highest number of values. A request file may have a token for each of a million users.
@@ -34,6 +35,9 @@ pub struct KnownSecrets {
     ordinary: BTreeSet<String>,
     /// Those of them that are stampede's own words. They are masked in text that others wrote.
     own: BTreeSet<String>,
+    /// Names of fields of forms and of cookies with such a value. It is masked behind its name, which
+    /// does not sound secret.
+    beside: BTreeSet<(String, String)>,
     /// Whether there were more values than are kept.
     is_full: bool,
 }
@@ -47,6 +51,7 @@ impl KnownSecrets {
             forms: Forms::new(),
             ordinary: BTreeSet::new(),
             own: BTreeSet::new(),
+            beside: BTreeSet::new(),
             is_full: false,
         }
     }
@@ -91,6 +96,17 @@ impl KnownSecrets {
         self.ordinary.insert(value.to_owned());
         if own::is_own(value) && value.len() >= HEAD {
             self.own.insert(value.to_owned());
+        }
+    }
+
+    /// Adds a value, and masks it behind `name` if it is masked nowhere else. For secrets under any
+    /// name: the fields of a form that logs in, cookies.
+    pub fn add_beside(&mut self, name: &str, value: &str) {
+        self.add(value);
+        let (name, value) = (name.trim(), value.trim());
+        let is_free = self.ordinary.contains(value) && self.beside.len() < BESIDE_MAX;
+        if is_free && name.len() >= BESIDE_NAME_MIN {
+            self.beside.insert((name.to_owned(), value.to_owned()));
         }
     }
 
@@ -141,13 +157,14 @@ impl KnownSecrets {
         if self.ordinary.is_empty() {
             return Vec::new();
         }
+        let beside = self.beside.iter().flat_map(|(name, value)| behind_name(text, name, value));
         let is_known = |place: &Range<usize>| {
             let value = &text[place.clone()];
             let plain = value.trim_matches(|letter: char| "\\\"' ".contains(letter));
             self.ordinary.contains(plain)
                 || words(value).any(|word| self.ordinary.contains(&value[word]))
         };
-        shapes::places(text).into_iter().filter(is_known).collect()
+        shapes::places(text).into_iter().filter(is_known).chain(beside).collect()
     }
 
     /// Finds what is left of a value beside one of [`CUTS`], and at the end of a text that may be
@@ -217,6 +234,25 @@ const CUTS: [(&str, usize); 2] = [("…", 4), ("...", 8)];
 const END_REMAINDER: usize = 6;
 /// The shortest text that may be cut without a mark.
 const SHORTEST_CUT: usize = 100;
+
+/// The most names whose ordinary values are masked behind them, and the fewest bytes of such a name.
+const BESIDE_MAX: usize = 200;
+const BESIDE_NAME_MIN: usize = 2;
+
+/// Finds `value` behind `name` and a sign.
+fn behind_name(text: &str, name: &str, value: &str) -> Vec<Range<usize>> {
+    let found = text.match_indices(name).filter_map(|(at, _)| {
+        let (ahead, end) = (&text[..at], at + name.len());
+        let begin = end + value::start(&text[end..], Secrecy::Value, name, ahead)?;
+        let begin = begin + text[begin..].len() - text[begin..].trim_start_matches(QUOTES).len();
+        let rest = text[begin..].strip_prefix(value)?;
+        let is_whole = !ahead.ends_with(is_part) && !rest.starts_with(is_part);
+        is_whole.then(|| begin..begin + value.len())
+    });
+    found.collect()
+}
+
+const QUOTES: [char; 3] = ['"', '\'', '\\'];
 
 fn with_masks(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
@@ -414,6 +450,16 @@ mod tests {
         let text = "{\"a\": 12345678, \"b\": [1, 12345678]} password=12345678, pin 12345678";
         let masked = "{\"a\": 12345678, \"b\": [1, 12345678]} password=***, pin 12345678";
         assert_eq!(without(&["12345678"], text), masked);
+    }
+
+    #[test]
+    fn an_ordinary_value_is_masked_behind_the_name_that_it_was_learnt_with() {
+        let mut known = KnownSecrets::new();
+        known.add_beside("pin", "1234");
+        known.add_beside("theme", "night");
+        let text = "form: {pin: 1234, spin: 1234, pin: 12345} pin=1234&theme=\"night\" 1234 night";
+        let masked = "form: {pin: ***, spin: 1234, pin: 12345} pin=***&theme=\"***\" 1234 night";
+        assert_eq!(known.mask(text), masked);
     }
 
     #[test]

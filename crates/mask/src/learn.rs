@@ -23,6 +23,25 @@ pub fn named(name: &str, value: &str) {
     with(|known| named_into(known, name, value));
 }
 
+/// Learns the value of a field of a form that logs in, or of a cookie, whatever its name.
+pub fn beside(name: &str, value: &str) {
+    with(|known| beside_into(known, name, value));
+}
+
+fn beside_into(known: &mut KnownSecrets, name: &str, value: &str) {
+    named_into(known, "password", value);
+    known.add_beside(name, value);
+}
+
+/// Learns the secrets of this process's environment. Commands of the user inherit it, and may show it.
+pub fn environment(variables: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>) {
+    with(|known| {
+        for (name, value) in variables {
+            named_into(known, &name.to_string_lossy(), &value.to_string_lossy());
+        }
+    });
+}
+
 /// Learns the header of a request.
 pub fn header(name: &str, value: &str) {
     with(|known| header_into(known, name, value));
@@ -57,7 +76,11 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
                 header_into(known, name, value);
             }
         }
-        "--cookie" => header_into(known, "Cookie", value),
+        "--cookie" => {
+            header_into(known, "Cookie", value);
+            let cookies = value.split(';').filter_map(|cookie| cookie.split_once('='));
+            cookies.for_each(|(name, value)| known.add_beside(name, value));
+        }
         // The path of a login page: `/index.php?title=Special:UserLogin`.
         "--login" if value.starts_with('/') => {}
         "--basic-auth" | "--login" => {
@@ -71,7 +94,7 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
             if let Some((name, value)) = value.split_once('=')
                 && !names_a_user(name)
             {
-                named_into(known, "password", value);
+                beside_into(known, name, value);
             }
         }
         "--env" => {
@@ -166,7 +189,8 @@ fn header_into(known: &mut KnownSecrets, name: &str, value: &str) {
 /// Learns what `shapes` would mask, without quotes. From `user:word` in a URL it also learns the
 /// word.
 fn text_into(known: &mut KnownSecrets, text: &str) {
-    for place in shapes::plain_places(text) {
+    let places = if text.len() <= DECODED_MAX { shapes::places } else { shapes::plain_places };
+    for place in places(text) {
         let value = &text[place.clone()];
         let is_userinfo = text[..place.start].ends_with("://");
         if is_userinfo {
@@ -215,6 +239,8 @@ fn unquoted(value: &str) -> &str {
     value
 }
 
+/// A longer text is a request file, in which values have their names beside them.
+const DECODED_MAX: usize = 1 << 20;
 /// As much as a file with many users has.
 const READ_MAX: u64 = 16 << 20;
 
@@ -232,8 +258,9 @@ mod tests {
         of_flag(&mut known, "--login", "/index.php?title=Special:UserLogin");
         named_into(&mut known, "DB_PASS", "hunter 2 hunter");
         named_into(&mut known, "COMPOSER_AUTH", r#"{"github-oauth":{"a.test":"composer-auth-1"}}"#);
+        text_into(&mut known, "/?next=%2Fin%3Ftoken%3Dnested-token-1%26a%3D1");
         named_into(&mut known, "PWD", "/srv/www/app");
-        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1 composer-auth-1";
+        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1 composer-auth-1 nested-token-1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
         let plain = "/srv/www/app joe hunter /index.php?title=Special:UserLogin";

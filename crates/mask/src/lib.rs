@@ -42,7 +42,9 @@ use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
 pub use json::is_field;
-pub use learn::{args, header, named, named_into, names_a_user, requests_file, text};
+pub use learn::{
+    args, beside, environment, header, named, named_into, names_a_user, requests_file, text,
+};
 
 pub use known::KnownSecrets;
 pub use masked::Masked;
