@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use stampede_linux::space;
 use stampede_stack::{LOOKED_FOR, RuntimeError, nearest};
 
 use super::prepare::CommandFailure;
@@ -100,6 +101,18 @@ pub enum AgainstError {
         /// The command's last lines, with a line break before them; or empty.
         log: String,
     },
+    /// The user's command made a link that leads out of the copy.
+    #[error(
+        "`--against-prepare`: `{command}` made the link `{link}` in the copy of `{rev}`, which leads out of it"
+    )]
+    LeadsOut {
+        /// The revision as typed.
+        rev: String,
+        /// The command as typed.
+        command: String,
+        /// The link, relative to the copy.
+        link: PathBuf,
+    },
     /// git failed.
     #[error("`git {command}` failed: {said}")]
     Git {
@@ -192,9 +205,15 @@ impl AgainstError {
                  to `safe.directory`"
                     .to_owned(),
             ),
+            AgainstError::LeadsOut { .. } => Some(
+                "root would copy what it names: let the command copy it, or make the link relative and inside"
+                    .to_owned(),
+            ),
+            AgainstError::Io { path, source, .. } => {
+                space::hint(path, source.kind(), "set TMPDIR to a directory of another one")
+            }
             AgainstError::Unprepared { .. }
             | AgainstError::Git { .. }
-            | AgainstError::Io { .. }
             | AgainstError::Keeper(_) => None,
         }
     }

@@ -22,9 +22,10 @@ use stampede_model::words;
 use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, RuntimeSource};
 
 use git::Repository;
+use prepare::{Place, Unprepared};
 use stampede_stack::{
-    Catalogue, RuntimeError, SettingsPaths, bind_mount, copy_some, is_left_out,
-    rewrite_settings_paths,
+    Catalogue, RuntimeError, SettingsPaths, User, bind_mount, copy_some, is_left_out,
+    rewrite_settings_paths, unprivileged,
 };
 
 /// What the user asked for.
@@ -85,7 +86,7 @@ pub fn add(
         // The directory is private, since the copied files may be secret.
         let own = directory.join(index.to_string());
         private_directory(&own)?;
-        let copy = Copy { found, own: &own, request, keeper: &keeper };
+        let copy = Copy { found, own: &own, request, keeper: &keeper, user: unprivileged() };
         let (choice, mut brought) = copy.make(catalogue)?;
         of.insert(apps.len(), index);
         apps.push(choice);
@@ -170,6 +171,8 @@ struct Copy<'a> {
     own: &'a Path,
     request: AgainstRequest<'a>,
     keeper: &'a Keeper,
+    /// The user who prepares it; `None`: the one who runs stampede.
+    user: Option<User>,
 }
 
 impl Copy<'_> {
@@ -195,10 +198,12 @@ impl Copy<'_> {
             rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
         }
         if let Some(command) = self.request.prepare.filter(|_| !self.request.is_dry) {
-            prepare::run(self.keeper, command, bind, &app, self.own).map_err(|error| {
-                let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
-                AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
-            })?;
+            let (own, home) = (self.own, &self.found.directory);
+            let home = &home.canonicalize().unwrap_or_else(|_| home.clone());
+            let user = self.user.as_ref();
+            let place = Place { bind, directory: &app, tree: &tree, own, home, user };
+            let prepared = place.run(self.keeper, command);
+            prepared.map_err(|why| self.unprepared(command, why))?;
         }
         let settings = self.found.choice.settings.clone();
         let copy_of = Some(self.found.directory.clone());
@@ -215,10 +220,24 @@ impl Copy<'_> {
         Ok((choice, untracked_paths.iter().map(shown).collect()))
     }
 
+    fn unprepared(&self, command: &str, why: Unprepared) -> AgainstError {
+        let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
+        match why {
+            Unprepared::Command(error) => {
+                AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
+            }
+            Unprepared::LeadsOut(link) => AgainstError::LeadsOut { rev, command, link },
+            Unprepared::Unreachable(source) => self.app_error(source),
+            Unprepared::Handed(what, source) => {
+                AgainstError::Io { what, path: self.own.to_path_buf(), source }
+            }
+        }
+    }
+
     /// What shows the copy `app` at the working tree's path; `None`: this machine does not allow it.
     fn bind(&self, app: &Path) -> Option<BindMount> {
         let home = self.found.directory.canonicalize().ok().filter(|_| self.keeper.can_bind())?;
-        bind_mount(app, &home, None)
+        bind_mount(app, &home, self.user.as_ref())
     }
 
     /// The paths that the app needs and git does not have: all that git ignores (packages,

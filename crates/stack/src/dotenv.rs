@@ -2,6 +2,7 @@
 //! nothing here changes what it gets.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use stampede_model::app_kind::AppKind;
 use stampede_model::fact::Notice;
@@ -52,8 +53,17 @@ pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) 
         let beside = stampede_app_config::secrets(&settings);
         beside.for_each(|setting| stampede_mask::named(&setting.names.join("_"), &setting.value));
     }
+    let public = |name: &str| Path::new(&app.manifest.docroot).join(name).display().to_string();
+    let of_server = [".htaccess", ".user.ini"].map(|name| [name.to_owned(), public(name)]);
+    let names = of_server.into_iter().flatten().chain([AUTH_OF_COMPOSER.to_owned()]);
+    for bytes in names.filter_map(|name| app.file(&name)) {
+        stampede_mask::text(&String::from_utf8_lossy(&bytes));
+    }
     app.manifest.settings.learn_secrets();
 }
+
+/// Composer's passwords and tokens for repositories.
+const AUTH_OF_COMPOSER: &str = "auth.json";
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
     let bytes = app.file(name)?;

@@ -38,6 +38,11 @@ pub fn open(dir: &Path, log: &Path) -> io::Result<fs::File> {
     beneath::open_file(base, log)
 }
 
+/// The length of a file, if it can be opened without a link.
+fn length(dir: &Path, file: &Path) -> Option<u64> {
+    Some(open(dir, file).ok()?.metadata().ok()?.len())
+}
+
 /// The directories in which an app of a framework writes its own logs. They are empty in a new
 /// copy.
 const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
@@ -55,8 +60,8 @@ pub fn of_app(dir: &Path) -> Vec<PathBuf> {
 
 /// The last lines of all logs, each as `  name: line`, with secrets masked.
 pub fn last_lines(dir: &Path) -> String {
-    let texts = files(dir).into_iter().map(|file| (tail(dir, &file, 0), file));
-    let own = of_app(dir).into_iter().map(|file| (entries(&tail(dir, &file, 0)), file));
+    let texts = files(dir).into_iter().map(|file| (masked_tail(dir, &file, 0), file));
+    let own = of_app(dir).into_iter().map(|file| (entries(&masked_tail(dir, &file, 0)), file));
     let texts: Vec<(String, PathBuf)> =
         texts.chain(own).filter(|(text, _)| !text.trim().is_empty()).collect();
     // Each log gets the same share of the lines. A web server that repeats a message must not hide
@@ -67,7 +72,7 @@ pub fn last_lines(dir: &Path) -> String {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let own = told(text);
         for line in &own[own.len().saturating_sub(each)..] {
-            let line: String = mask_foreign(line).chars().take(LINE_MAX).collect();
+            let line: String = line.chars().take(LINE_MAX).collect();
             lines.push(format!("  {name}: {line}"));
         }
     }
@@ -119,7 +124,7 @@ const THREADS_BEGUN: &str = "tmp/threads-begun";
 /// How often a worker thread has begun since the start. The process list does not show this, since
 /// no process is new.
 pub fn threads_begun(dir: &Path) -> u64 {
-    fs::metadata(dir.join(THREADS_BEGUN)).map_or(0, |file| file.len())
+    length(dir, &dir.join(THREADS_BEGUN)).unwrap_or(0)
 }
 
 /// The lengths of the logs of a runtime's processes and its app, at one moment.
@@ -153,7 +158,7 @@ fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
 impl LogMarks {
     /// The lengths now.
     pub fn of(dir: &Path, docroot: &Path) -> LogMarks {
-        let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
+        let length = |file: PathBuf| Some((file.clone(), length(dir, &file)?));
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot));
         LogMarks(all.filter(|file| is_process_log(file)).filter_map(length).collect())
     }
@@ -206,7 +211,7 @@ impl LogMarks {
     pub fn last_lines_since(&self, dir: &Path) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
         let texts = files(dir).into_iter().filter(|file| is_process_log(file));
-        let texts: Vec<String> = texts.map(|file| tail(dir, &file, from(&file))).collect();
+        let texts: Vec<String> = texts.map(|file| masked_tail(dir, &file, from(&file))).collect();
         let spoke: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
         let each = (WORDS_LINES / spoke.len().max(1)).max(1);
         let mut lines = Vec::new();
@@ -214,9 +219,7 @@ impl LogMarks {
             let new: Vec<&str> =
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             let last = new[new.len().saturating_sub(each)..].iter();
-            lines.extend(
-                last.map(|line| mask_foreign(line).chars().take(WORDS_MAX).collect::<String>()),
-            );
+            lines.extend(last.map(|line| line.chars().take(WORDS_MAX).collect::<String>()));
         }
         lines
     }
@@ -227,7 +230,12 @@ fn is_process_log(file: &Path) -> bool {
     file.file_name().is_none_or(|name| name != ACCESS)
 }
 
-/// The end of a file, but nothing before the offset `from`.
+/// The end of a file with secrets masked, but nothing before the offset `from`. It is masked as a
+/// whole: a key has several lines, and a name may be on the line above its value.
+fn masked_tail(dir: &Path, file: &Path, from: u64) -> String {
+    mask_foreign(&tail(dir, file, from))
+}
+
 fn tail(dir: &Path, file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = open(dir, file).and_then(|mut file| {
@@ -269,10 +277,15 @@ mod tests {
         let marks = LogMarks::of(place.path(), place.path());
         stampede_mask::named("APP_SECRET", "s3cr3t-of-logs");
         assert_eq!(marks.last_lines_since(place.path()), [] as [&str; 0]);
-        write("0-php.log", "ready\na\n\nb s3cr3t-of-logs\nc\nd\n");
+        write(
+            "0-php.log",
+            "ready\na\n\nb s3cr3t-of-logs\nc\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n",
+        );
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d", "new"]);
+        write("0-php.log", "ready\nkey\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n");
+        assert_eq!(marks.last_lines_since(place.path()), ["key", "***", "***", "new"]);
         assert_eq!(
             LogMarks::of(place.path(), place.path()).last_lines_since(place.path()).len(),
             0

@@ -28,7 +28,7 @@ mod watch;
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede_linux::interrupt;
+use stampede_linux::{interrupt, space};
 use stampede_load::{Generator, Load, LoadResult};
 use stampede_model::event::{EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
@@ -394,7 +394,14 @@ fn app_notes(
         denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
     let mail = (mails > 0).then_some(Server::MailCaught { mails });
     let all = denied.into_iter().chain(sessions::lock_waits(resources)).chain(mail);
-    all.map(|note| (Validity::Valid, note.into()))
+    let full = full_disk(measured).map(|full| (Validity::Suspect, full.into()));
+    all.map(|note| (Validity::Valid, note.into())).chain(full)
+}
+
+/// That the disk of the working directory is full: the app may have failed to write.
+fn full_disk(measured: &dyn Stack) -> Option<Server> {
+    let directory = measured.directory().filter(|directory| space::is_full(directory))?;
+    Some(Server::DiskFull { at: space::file_system(directory).display().to_string() })
 }
 
 /// Verifies the runtime again, and returns what differs from before the load. What was measured is

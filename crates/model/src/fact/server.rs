@@ -95,6 +95,12 @@ pub enum Server {
         /// The first paths, those of the app relative to its directory. Empty: no line has one.
         paths: Vec<String>,
     },
+    /// The disk of the runtime's working directory had no space left.
+    #[serde(rename = "disk_full")]
+    DiskFull {
+        /// Where its file system is mounted.
+        at: String,
+    },
     /// The runtime is gone.
     #[serde(rename = "runtime_gone")]
     Gone {
@@ -313,6 +319,7 @@ impl fmt::Display for Server {
             Server::MailCaught { .. }
             | Server::SessionLock { .. }
             | Server::SessionsUnseen {}
+            | Server::DiskFull { .. }
             | Server::PermissionDenied { .. } => self.of_app(f),
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
@@ -353,6 +360,11 @@ impl Server {
                  limit the throughput (`--login PATH --sessions N`)",
                 words::percent((*waiting as f64 * 100.0 / (*looks).max(1) as f64).round()),
                 words::count(*requests_max)
+            ),
+            Server::DiskFull { at } => write!(
+                f,
+                "the file system at `{at}` was full after the load, so the app and the logs could not write there: \
+                 free some space on it, or set TMPDIR to a directory of another one"
             ),
             Server::PermissionDenied { lines, paths } => {
                 let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");

@@ -226,6 +226,7 @@ fn of_machine_and_server() -> Vec<String> {
         of(Server::SessionsUnseen {}.into()),
         of(Server::SessionLock { looks: 50, waiting: 41, requests_max: 7 }.into()),
         of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
+        of(Server::DiskFull { at: "/var/lib".into() }.into()),
         of(Server::Replaced {
             started: 1,
             threads: false,
