@@ -12,7 +12,7 @@ use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_published::TablesError;
 use stampede_stack::external::External;
 use stampede_stack::{
-    App, Catalogue, ComposeError, ProgramSource, Provider, RuntimeError, RuntimeTraits,
+    App, Catalogue, ProgramSource, Provider, RuntimeError, RuntimeTraits,
     entries_hint, learn_secrets, nearest,
 };
 
@@ -141,17 +141,6 @@ pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>,
     let apps = apps.collect::<Result<Vec<App>, Refusal>>()?;
     apps.iter().for_each(learn_secrets);
     Ok(apps)
-}
-
-/// Refuses compose projects where only other runtimes can be measured.
-///
-/// # Errors
-/// There is one.
-pub(super) fn refuse_compose_projects(stack: &StackPlan) -> Result<(), Refusal> {
-    let is_compose = |choice: &&RuntimeChoice| matches!(choice.source, RuntimeSource::Compose(_));
-    let Some(choice) = stack.runtimes.iter().find(is_compose) else { return Ok(()) };
-    let (runtime, problem) = (choice.name.clone(), Box::new(ComposeError::OnlyCompared {}));
-    Err(Refusal::Runtime(RuntimeError::Containers { runtime, problem }))
 }
 
 /// What the providers say about the runtimes before anything starts, each once.

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use stampede_plan::model::Checkout;
 
 use super::ResolvedProject;
 use super::engine::failed;
@@ -32,8 +33,9 @@ impl Builds {
         directory: &Path,
     ) -> Result<&BTreeMap<String, String>, ComposeError> {
         let document = Value::Object(resolved.project.document.clone());
-        let what = format!("{document}{:?}", resolved.source.build_args);
-        let key = sha256(format!("{}\n{what}", resolved.project.directory.display()));
+        let directory_of = resolved.project.directory.display();
+        let what = format!("{directory_of}\n{document}{:?}", resolved.source.build_args);
+        let key = sha256(lasting(what, &resolved.checkouts));
         if !self.0.contains_key(&key) {
             let images = build(resolved, &key[..HASH_LENGTH], directory)?;
             fetch(resolved, &images)?;
@@ -41,6 +43,14 @@ impl Builds {
         }
         Ok(&self.0[&key])
     }
+}
+
+/// The same text for every copy of a version: the copies are elsewhere in each run.
+fn lasting(text: String, checkouts: &[Checkout]) -> String {
+    checkouts.iter().fold(text, |text, Checkout { top, tree, commit }| {
+        let named = format!("{}@{commit}", top.display());
+        text.replace(&tree.display().to_string(), &named)
+    })
 }
 
 /// Builds the services with `build`, under image names of our own: the user's images keep theirs.
@@ -143,6 +153,18 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_images_of_a_version_have_the_same_name_in_every_run() {
+        let checkout = |tree: &str| Checkout {
+            top: "/srv/shop".into(),
+            tree: tree.into(),
+            commit: "4f1e".to_owned(),
+        };
+        let name = |tree: &str| lasting(format!("{tree}/docker {tree}"), &[checkout(tree)]);
+        assert_eq!(name("/tmp/one/shop"), "/srv/shop@4f1e/docker /srv/shop@4f1e");
+        assert_eq!(name("/tmp/one/shop"), name("/tmp/two/shop"));
+    }
 
     #[test]
     fn arguments_are_added_to_every_form_of_a_build() {

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use stampede_model::fact::containers::DevelopmentSign;
 
-use super::edit::{Mount, variables};
-use super::project::Project;
+use crate::edit::{Mount, variables};
+use crate::project::Project;
 
 /// Values of `APP_ENV` and its like that mean development.
 const DEVELOPMENT: [&str; 4] = ["dev", "develop", "development", "local"];
@@ -22,7 +22,7 @@ const OF_CODE: [&str; 5] =
 
 /// What in the project shows a development configuration, each sign once. Services beside the
 /// budget do not count. `env` is what stampede adds.
-pub(super) fn development_signs(
+pub fn development_signs(
     project: &Project,
     beside: &[String],
     env: &std::collections::BTreeMap<String, String>,

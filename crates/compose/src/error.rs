@@ -8,9 +8,6 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComposeError {
-    /// Searches start a runtime with changing settings, which a project does not have.
-    #[error("it is a compose project, which only `stampede compare` measures so far")]
-    OnlyCompared {},
     /// No program of a container engine is installed.
     #[error("this machine has no container engine: `docker` is not installed")]
     NoEngine {},

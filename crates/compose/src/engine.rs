@@ -10,12 +10,12 @@ use stampede_keeper::MARKER;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
-use super::error::ComposeError;
+use crate::error::ComposeError;
 
 /// How long the engine may take for a question.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// How long a pull, a build or a start of a whole project may take.
-pub(super) const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
+pub const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
 /// The variables that lead a client to its engine.
@@ -32,11 +32,11 @@ const OF_ENGINE: [&str; 9] = [
 ];
 
 /// The client of the engine.
-pub(super) const DOCKER: &str = "docker";
+pub const DOCKER: &str = "docker";
 
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grouping {
+pub enum Grouping {
     /// The engine creates containers in groups of our own.
     OwnGroups,
     /// Each container has limits of its own.
@@ -45,7 +45,7 @@ pub(super) enum Grouping {
 
 /// How requests reach a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WayIn {
+pub enum WayIn {
     /// At the container's own address.
     ContainerAddress,
     /// At a port of 127.0.0.1, from which a proxy copies every byte.
@@ -54,10 +54,12 @@ pub(super) enum WayIn {
 
 /// An engine that answers.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+pub struct Engine {
     /// Name and version for people: `Docker 28.2.2`.
     pub version: String,
+    /// How the containers get limits in common.
     pub grouping: Grouping,
+    /// How requests reach a container.
     pub way_in: WayIn,
     /// The arguments of its compose tool, the program first.
     pub compose: Vec<String>,
@@ -151,13 +153,13 @@ impl Engine {
 }
 
 /// The variables that lead a client to its engine, for programs that inherit no environment.
-pub(super) fn engine_variables() -> BTreeMap<String, String> {
+pub fn engine_variables() -> BTreeMap<String, String> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     OF_ENGINE.iter().filter_map(variable).collect()
 }
 
 /// The error of a command that failed, with its last lines.
-pub(super) fn failed(command: &str, error: &RunError) -> ComposeError {
+pub fn failed(command: &str, error: &RunError) -> ComposeError {
     let said = error.output().map_or(String::new(), |output| {
         let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
         last_lines(&String::from_utf8_lossy(text))
@@ -168,7 +170,7 @@ pub(super) fn failed(command: &str, error: &RunError) -> ComposeError {
 
 /// The last lines that say something, with secrets masked and without terminal codes. Warnings are
 /// left out if there is anything else.
-pub(super) fn last_lines(text: &str) -> String {
+pub fn last_lines(text: &str) -> String {
     let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
     let (warnings, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_warning(line));
     let lines = if others.is_empty() { warnings } else { others };

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::edit::variables;
-use super::engine::{Engine, failed};
-use super::error::{ComposeError, ProjectProblem};
+use crate::edit::{Mount, variables};
+use crate::engine::{Engine, failed};
+use crate::error::{ComposeError, ProjectProblem};
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Project {
+pub struct Project {
     /// The project's directory, absolute.
     pub directory: PathBuf,
     /// The name that the project has when its user starts it. Its volumes begin with it.
@@ -22,8 +22,10 @@ pub(super) struct Project {
 
 /// The service that requests go to, and its port inside the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub struct Target {
+    /// The service.
     pub service: String,
+    /// The port inside its container.
     pub port: u16,
 }
 
@@ -180,6 +182,27 @@ impl Project {
         }
     }
 
+    /// Lets mounts of what the copy `tree` lacks lead to the same place below `top`: a copy of another
+    /// version has what git has, and not the data that a project's services wrote.
+    pub fn use_originals(&mut self, tree: &Path, top: &Path) {
+        let Some(Value::Object(services)) = self.document.get_mut("services") else { return };
+        let mounts = services.values_mut().filter_map(|service| match service.get_mut("volumes") {
+            Some(Value::Array(mounts)) => Some(mounts),
+            _ => None,
+        });
+        for mount in mounts.flatten() {
+            let original = Mount::of(mount).and_then(|found| {
+                let copy = Path::new(found.bind_source()?);
+                let original = top.join(copy.strip_prefix(tree).ok()?);
+                (!copy.exists() && original.exists())
+                    .then(|| found.bound(&original.display().to_string(), found.is_read_only))
+            });
+            if let Some(original) = original {
+                *mount = original;
+            }
+        }
+    }
+
     /// These services, and those that they depend on.
     pub fn needed_by<'a>(&self, services: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
         let mut needed = BTreeSet::new();
@@ -324,7 +347,7 @@ fn is_https(port: u16) -> bool {
 }
 
 /// The TCP ports inside the container that a service publishes, in their order and each once.
-pub(super) fn published_ports(service: &Value) -> Vec<u16> {
+pub fn published_ports(service: &Value) -> Vec<u16> {
     let mut ports = Vec::new();
     for port in service["ports"].as_array().into_iter().flatten() {
         let found = match port {
