@@ -212,10 +212,7 @@ impl Copy<'_> {
 
     /// Makes the copy of the repository's whole tree, prepared as the user asks for. Returns it, with
     /// the paths that were taken from the working tree: those that git does not have, and that `takes`.
-    fn tree(
-        &self,
-        takes: impl Fn(&Path) -> bool,
-    ) -> Result<(PathBuf, Vec<PathBuf>), AgainstError> {
+    fn tree(&self, takes: impl Fn(&Path) -> bool) -> Result<(PathBuf, Vec<PathBuf>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
         // The directory keeps its name, since the app is named after it.
         let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use stampede_model::fact::containers::OwnLimit;
+use stampede_model::words;
 
 use crate::project::{Project, Target};
 
@@ -244,6 +246,31 @@ fn add_alias(service: &mut Map<String, Value>, name: &str) {
         network["aliases"] = aliases.into_iter().chain([json!(name)]).collect();
     }
     service.insert("networks".to_owned(), Value::Object(networks));
+}
+
+/// As [`Edit`] adds variables to a service.
+pub fn add_variables_to(service: &mut Value, env: &BTreeMap<String, String>) {
+    if let Value::Object(service) = service {
+        add_variables(service, env);
+    }
+}
+
+/// The limits of a service that its project's files set; `None`: there are none.
+pub fn own_limit(name: &str, service: &Value) -> Option<OwnLimit> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let first = |deployed: &str, own: &str| {
+        let deployed = text(&service["deploy"]["resources"]["limits"][deployed]);
+        if deployed.is_empty() { text(&service[own]) } else { deployed }
+    };
+    let (cpus, memory) = (first("cpus", "cpus"), first("memory", "mem_limit"));
+    let is_some = !cpus.is_empty() || !memory.is_empty();
+    // Compose tools print bytes.
+    let memory = memory.parse().map_or(memory, |bytes: u64| words::bytes(bytes as f64));
+    is_some.then(|| OwnLimit { service: name.to_owned(), cpus, memory })
 }
 
 /// Adds variables to a service. A `$` would be read as the begin of a name.

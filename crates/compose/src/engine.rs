@@ -57,6 +57,8 @@ pub enum WayIn {
 pub struct Engine {
     /// Name and version for people: `Docker 28.2.2`.
     pub version: String,
+    /// The machine's architecture as images name it: `amd64`.
+    pub architecture: String,
     /// How the containers get limits in common.
     pub grouping: Grouping,
     /// How requests reach a container.
@@ -96,8 +98,8 @@ impl Engine {
         }
         let facts = EngineFacts::of(&info, rustix::process::geteuid().is_root())?;
         let (compose, compose_version) = compose_tool()?;
-        let EngineFacts { version, grouping, way_in } = facts;
-        Ok(Engine { version, grouping, way_in, compose, compose_version, stack: None })
+        let EngineFacts { version, architecture, grouping, way_in } = facts;
+        Ok(Engine { version, architecture, grouping, way_in, compose, compose_version, stack: None })
     }
 
     /// The same engine, whose commands are for the stack `id`.
@@ -165,7 +167,7 @@ pub fn failed(command: &str, error: &RunError) -> ComposeError {
         last_lines(&String::from_utf8_lossy(text))
     });
     let said = if said.is_empty() { error.to_string() } else { said };
-    ComposeError::Tool { command: command.to_owned(), said }
+    ComposeError::Tool { command: command.to_owned(), said, example: None }
 }
 
 /// The last lines that say something, with secrets masked and without terminal codes. Warnings are
@@ -224,9 +226,28 @@ fn compose_tool() -> Result<(Vec<String>, String), ComposeError> {
     Err(ComposeError::NoTool {})
 }
 
+/// Whether an engine is older than the oldest that is tried: 20.10, which Debian 11 has.
+fn is_old(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    let known = numbers.next().zip(numbers.next());
+    known.is_some_and(|(major, minor)| (major, minor) < (20, 10))
+}
+
+/// The name that images have for an architecture of the kernel.
+fn image_architecture(machine: &str) -> &str {
+    match machine {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "armv7l" | "armv6l" => "arm",
+        "i686" | "i386" => "386",
+        other => other,
+    }
+}
+
 /// What `info` says of an engine.
 struct EngineFacts {
     version: String,
+    architecture: String,
     grouping: Grouping,
     way_in: WayIn,
 }
@@ -246,8 +267,13 @@ impl EngineFacts {
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
         let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
+        let version = text(&info["ServerVersion"]);
+        if is_old(&version) {
+            return Err(ComposeError::EngineOld { version });
+        }
         Ok(EngineFacts {
-            version: format!("Docker {}", text(&info["ServerVersion"])),
+            version: format!("Docker {version}"),
+            architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
             grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
         })
@@ -279,6 +305,9 @@ mod tests {
         assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
         let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
         assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
+        let old = json!({"ServerVersion": "18.09.1"});
+        assert!(matches!(EngineFacts::of(&old, true), Err(ComposeError::EngineOld { .. })));
+        assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
         let podman = EngineFacts::of(&json!({"host": {}}), true);
         assert!(matches!(podman, Err(ComposeError::Podman {})));
     }

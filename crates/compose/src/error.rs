@@ -32,6 +32,26 @@ pub enum ComposeError {
         /// The address of the engine.
         host: String,
     },
+    /// The engine is too old.
+    #[error("the container engine is Docker {version}, and stampede needs 20.10 or newer")]
+    EngineOld {
+        /// Its version.
+        version: String,
+    },
+    /// An image is for machines of another architecture.
+    #[error(
+        "image `{image}` of service `{service}` is for {of_image}, and this machine is {of_machine}"
+    )]
+    OtherArchitecture {
+        /// The service.
+        service: String,
+        /// The image.
+        image: String,
+        /// Its architecture.
+        of_image: String,
+        /// The machine's.
+        of_machine: String,
+    },
     /// There is an engine, and no program that reads compose files.
     #[error("`docker` is installed, and nothing that reads compose files")]
     NoTool {},
@@ -60,6 +80,9 @@ pub enum ComposeError {
         command: String,
         /// Its last lines.
         said: String,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<PathBuf>,
     },
     /// What the tool printed is no compose project.
     #[error("`{command}` printed what is no compose project: {problem}")]
@@ -88,6 +111,17 @@ pub enum ComposeError {
     /// It is not clear which port of the service requests go to.
     #[error("service `{service}` {}", undecided_port(ports))]
     WhichPort {
+        /// The service.
+        service: String,
+        /// The ports that it publishes.
+        ports: Vec<u16>,
+    },
+    /// The service publishes only ports of HTTPS.
+    #[error(
+        "service `{service}` publishes only {}, where HTTPS is spoken, and the load is plain HTTP",
+        port_list(ports)
+    )]
+    OnlyHttps {
         /// The service.
         service: String,
         /// The ports that it publishes.
@@ -189,30 +223,62 @@ fn undecided(publishing: &[String]) -> String {
 }
 
 fn undecided_port(ports: &[u16]) -> String {
-    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
     match ports.is_empty() {
         true => "publishes no port".to_owned(),
-        false => format!("publishes several ports: {}", ports.join(", ")),
+        false => format!("publishes several ports: {}", port_list(ports)),
     }
 }
 
+fn port_list(ports: &[u16]) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl ComposeError {
+    /// The same error, which knows that the project has only the example of an environment file.
+    #[must_use]
+    pub fn with_environment_file(self, found: Option<PathBuf>) -> ComposeError {
+        match self {
+            ComposeError::Tool { command, said, .. } => {
+                ComposeError::Tool { command, said, example: found }
+            }
+            other => other,
+        }
+    }
+
+    /// The service among `names` that most likely answers requests; `None`: there is none.
+    pub fn most_likely(names: &[String]) -> Option<&str> {
+        let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
+        likely.or(names.first()).map(String::as_str)
+    }
+
     /// What the user can do next; shown on a line of its own.
     pub fn hint(&self) -> Option<String> {
         use ComposeError as E;
         match self {
-            E::Tool { said, .. } => tool_hint(said).map(str::to_owned),
+            E::Tool { example: Some(example), .. } => Some(format!(
+                "the project has no `.env`: copy `{0}` to `{1}` first, and fill in its values",
+                example.display(),
+                example.with_file_name(".env").display()
+            )),
+            E::Tool { said, command, .. } => tool_hint(command, said).map(str::to_owned),
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
-                let likely = |name: &&str| choices.iter().any(|choice| choice == name);
-                let likely = LIKELY.iter().copied().find(likely);
-                let first = likely.or(choices.first().map(String::as_str)).unwrap_or("web");
+                let first = ComposeError::most_likely(choices).unwrap_or("web");
                 Some(format!(
                     "name the service and its port: `--service {first} --port 80` (services: {})",
                     known.join(", ")
                 ))
             }
+            E::OnlyHttps { .. } => Some(
+                "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
+                 `--env SERVER_NAME=:80` does"
+                    .to_owned(),
+            ),
+            E::OtherArchitecture { image, of_machine, .. } => Some(format!(
+                "an emulator would be measured: fetch it for this machine (`docker pull --platform \
+                 linux/{of_machine} {image}`), and look for `platform:` in the compose file"
+            )),
             E::WhichPort { ports, .. } => Some(format!(
                 "name the port inside the container: `--port {}`",
                 ports.first().copied().unwrap_or(80)
@@ -236,6 +302,7 @@ impl ComposeError {
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
             ),
+            E::EngineOld { .. } => Some("install a newer Docker: docs.docker.com/engine/install"),
             E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
             E::Podman {} => Some("use Docker, or give the running project by URL (`external`)"),
             E::EngineHidden { .. } => Some(
@@ -271,7 +338,15 @@ impl ComposeError {
 }
 
 /// What the user can do about what a tool said.
-fn tool_hint(said: &str) -> Option<&'static str> {
+fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
+    const NEWER: [&str; 3] =
+        ["unsupported option", "does not match any of the regexes", "is unsupported"];
+    if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
+        return Some(
+            "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
+             `docker-compose-plugin`",
+        );
+    }
     let hints = [
         (
             "no space left on device",

@@ -161,6 +161,7 @@ impl<'a> AppAnswer<'a> {
             }
         }
         facts.extend(self.cost());
+        facts.extend(self.engine());
         facts.extend(self.doubtful_pages());
         facts
     }
@@ -232,6 +233,29 @@ impl<'a> AppAnswer<'a> {
                 first.runtime
             )),
         }
+    }
+
+    /// What the container engine spent beside the budget, which CPU per request does not include.
+    fn engine(&self) -> Option<String> {
+        let (_, cases) = match self.steady_and_peak() {
+            Some((_, peak)) => peak,
+            None => self.groups.first()?,
+        };
+        let shown = rows(cases);
+        let spent = |case: &&CaseSummary| {
+            let us = case.figures.engine_cost_us.value()?;
+            let of_stack = case.figures.cpu_cost_us.value().filter(|of_stack| *of_stack > 0.0);
+            let share = of_stack.map(|of_stack| words::short_percent(us / of_stack * 100.0));
+            let share = share.map_or_else(String::new, |share| format!(" ({share} more)"));
+            Some(format!("{}{share} with {}", words::time(us * 1e3), case.runtime))
+        };
+        let spent: Vec<String> = shown.iter().copied().filter_map(|case| spent(&case)).collect();
+        (!spent.is_empty()).then(|| {
+            format!(
+                "Beside the budget, the container engine spent CPU time for each request: {}.",
+                spent.join(", ")
+            )
+        })
     }
 
     fn correct(&self) -> Option<String> {

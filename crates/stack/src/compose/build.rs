@@ -39,6 +39,7 @@ impl Builds {
         if !self.0.contains_key(&key) {
             let images = build(resolved, &key[..HASH_LENGTH], directory)?;
             fetch(resolved, &images)?;
+            check_architectures(resolved, &images)?;
             self.0.insert(key.clone(), images);
         }
         Ok(&self.0[&key])
@@ -92,6 +93,7 @@ fn build(
     let unwritten = |error: std::io::Error| ComposeError::Tool {
         command: format!("write {}", file.display()),
         said: error.to_string(),
+        example: None,
     };
     super::start::write_private(&file, &Value::Object(document).to_string()).map_err(unwritten)?;
     let project_name = format!("{BUILT}-{hash}");
@@ -150,6 +152,35 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
     Ok(())
 }
 
+/// Refuses images for another architecture: the engine would run them in an emulator, if at all.
+fn check_architectures(
+    resolved: &ResolvedProject,
+    built: &BTreeMap<String, String>,
+) -> Result<(), ComposeError> {
+    let engine = &resolved.engine;
+    for (name, service) in resolved.project.services() {
+        let own = built.get(name).map(String::as_str).or_else(|| service["image"].as_str());
+        let image = own.unwrap_or_default();
+        let words = ["image", "inspect", "--format", "{{.Architecture}}", image];
+        let found = engine.run(&words)?;
+        let of_image = found.trim();
+        if !of_image.is_empty() && !runs_on(&engine.architecture, of_image) {
+            return Err(ComposeError::OtherArchitecture {
+                service: name.to_owned(),
+                image: image.to_owned(),
+                of_image: of_image.to_owned(),
+                of_machine: engine.architecture.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a machine runs an image's programs itself.
+fn runs_on(machine: &str, image: &str) -> bool {
+    machine == image || matches!((machine, image), ("amd64", "386") | ("arm64", "arm"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,5 +212,6 @@ mod tests {
         assert_eq!(built(json!({"image": "nginx"})), (false, Value::Null));
         assert!(!built(json!({"image": "nginx", "build": null})).0);
         assert_eq!(image_name("My_App.1"), "my-app-1");
+        assert!(runs_on("amd64", "386") && !runs_on("amd64", "arm64"));
     }
 }

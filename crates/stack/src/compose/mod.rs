@@ -19,13 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
-use stampede_compose::{edit, engine, error, project, signs};
+use stampede_compose::{edit, engine, error, known, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
-use stampede_model::fact::containers::Containers;
-use stampede_plan::model::{
-    Checkout, ComposeSource, RuntimeChoice, RuntimeSource, VolumeState,
-};
+use stampede_model::fact::containers::{Containers, OwnLimit};
+use stampede_plan::model::{Checkout, ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
 
 use crate::app::App;
 use crate::error::RuntimeError;
@@ -220,7 +218,23 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
+    let limited: Vec<OwnLimit> = resolved
+        .services()
+        .into_iter()
+        .filter_map(|name| edit::own_limit(&name, project.service(&name)?))
+        .collect();
+    let limits = (!limited.is_empty()).then_some(Containers::OwnLimits { services: limited });
+    let mut server = project.service(&target.service).cloned().unwrap_or_default();
+    edit::add_variables_to(&mut server, env);
+    let name = known::https_name(&server).map(|name| Containers::HttpsName { name });
     let checks = (!checked.is_empty()).then_some(Containers::HealthChecksRun { services: checked });
     let all = development.into_iter().chain([about]);
-    all.chain(alone).chain(proxy).chain(networks).chain(checks).chain(kept).collect()
+    all.chain(name)
+        .chain(alone)
+        .chain(proxy)
+        .chain(limits)
+        .chain(networks)
+        .chain(checks)
+        .chain(kept)
+        .collect()
 }

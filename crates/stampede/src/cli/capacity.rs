@@ -98,8 +98,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let mut writer = args.context.remote.start()?;
-    let context =
-        context(args.what.as_deref(), Overrides { workers, ..overrides(&args.context) })?;
+    let context = context(args.what.as_deref(), Overrides { workers, ..overrides(&args.context) })?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     context.prepare()?;
     let record = context.run_record();

@@ -56,19 +56,38 @@ impl Engine {
         let directory =
             tempfile::Builder::new().prefix("stampede-docker-").tempdir().expect("a directory");
         let mut engine = Engine { daemon: daemon(directory.path(), &data), directory, _lock: lock };
+        engine.wait();
+        engine.remove_all();
+        Some(engine)
+    }
+
+    /// Waits until the daemon answers.
+    fn wait(&mut self) {
         let begun = Instant::now();
-        while !engine.docker(&["version"]).status.success() {
-            let ended = engine.daemon.try_wait().expect("a child");
+        while !self.docker(&["version"]).status.success() {
+            let ended = self.daemon.try_wait().expect("a child");
             if ended.is_some() || begun.elapsed() > WITHIN {
-                let log =
-                    fs::read_to_string(engine.directory.path().join("log")).unwrap_or_default();
+                let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
                 let last: Vec<&str> = log.lines().rev().take(8).collect();
                 panic!("the engine did not start: {ended:?}\n{}", last.join("\n"));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        engine.remove_all();
-        Some(engine)
+    }
+
+    /// Ends the daemon, and with it the containers, and starts it again.
+    pub fn restart(&mut self) {
+        self.end();
+        self.daemon = daemon(self.directory.path(), &data());
+        self.wait();
+    }
+
+    /// Makes an image without programs that says that it is for another platform.
+    pub fn make_empty_image(&self, name: &str, platform: &str) {
+        let empty = self.directory.path().join("empty.tar");
+        // A tape archive ends with two empty blocks.
+        fs::write(&empty, [0; 1_024]).expect("a file");
+        self.words(&["import", "--platform", platform, &empty.display().to_string(), name]);
     }
 
     /// What an earlier test left when it was killed.
@@ -169,8 +188,8 @@ fn is_empty(group: &Path) -> bool {
         && groups.all(|path| is_empty(&path))
 }
 
-impl Drop for Engine {
-    fn drop(&mut self) {
+impl Engine {
+    fn end(&mut self) {
         let _ = rustix::process::kill_process(Pid::from_child(&self.daemon), Signal::TERM);
         let begun = Instant::now();
         while matches!(self.daemon.try_wait(), Ok(None)) && begun.elapsed() < WITHIN {
@@ -178,6 +197,12 @@ impl Drop for Engine {
         }
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
