@@ -59,6 +59,7 @@ pub(super) fn check_out(
         private_directory(&own)?;
         let copy = Copy { found, own: &own, request, keeper };
         let (tree, brought) = copy.tree(|place| is_of_owner(&found.directory, place))?;
+        take_after(&tree, &found.directory);
         let brought: Vec<String> = brought.iter().map(|path| path.display().to_string()).collect();
         let notice = Notice::Against(found.versions(request.rev, &brought)?);
         let top = found.repository.top.canonicalize();
@@ -68,9 +69,52 @@ pub(super) fn check_out(
     found.iter().enumerate().map(one).collect()
 }
 
+/// Gives what is in a copy the owners of the original, and its directories their modes: services work as
+/// users of their own, and write where the original lets them. A user who may not do so is the owner.
+fn take_after(copy: &Path, original: &Path) {
+    let Ok(found) = fs::symlink_metadata(original) else { return };
+    let _ = std::os::unix::fs::lchown(copy, Some(found.uid()), Some(found.gid()));
+    let is_directory = fs::symlink_metadata(copy).is_ok_and(|copy| copy.is_dir());
+    if !is_directory || !found.is_dir() {
+        return;
+    }
+    let _ = fs::set_permissions(copy, found.permissions());
+    for entry in fs::read_dir(copy).into_iter().flatten().flatten() {
+        take_after(&entry.path(), &original.join(entry.file_name()));
+    }
+}
+
 /// Whether a file is of the directory's owner. What others own is data that services wrote: it is
 /// mounted from where it is, since a copy would lose its owners.
 fn is_of_owner(directory: &Path, place: &Path) -> bool {
     let owner = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
     owner(directory) == owner(&directory.join(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_modes_of_the_directories_that_both_versions_have() {
+        let place = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        let make = |version: &str, name: &str, mode: u32| {
+            let path = place.path().join(version).join(name);
+            fs::create_dir_all(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let (copy, original) = (make("copy", "", 0o700), make("original", "", 0o755));
+        make("original", "storage/logs", 0o2777);
+        let logs = make("copy", "storage/logs", 0o755);
+        let own = make("copy", "only-here", 0o750);
+        fs::write(copy.join("file"), "").unwrap();
+        fs::write(original.join("file"), "").unwrap();
+        take_after(&copy, &original);
+        assert_eq!((mode(&copy), mode(&logs), mode(&own)), (0o755, 0o2777, 0o750));
+        assert!(is_of_owner(&original, Path::new("file")));
+    }
 }

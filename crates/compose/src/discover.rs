@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 use stampede_model::fact::containers::DevelopmentSign;
@@ -27,6 +27,8 @@ pub struct Candidate {
     pub others: Vec<String>,
     /// What shows a development configuration.
     pub signs: Vec<DevelopmentSign>,
+    /// Whether a file's name says that it is for development or tests.
+    pub is_called_development: bool,
     /// Variables that the files name and that have no value.
     pub unset: Vec<String>,
     /// The skeleton that it comes from.
@@ -189,9 +191,10 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
     let (target, others) = target(&project)?;
     let signs = development_signs(&project, &[], &BTreeMap::new());
     let kind = Kind::of(&project, &target, directory);
-    let files = files.iter().map(|file| file.place.clone()).collect();
+    let files: Vec<PathBuf> = files.iter().map(|file| file.place.clone()).collect();
+    let is_called_development = files.iter().any(|file| is_called_development(file));
     let name = row_name(directory, place);
-    Some(Candidate { name, files, target, others, signs, unset, kind })
+    Some(Candidate { name, files, target, others, signs, is_called_development, unset, kind })
 }
 
 /// The service and port that requests go to, and the other services that may be meant.
@@ -243,26 +246,40 @@ fn merge(to: &mut Map<String, Value>, from: &Map<String, Value>) {
 
 /// Mounted paths become those of the machine, so that the code in them is seen.
 fn absolute_mounts(document: &mut Map<String, Value>, base: &Path) {
+    // Without dots and without a slash at the end, as the compose tools print them.
+    let absolute = |source: &str| -> String {
+        let joined = base.join(source);
+        let parts = joined.components().filter(|part| *part != Component::CurDir);
+        parts.collect::<PathBuf>().display().to_string()
+    };
     let Some(Value::Object(services)) = document.get_mut("services") else { return };
     for service in services.values_mut() {
         let Some(Value::Array(mounts)) = service.get_mut("volumes") else { continue };
         for mount in mounts {
             match mount {
                 Value::String(short) if short.starts_with('.') => {
-                    let joined = base.join(short.as_str()).display().to_string();
-                    *short = joined.replace("/./", "/");
+                    let (source, rest) = short.split_once(':').unwrap_or((short, ""));
+                    *short = format!("{}:{rest}", absolute(source));
                 }
                 Value::Object(long) => {
                     if let Some(Value::String(source)) = long.get_mut("source")
                         && source.starts_with('.')
                     {
-                        *source = base.join(source.as_str()).display().to_string();
+                        *source = absolute(source);
                     }
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// Whether the name of a file says that its project is for development or for tests.
+fn is_called_development(file: &Path) -> bool {
+    const NAMES: [&str; 8] =
+        ["ci", "debug", "dev", "devel", "development", "local", "test", "testing"];
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    stem.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| NAMES.contains(&word))
 }
 
 /// A row's name: the directory's, with what tells the file apart from the usual one.
@@ -324,6 +341,7 @@ fn ddev(directory: &Path) -> Option<Candidate> {
         target: Target { service: "web".to_owned(), port: 80 },
         others: Vec::new(),
         signs: development_signs(&project, &[], &BTreeMap::new()),
+        is_called_development: false,
         unset: Vec::new(),
         kind: Kind::Ddev {
             is_rendered,

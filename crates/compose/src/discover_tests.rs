@@ -8,7 +8,7 @@ impl Place {
     fn with(files: &[(&str, &str)]) -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         for (name, text) in files {
-            let path = place.path().join(name);
+            let path = place.0.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
@@ -30,6 +30,9 @@ impl Place {
             let lists = [("or", &candidate.others), ("dev", &signs), ("unset", &candidate.unset)];
             for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
                 text += &format!(" {what} {}", list.join(","));
+            }
+            if candidate.is_called_development {
+                text += " called so";
             }
             if candidate.kind != Kind::Plain {
                 text += &format!(" {:?}", candidate.kind);
@@ -89,6 +92,7 @@ fn each_whole_file_is_a_project_of_its_own() {
             "name: shop\nservices: {app: {image: shop, ports: [\"80:80\", \"443:443\"]}, db: {image: mysql}}",
         ),
         ("shop/docker-compose.sqlite.yml", "services: {app: {image: shop, ports: [\"80:80\"]}}"),
+        ("shop/docker-compose.dev.yml", "services: {app: {image: shop, ports: [\"80:80\"]}}"),
         ("shop/docker/fpm.yml", WEB),
         ("shop/docker/franken/compose.yml", "services: {app: {image: franken, ports: [8000]}}"),
         ("shop/docker/php/pool.yaml", "services: {not: one}"),
@@ -96,6 +100,7 @@ fn each_whole_file_is_a_project_of_its_own() {
     assert_eq!(
         place.found(),
         [
+            "dev: docker-compose.dev.yml -> app:80 called so",
             "mysql: docker-compose.mysql.yml -> app:80",
             "sqlite: docker-compose.sqlite.yml -> app:80",
             "fpm: docker/fpm.yml -> web:80",
@@ -155,4 +160,16 @@ fn sail_and_ddev_are_known() {
             "meals: .ddev/.ddev-docker-compose-full.yaml -> web:80 dev APP_ENV=dev Ddev { is_rendered: false, webserver: \"nginx-fpm\", php: \"8.4\" }"
         ]
     );
+}
+
+/// For projects of others, which are not in this repository.
+#[test]
+#[ignore = "by hand: prints what is found in the directories of COMPOSE_PLACES (colons between them)"]
+fn projects_of_others_are_printed() {
+    let places = std::env::var("COMPOSE_PLACES").unwrap_or_default();
+    for place in places.split(':').filter(|place| !place.is_empty()) {
+        for found in find(Path::new(place)) {
+            println!("{place}: {found:#?}");
+        }
+    }
 }

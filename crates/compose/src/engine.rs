@@ -99,7 +99,15 @@ impl Engine {
         let facts = EngineFacts::of(&info, rustix::process::geteuid().is_root())?;
         let (compose, compose_version) = compose_tool()?;
         let EngineFacts { version, architecture, grouping, way_in } = facts;
-        Ok(Engine { version, architecture, grouping, way_in, compose, compose_version, stack: None })
+        Ok(Engine {
+            version,
+            architecture,
+            grouping,
+            way_in,
+            compose,
+            compose_version,
+            stack: None,
+        })
     }
 
     /// The same engine, whose commands are for the stack `id`.

@@ -399,7 +399,8 @@ fn is_http(port: u16) -> bool {
     is_https(port) || is_usual && port != 8025
 }
 
-fn is_https(port: u16) -> bool {
+/// Whether a port is one of those where HTTPS is usually spoken.
+pub fn is_https(port: u16) -> bool {
     matches!(port, 443 | 8443 | 4443)
 }
 

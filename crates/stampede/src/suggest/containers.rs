@@ -21,7 +21,8 @@ pub fn plan_text(all: &[Candidate], path: &str, cpus: u32, command: &str) -> Str
 
 /// The projects that the plan measures: those for production if there are any, else all.
 pub fn measured(all: &[Candidate]) -> Vec<&Candidate> {
-    let ready = all.iter().filter(|one| one.signs.is_empty()).collect::<Vec<_>>();
+    let is_ready = |one: &&Candidate| one.signs.is_empty() && !one.is_called_development;
+    let ready: Vec<&Candidate> = all.iter().filter(is_ready).collect();
     let chosen = if ready.is_empty() { all.iter().collect() } else { ready };
     chosen.into_iter().take(MEASURED_MAX).collect()
 }
@@ -79,6 +80,11 @@ fn about(candidate: &Candidate, path: &str) -> String {
             "Variables without a value, which `.env` or the environment can give: {}",
             unset.join(", ")
         ));
+    }
+    if stampede_compose::project::is_https(candidate.target.port) {
+        let text =
+            "It publishes only a port of HTTPS, and the load is plain HTTP: name another port";
+        lines.push(text.to_owned());
     }
     if !candidate.others.is_empty() {
         lines.push(format!("Other services publish a port too: {}", candidate.others.join(", ")));
@@ -235,6 +241,7 @@ mod tests {
             target: Target { service: "web".to_owned(), port: 80 },
             others: Vec::new(),
             signs: Vec::new(),
+            is_called_development: false,
             unset: Vec::new(),
             kind: Kind::Plain,
         }

@@ -161,13 +161,19 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
         "unknown.yml",
         "services:\n  web: {image: \"127.0.0.1:1/none:1\", ports: [\"80:80\"]}\n",
     );
-    sandbox.write("https.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"8443:443\"]}\n");
+    sandbox.write(
+        "https.yml",
+        "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"8443:443\"]}\n",
+    );
     sandbox.write("closed.yml", "services:\n  a: {image: \"stampede-test/php:8.2\"}\n  b: {image: \"stampede-test/php:8.2\"}\n");
     sandbox.write("ill.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], depends_on: {db: {condition: service_healthy}}}\n  db: {image: \"stampede-test/php:8.2\", command: [sleep, \"60\"], healthcheck: {test: [CMD, \"false\"], interval: 1s, timeout: 1s, retries: 1}}\n");
     sandbox.write("old/compose.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], env_file: .env}\n");
     sandbox.write("old/sample.env", "A=1\n");
     engine.make_empty_image("stampede-test/arm:1", "linux/arm64");
-    sandbox.write("arm.yml", "services:\n  web: {image: \"stampede-test/arm:1\", ports: [\"80:80\"]}\n");
+    sandbox.write(
+        "arm.yml",
+        "services:\n  web: {image: \"stampede-test/arm:1\", ports: [\"80:80\"]}\n",
+    );
     for (file, more, parts) in [
         ("two.yml", &[][..], &["several services", "a, b", "--service a"][..]),
         ("two.yml", &["--service", "c"], &["no service `c`", "a, b"]),
@@ -385,7 +391,8 @@ fn nothing_is_left_when_the_engine_is_restarted() {
     write_project(&sandbox, "shop", unchanged);
     for (number, after) in [1_000, 3_000, 6_000].into_iter().enumerate() {
         let out = format!("out-{number}");
-        let args = ["compare", "--compose", "shop/compose.yml", "--concurrency", "2", "--out", &out];
+        let args =
+            ["compare", "--compose", "shop/compose.yml", "--concurrency", "2", "--out", &out];
         let args = [&args[..], &["--for", "5s", "--warm-up", "1s", "--cpus", "1"]].concat();
         let mut command = engine.stampede(&sandbox, &args);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
