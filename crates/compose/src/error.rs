@@ -239,7 +239,17 @@ impl ComposeError {
     pub fn with_environment_file(self, found: Option<PathBuf>) -> ComposeError {
         match self {
             ComposeError::Tool { command, said, .. } => {
-                ComposeError::Tool { command, said, example: found }
+                const OF_VARIABLES: [&str; 7] = [
+                    "env file",
+                    "empty section",
+                    "interpolation",
+                    "invalid spec",
+                    "invalid type",
+                    "not set",
+                    "required variable",
+                ];
+                let is_about_it = OF_VARIABLES.iter().any(|part| said.contains(part));
+                ComposeError::Tool { command, said, example: found.filter(|_| is_about_it) }
             }
             other => other,
         }
@@ -354,6 +364,11 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
              is unused",
         ),
         (
+            "vendor/laravel/sail",
+            "Sail's images are built from its package: run `composer install` in the project first",
+        ),
+        ("env file", "make this file first, as the project's documentation says"),
+        (
             "overlaps",
             "networks with static addresses keep their address range, which is taken now: stop the project first",
         ),
@@ -364,4 +379,41 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
         ),
     ];
     hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hint for what a tool says of a project that may have an example of its `.env`.
+    fn hint(command: &str, said: &str) -> String {
+        let (command, said) = (command.to_owned(), said.to_owned());
+        let error = ComposeError::Tool { command, said, example: None };
+        let example = Some("/srv/shop/.env.example".into());
+        error.with_environment_file(example).hint().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_a_tool_says_has_the_hint_that_helps() {
+        for (said, expected) in [
+            (
+                "Couldn't find env file: /srv/shop/.env",
+                "copy `/srv/shop/.env.example` to `/srv/shop/.env`",
+            ),
+            ("services.web.ports contains an invalid type", ".env.example"),
+            ("mkdir /x: no space left on device", "docker system prune"),
+            ("services.php.ports contains unsupported option: 'name'", "version 2"),
+            ("build path /srv/vendor/laravel/sail/runtimes/8.4 does not exist", "composer install"),
+            ("Service web has neither an image nor a build", "base.yml:override.yml"),
+            ("mapping values are not allowed here", ""),
+        ] {
+            let found = hint("docker-compose config", said);
+            assert!(
+                found.contains(expected) && found.is_empty() == expected.is_empty(),
+                "{said}: {found}"
+            );
+        }
+        let version_2 = hint("docker compose config", "unsupported option: 'name'");
+        assert_eq!(version_2, "", "which version would know it?");
+    }
 }

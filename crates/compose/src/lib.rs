@@ -12,3 +12,6 @@ pub mod signs;
 mod variables;
 
 pub use error::ComposeError;
+
+#[cfg(test)]
+mod public_tests;

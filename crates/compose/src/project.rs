@@ -369,7 +369,8 @@ const USUAL_USER: u32 = 1_000;
 /// The example of an environment file that a project brings, where nobody has copied it yet; `None`: it
 /// has its file, or brings no example.
 fn example_of_environment(directory: &Path) -> Option<PathBuf> {
-    const EXAMPLES: [&str; 7] = [
+    const EXAMPLES: [&str; 8] = [
+        ".env-dist",
         ".env.example",
         ".env.dist",
         ".env.sample",
