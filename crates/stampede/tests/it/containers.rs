@@ -169,7 +169,7 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
     sandbox.write("ill.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], depends_on: {db: {condition: service_healthy}}}\n  db: {image: \"stampede-test/php:8.2\", command: [sleep, \"60\"], healthcheck: {test: [CMD, \"false\"], interval: 1s, timeout: 1s, retries: 1}}\n");
     sandbox.write("old/compose.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], env_file: .env}\n");
     sandbox.write("old/sample.env", "A=1\n");
-    engine.make_empty_image("stampede-test/arm:1", "linux/arm64");
+    engine.make_empty_image("stampede-test/arm:1", "arm64");
     sandbox.write(
         "arm.yml",
         "services:\n  web: {image: \"stampede-test/arm:1\", ports: [\"80:80\"]}\n",
@@ -177,7 +177,7 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
     for (file, more, parts) in [
         ("two.yml", &[][..], &["several services", "a, b", "--service a"][..]),
         ("two.yml", &["--service", "c"], &["no service `c`", "a, b"]),
-        ("broken.yml", &[], &["config", "failed"]),
+        ("broken.yml", &[], &["config", "failed", "broken.yml", "line"]),
         ("none.yml", &[], &["there is no compose file"]),
         ("ends.yml", &[], &["service `web` ended with exit code 7", "no configuration"]),
         ("unknown.yml", &[], &["pull", "127.0.0.1:1"]),

@@ -82,12 +82,29 @@ impl Engine {
         self.wait();
     }
 
-    /// Makes an image without programs that says that it is for another platform.
-    pub fn make_empty_image(&self, name: &str, platform: &str) {
-        let empty = self.directory.path().join("empty.tar");
+    /// Makes an image without programs that says that it is for another architecture.
+    pub fn make_empty_image(&self, name: &str, architecture: &str) {
+        let place = self.directory.path().join("image");
+        fs::create_dir(&place).expect("a directory");
+        let put = |file: &str, text: &[u8]| fs::write(place.join(file), text).expect("a file");
         // A tape archive ends with two empty blocks.
-        fs::write(&empty, [0; 1_024]).expect("a file");
-        self.words(&["import", "--platform", platform, &empty.display().to_string(), name]);
+        let layer = [0; 1_024];
+        put("layer.tar", &layer);
+        let sum = Command::new("sha256sum").arg(place.join("layer.tar")).output().expect("a sum");
+        let sum = String::from_utf8_lossy(&sum.stdout).chars().take(64).collect::<String>();
+        let config = serde_json::json!({
+            "architecture": architecture, "os": "linux", "config": {"Cmd": ["/none"]},
+            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
+        });
+        put("config.json", config.to_string().as_bytes());
+        let manifest = serde_json::json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
+        put("manifest.json", manifest.to_string().as_bytes());
+        let archive = self.directory.path().join("image.tar").display().to_string();
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(&place).args(["-cf", &archive]);
+        let made = tar.args(["config.json", "layer.tar", "manifest.json"]).status();
+        assert!(made.expect("tar").success());
+        self.words(&["load", "-q", "-i", &archive]);
     }
 
     /// What an earlier test left when it was killed.
