@@ -8,7 +8,7 @@ use serde_json::Value;
 use stampede_compose::discover::{self, Candidate};
 use stampede_model::fact::{self, Notice};
 use stampede_plan::model::{AppChoice, AppPlace};
-use stampede_plan::{self, Overrides};
+use stampede_plan::{self, AppFlags, Overrides};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use super::args::InitArgs;
@@ -25,7 +25,9 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         return Err(InitError::Exists { path: out }.into());
     }
     let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
-    if args.app.is_none() && args.kind.is_none() {
+    // Flags about an app ask for a plan of that app.
+    let has_app = args.app.is_some() || args.kind.is_some();
+    if !has_app && args.about_app.flags() == AppFlags::default() {
         let here = Path::new(".");
         let projects = discover::find(here);
         if !projects.is_empty() {
