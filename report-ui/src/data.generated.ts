@@ -235,6 +235,11 @@ export interface Figures {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */
@@ -3344,6 +3349,18 @@ export type Containers =
     /** Their names. */
     networks: string[];
   }
+  /** Services have limits of their own below the budget, from the project's files. */
+  | {
+    code: "own_limits";
+    /** Their services, each with its limits. */
+    services: OwnLimit[];
+  }
+  /** The server's name leads to HTTPS, which the load does not speak. */
+  | {
+    code: "https_name";
+    /** The value of `SERVER_NAME`. */
+    name: string;
+  }
   /** Trials write to the project's own volumes. */
   | {
     code: "volumes_kept";
@@ -3366,7 +3383,45 @@ export type DevelopmentSign =
     service: string;
     /** The directory of the machine. */
     path: string;
+  }
+  /** An image is built for development. */
+  | {
+    code: "build_target";
+    /** The service. */
+    service: string;
+    /** The stage of its build. */
+    target: string;
+  }
+  /** A directive in a php.ini file that the project mounts. */
+  | {
+    code: "directive";
+    /** The file of the machine. */
+    path: string;
+    /** The directive, such as `opcache.validate_timestamps`. */
+    directive: string;
+    /** Its value. */
+    value: string;
+  }
+  /** A variable in the environment file of mounted code, which the app reads itself. */
+  | {
+    code: "of_file";
+    /** The file's name, such as `.env`. */
+    file: string;
+    /** The variable's name. */
+    variable: string;
+    /** Its value. */
+    value: string;
   };
+
+/** A limit of one service. */
+export interface OwnLimit {
+  /** The service. */
+  service: string;
+  /** Its CPUs, as the project's files have them; empty: no limit. */
+  cpus: string;
+  /** Its memory, likewise. */
+  memory: string;
+}
 
 /** Damage to a stored run. */
 export type Damage =
@@ -3762,6 +3817,11 @@ export interface CaseSummary {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */
@@ -4120,6 +4180,11 @@ export interface TrialSummary {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */

@@ -28,11 +28,13 @@ pub enum AgainstError {
         /// Its name in the plan.
         runtime: String,
     },
-    /// A compose project serves the version that is in its images.
-    #[error("`{runtime}` is a compose project, of which `--against` makes no other version yet")]
-    Containers {
-        /// Its name in the plan.
-        runtime: String,
+    /// The revision does not have the compose file: it was added later, or never committed.
+    #[error("`{rev}` has no compose file `{}`", file.display())]
+    NoComposeFile {
+        /// The revision as typed.
+        rev: String,
+        /// The file, relative to the top of the repository.
+        file: PathBuf,
     },
     /// git is not installed.
     #[error("`git` is not installed, and `--against` needs it to get the other version")]
@@ -190,9 +192,11 @@ impl AgainstError {
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"
             )),
-            AgainstError::Containers { .. } => Some(
-                "compare two checkouts: `--compose old/compose.yml --compose new/compose.yml`".to_owned(),
-            ),
+            AgainstError::NoComposeFile { file, .. } => Some(format!(
+                "name a later revision (`git log -- {}` lists those that changed it), or compare two checkouts: \
+                 `--compose old/compose.yml --compose new/compose.yml`",
+                file.display()
+            )),
             AgainstError::AppUnknown {} => Some("name it with `--app DIR`".to_owned()),
             AgainstError::App { source, .. } => source.hint(),
             AgainstError::OtherPackages { .. } => Some(

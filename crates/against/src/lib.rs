@@ -1,6 +1,7 @@
 //! Takes another version of the plan's apps out of their git repositories, and adds it to the plan.
 //! Both versions are measured in the same rounds. The repository and its directory are only read.
 
+mod containers;
 mod error;
 mod git;
 mod prepare;
@@ -19,7 +20,7 @@ use stampede_model::fact::Notice;
 use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
-use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::model::{Against, AppChoice, AppPlace, Plan};
 
 use git::Repository;
 use prepare::{Place, Unprepared};
@@ -65,14 +66,15 @@ pub fn add(
     if let Some(external) = plan.stack.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
     }
-    let is_compose = |choice: &&RuntimeChoice| matches!(choice.source, RuntimeSource::Compose(_));
-    if let Some(project) = plan.stack.runtimes.iter().find(is_compose) {
-        return Err(AgainstError::Containers { runtime: project.name.clone() });
-    }
     // The repositories are asked first: if one has an error, there is no copy yet to remove.
+    let projects = containers::repositories(plan, request.rev)?;
     let apps = &mut plan.stack.apps.choices;
-    let found = apps.iter().map(|app| VersionedApp::find(app, request.rev));
-    let found = found.collect::<Result<Vec<VersionedApp>, AgainstError>>()?;
+    let found = apps.iter().map(|app| match app.place {
+        // The projects bring it.
+        AppPlace::Provided if !projects.is_empty() => Ok(None),
+        _ => VersionedApp::find(app, request.rev).map(Some),
+    });
+    let found = found.collect::<Result<Vec<Option<VersionedApp>>, AgainstError>>()?;
     let place = catalogue.places.working_directories(false);
     let make = |id: &str| {
         let directory = place.join(format!("stampede-{id}"));
@@ -82,17 +84,32 @@ pub fn add(
     let (keeper, directory) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
         .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
     let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
-    for (index, found) in found.iter().enumerate() {
-        // The directory is private, since the copied files may be secret.
-        let own = directory.join(index.to_string());
-        private_directory(&own)?;
-        let copy = Copy { found, own: &own, request, keeper: &keeper, user: unprivileged() };
-        let (choice, mut brought) = copy.make(catalogue)?;
-        of.insert(apps.len(), index);
-        apps.push(choice);
-        notices.push(Notice::Against(found.versions(request.rev, &brought)?));
-        let record = record.get_or_insert_with(|| found.record(request));
+    let mut checkouts = Vec::new();
+    let made = containers::check_out(&projects, &directory, request, &keeper)?;
+    for (project, (checkout, notice, mut brought)) in projects.iter().zip(made) {
+        checkouts.push(checkout);
+        notices.push(notice);
+        let record = record.get_or_insert_with(|| project.record(request));
         record.brought.append(&mut brought);
+    }
+    for (index, found) in found.iter().enumerate() {
+        let choice = match found {
+            None => apps[index].clone(),
+            Some(found) => {
+                // The directory is private, since the copied files may be secret.
+                let own = directory.join(index.to_string());
+                private_directory(&own)?;
+                let user = unprivileged();
+                let copy = Copy { found, own: &own, request, keeper: &keeper, user };
+                let (choice, mut brought) = copy.make(catalogue)?;
+                notices.push(Notice::Against(found.versions(request.rev, &brought)?));
+                let record = record.get_or_insert_with(|| found.record(request));
+                record.brought.append(&mut brought);
+                choice
+            }
+        };
+        of.insert(apps.len(), index);
+        apps.push(AppChoice { checkouts: checkouts.clone(), ..choice });
     }
     let mut again = BTreeSet::new();
     if request.is_twice {
@@ -178,13 +195,36 @@ struct Copy<'a> {
 impl Copy<'_> {
     /// Makes the copy. Returns it, with the paths that were taken from the working tree.
     fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
+        let prefix = &self.found.repository.prefix;
+        let (tree, untracked_paths) = self.tree(|_| true)?;
+        let app = tree.join(prefix);
+        let settings = self.found.choice.settings.clone();
+        let copy_of = Some(self.found.directory.clone());
+        let place = AppPlace::Directory(app);
+        let choice = AppChoice { place, settings, copy_of, checkouts: Vec::new() };
+        catalogue.app(&choice).map_err(|source| match source {
+            RuntimeError::NoApp { .. } => {
+                let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
+                let directory = prefix.join(directory);
+                AgainstError::NoApp { rev: self.request.rev.to_owned(), directory }
+            }
+            other => self.app_error(other),
+        })?;
+        let shown = |place: &PathBuf| place.display().to_string();
+        Ok((choice, untracked_paths.iter().map(shown).collect()))
+    }
+
+    /// Makes the copy of the repository's whole tree, prepared as the user asks for. Returns it, with
+    /// the paths that were taken from the working tree: those that git does not have, and that `takes`.
+    fn tree(&self, takes: impl Fn(&Path) -> bool) -> Result<(PathBuf, Vec<PathBuf>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
         // The directory keeps its name, since the app is named after it.
         let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
         private_directory(&tree)?;
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
-        let untracked_paths = self.untracked_paths(&app)?;
+        let mut untracked_paths = self.untracked_paths(&app)?;
+        untracked_paths.retain(|place| takes(place));
         let bind = self.bind(&app);
         let settings = match bind {
             Some(_) => SettingsPaths::Kept,
@@ -205,19 +245,7 @@ impl Copy<'_> {
             let prepared = place.run(self.keeper, command);
             prepared.map_err(|why| self.unprepared(command, why))?;
         }
-        let settings = self.found.choice.settings.clone();
-        let copy_of = Some(self.found.directory.clone());
-        let choice = AppChoice { place: AppPlace::Directory(app), settings, copy_of };
-        catalogue.app(&choice).map_err(|source| match source {
-            RuntimeError::NoApp { .. } => {
-                let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
-                let directory = prefix.join(directory);
-                AgainstError::NoApp { rev: self.request.rev.to_owned(), directory }
-            }
-            other => self.app_error(other),
-        })?;
-        let shown = |place: &PathBuf| place.display().to_string();
-        Ok((choice, untracked_paths.iter().map(shown).collect()))
+        Ok((tree, untracked_paths))
     }
 
     fn unprepared(&self, command: &str, why: Unprepared) -> AgainstError {

@@ -49,6 +49,10 @@ pub struct ResourceSample {
     /// with the CPU time that they used since the first row. Only in the last row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherProcess>,
+    /// The processes of container engines (the daemon, shims, proxies), likewise: all names that used
+    /// CPU time. Only in the last row; `None`: the machine has no such process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Vec<OtherProcess>>,
 }
 
 /// Processes of one name beside the stack.

@@ -10,14 +10,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use stampede_linux::proc::numbers_in;
 
 use stampede_model::process_group::ProcessGroup;
-use stampede_model::sample::{OtherProcess, OwnSample, ResourceSample, RoleSample};
+use stampede_model::sample::{OwnSample, ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;
 use super::limit::Limit;
 use super::listeners::Listeners;
-use super::others::Others;
+use super::others::{Others, Used};
 use super::quota::Quota;
 use super::role::{MemoryDetail, Role};
 use super::session_locks::SessionLocks;
@@ -149,9 +149,11 @@ impl Reader {
             memory_stalled_ns: self.limit.stalled_ns(text),
             pool: None,
             others: Vec::new(),
+            engine: None,
         };
-        let others = (position == ReadingPosition::Edge).then(|| self.read_others());
-        let sample = ResourceSample { others: others.unwrap_or_default(), ..sample };
+        let used = (position == ReadingPosition::Edge).then(|| self.read_others());
+        let Used { others, engine } = used.unwrap_or_default();
+        let sample = ResourceSample { others, engine, ..sample };
         self.read_at = now;
         self.own = own;
         self.find_workers();
@@ -173,7 +175,7 @@ impl Reader {
         roles
     }
 
-    fn read_others(&mut self) -> Vec<OtherProcess> {
+    fn read_others(&mut self) -> Used {
         let of_stack: BTreeSet<u32> =
             self.roles.iter().flat_map(Role::pids_before).copied().collect();
         let own = std::process::id();

@@ -158,6 +158,20 @@ pub struct AppChoice {
     /// is no copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<PathBuf>,
+    /// Repositories whose compose projects are read from a copy of another version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkouts: Vec<Checkout>,
+}
+
+/// Another version of a repository's files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkout {
+    /// The top directory of the working tree, without links.
+    pub top: PathBuf,
+    /// The directory that has the other version's files in its place.
+    pub tree: PathBuf,
+    /// The full id of the version's commit.
+    pub commit: String,
 }
 
 /// Where an app is.
@@ -175,21 +189,22 @@ pub enum AppPlace {
 impl AppChoice {
     /// The app of the catalogue with this name.
     pub fn named(name: String) -> AppChoice {
-        AppChoice { place: AppPlace::Named(name), settings: AppSettings::default(), copy_of: None }
+        AppChoice::at(AppPlace::Named(name))
     }
 
     /// The app that each runtime brings itself.
     pub fn provided() -> AppChoice {
-        AppChoice { place: AppPlace::Provided, settings: AppSettings::default(), copy_of: None }
+        AppChoice::at(AppPlace::Provided)
     }
 
     /// The app in this directory.
     pub fn directory(directory: PathBuf) -> AppChoice {
-        AppChoice {
-            place: AppPlace::Directory(directory),
-            settings: AppSettings::default(),
-            copy_of: None,
-        }
+        AppChoice::at(AppPlace::Directory(directory))
+    }
+
+    fn at(place: AppPlace) -> AppChoice {
+        let settings = AppSettings::default();
+        AppChoice { place, settings, copy_of: None, checkouts: Vec::new() }
     }
 
     /// The app's directory. `None`: the app is one of the catalogue.

@@ -9,6 +9,7 @@ use stampede_keeper::KeeperOptions;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Detected;
 use stampede_plan::app_settings::AppSettings;
+use stampede_plan::model::Checkout;
 
 use super::answer::{Answer, Masks};
 use super::app_file::AppFile;
@@ -37,6 +38,8 @@ pub struct App {
     /// The path that the app's own files may name it by, without links; `None`: its files are no
     /// directory of the user.
     pub(super) home: Option<PathBuf>,
+    /// Repositories whose compose projects are read from a copy of another version.
+    pub(super) checkouts: Vec<Checkout>,
     directory: Directory,
     /// What its `.htaccess` files say, once they were read.
     pub(super) rules: OnceLock<stampede_htaccess::Directory>,
@@ -69,6 +72,7 @@ impl App {
             said: None,
             only: None,
             home: None,
+            checkouts: Vec::new(),
             directory,
             rules: OnceLock::new(),
         })
@@ -87,6 +91,7 @@ impl App {
             said: None,
             only: None,
             home: None,
+            checkouts: Vec::new(),
             directory: Directory::Nowhere,
             rules: OnceLock::new(),
         }

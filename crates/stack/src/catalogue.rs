@@ -223,6 +223,12 @@ impl Catalogue {
     /// # Errors
     /// An unknown name, a directory without an app, or a wrong `app.yaml`.
     pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
+        let mut app = self.app_alone(choice)?;
+        app.checkouts.clone_from(&choice.checkouts);
+        Ok(app)
+    }
+
+    fn app_alone(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
         match &choice.place {
             AppPlace::Named(name) => {
                 let directory = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {

@@ -149,6 +149,7 @@ impl Starting<'_> {
         let unwritten = |error: io::Error| ComposeError::Tool {
             command: format!("write {}", file.display()),
             said: error.to_string(),
+            example: None,
         };
         write_private(&file, &edit.apply(project).to_string()).map_err(unwritten)?;
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;

@@ -98,7 +98,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let mut writer = args.context.remote.start()?;
-    let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
+    let context = context(args.what.as_deref(), Overrides { workers, ..overrides(&args.context) })?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     context.prepare()?;
     let record = context.run_record();
@@ -199,6 +199,9 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
         app_flags: flags.about_app.flags(),
+        compose: flags.compose.compose.clone(),
+        service: flags.compose.service.clone(),
+        port: flags.compose.port.clone(),
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
         cpus: flags.cpus.clone(),
@@ -221,16 +224,18 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
 }
 
 /// Prepares a search from a plan file, or from names of runtimes. Nothing is started.
-pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
-    let path = Path::new(what);
-    let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
+/// `what` may be missing if the flags name a compose project.
+pub fn context(what: Option<&str>, flags: Overrides) -> Result<SearchContext, Failure> {
+    let is_plan = |what: &&str| {
+        Path::new(what).is_file() || what.ends_with(".yaml") || what.ends_with(".yml")
+    };
     let warm_up = flags.warm_up.clone().or_else(|| Some(WARM_UP.to_owned()));
     let flags = Overrides { warm_up, ..flags };
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let read = match is_plan {
-        true => stampede_plan::search(Some(path), &flags),
-        false => {
-            let runtimes = Some(what.to_owned());
+    let read = match what.filter(is_plan) {
+        Some(plan) => stampede_plan::search(Some(Path::new(plan)), &flags),
+        None => {
+            let runtimes = what.map(str::to_owned);
             stampede_plan::search(None, &Overrides { runtimes, ..flags })
         }
     };

@@ -225,6 +225,7 @@ impl FireResult {
             clock_source: if self.result.agents.is_empty() { &machine.clock_source } else { "" },
             machine_cpus: machine.cpus_logical,
             // The server may run on this machine.
+            has_containers: false,
             all_watched: false,
             memory_limit_bytes: 0,
             oom_kills: 0,
