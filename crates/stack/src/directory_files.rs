@@ -98,7 +98,14 @@ pub(crate) fn told(
                 "once" => included(directory.apache(has, with_php), dir)?,
                 "per-request" => {
                     let modules = htaccess::MODULES.into_iter().filter(|name| has(name)).collect();
-                    ToldApache { modules, files: Vec::new() }
+                    // Apache finds the app's own files by itself, and the framework's nowhere.
+                    let files = match app.has_rules_of_framework() {
+                        true => {
+                            included(app.rules_of_framework().apache(has, with_php), dir)?.files
+                        }
+                        false => Vec::new(),
+                    };
+                    ToldApache { modules, files }
                 }
                 _ => ToldApache::default(),
             }
@@ -143,8 +150,26 @@ impl App {
     fn source(&self, directory: String) -> Option<Source> {
         let below = if directory.is_empty() { String::new() } else { format!("{directory}/") };
         let file = self.public(&format!("{below}{HTACCESS}"));
-        let bytes = self.foreign_file(&file, BYTES_MAX)?;
+        let Some(bytes) = self.foreign_file(&file, BYTES_MAX) else {
+            return self.source_of_framework().filter(|_| directory.is_empty());
+        };
         Some(Source { directory, file, text: String::from_utf8_lossy(&bytes).into_owned() })
+    }
+
+    /// What is known of the app's framework for a public directory without such a file.
+    fn source_of_framework(&self) -> Option<Source> {
+        let framework = self.manifest.framework.as_ref()?;
+        let (file, text) =
+            (format!("frameworks/{}.yaml", framework.name), framework.htaccess.clone()?);
+        Some(Source { directory: String::new(), file, text })
+    }
+
+    /// Whether the rules of the public directory are those of the framework.
+    fn has_rules_of_framework(&self) -> bool {
+        self.source_of_framework().is_some()
+            && self.path().is_some()
+            && self.only.is_none()
+            && self.foreign_file(&self.public(HTACCESS), BYTES_MAX).is_none()
     }
 
     /// What the files of the public directory say.
@@ -168,6 +193,11 @@ impl App {
             level = next;
         }
         Directory::read(sources, &self.manifest.index)
+    }
+
+    fn rules_of_framework(&self) -> Directory {
+        let source = self.source_of_framework();
+        Directory::read(source.into_iter().collect(), &self.manifest.index)
     }
 
     /// The settings of PHP in the public directory.
