@@ -71,6 +71,8 @@ const FATAL_SHARE: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::fact::{Fact, Reason};
+
     use super::*;
 
     fn counts(started: u64) -> Counts {
@@ -101,7 +103,7 @@ mod tests {
             let counts = Counts { started: 10_000, failed, ..Counts::default() };
             let log = PhpLog { fatal: messages(lines), others: None };
             match php_log(log, &counts).next().expect("a judgement").1 {
-                Reason::Server(Server::PhpErrors { failed, .. }) => failed,
+                Fact::Known(Reason::Server(Server::PhpErrors { failed, .. })) => failed,
                 other => panic!("{other:?}"),
             }
         };
