@@ -2193,6 +2193,11 @@ export type Reason =
     code: "php_errors";
     /** Number of lines in the log. */
     lines: number;
+    /**
+     * How many of these ended a request that counts as failed, because its status was 500. The
+     * others were answered as if they were right. 0 also in results of earlier versions.
+     */
+    failed: number;
     /** The first line. */
     first: string;
     /** The same as a sentence in English. */

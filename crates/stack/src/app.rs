@@ -2,9 +2,10 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use stampede_app_config::OwnPaths;
+use stampede_frameworks::KnownFramework;
 use stampede_keeper::KeeperOptions;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Detected;
@@ -78,10 +79,11 @@ impl App {
         })
     }
 
-    /// The app that each runtime brings itself. Nothing of it is known but what `said` says.
-    pub(crate) fn provided(said: &AppSettings) -> App {
+    /// The app that each runtime brings itself. Nothing of it is known but what `said` says, and what
+    /// `framework` sets for its kind.
+    pub(crate) fn provided(said: &AppSettings, framework: Option<Arc<KnownFramework>>) -> App {
         let name = "app".to_owned();
-        let parts = DetectedParts::default();
+        let parts = DetectedParts { framework, ..DetectedParts::default() };
         let manifest = AppManifest::new(&name, AppFile::default(), said.clone(), parts);
         App {
             name,

@@ -93,11 +93,11 @@ pub fn env_notices(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> 
 /// The notice that the app sends no mail although its files say how; `None`: they do not.
 fn no_mail_notice(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     let said = values(app);
-    let is_off = |(key, off): &&(&str, &str)| {
+    let is_off = |(key, off): &(&str, &str)| {
         let sends = said.get(*key).is_some_and(|value| !value.is_empty() && value != off);
         sends && env.get(*key).is_some_and(|value| value == off)
     };
-    let (variable, _) = without_mail(app.manifest.kind).iter().find(is_off)?;
+    let (variable, _) = without_mail(app).find(is_off)?;
     Some(Notice::NoMail { variable: (*variable).to_owned() })
 }
 

@@ -34,6 +34,8 @@ mod fastcgi;
 mod framework;
 mod front;
 mod hint;
+#[cfg(test)]
+mod known_frameworks_tests;
 mod lasting;
 mod library;
 mod list;

@@ -19,6 +19,10 @@ const TAIL_BYTES: u64 = 64 << 10;
 /// The most bytes read of each log that is searched: a server may write a line for every failed
 /// request.
 const SINCE_BYTES: u64 = 16 << 20;
+/// The bytes read of a log at once.
+const READ_BYTES: usize = 64 << 10;
+/// The most bytes of each log in which PHP's messages are counted; searching them takes about a second.
+const COUNTED_BYTES: u64 = 1 << 30;
 /// The file to which servers write a line per request.
 const ACCESS: &str = "access.log";
 /// The most lines, and characters of a line, in a note about processes that ended: enough to say
@@ -166,7 +170,8 @@ impl LogMarks {
     /// Calls `take` with each line that was written since then, up to a maximum per log. The lines
     /// are not masked: what is kept of them must be.
     pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
-        self.lines_of(dir, files(dir), |_, line| take(line));
+        let as_text = |_: &Path, line: &[u8]| take(String::from_utf8_lossy(line).trim_end());
+        self.lines_of(dir, files(dir), SINCE_BYTES, as_text);
     }
 
     /// The same with the file of each line, and also for logs that the app itself writes. Returns
@@ -175,17 +180,36 @@ impl LogMarks {
         &self,
         dir: &Path,
         docroot: &Path,
-        take: impl FnMut(&Path, &str),
+        mut take: impl FnMut(&Path, &str),
     ) -> BTreeMap<PathBuf, f64> {
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
-        self.lines_of(dir, all, take)
+        self.lines_of(dir, all, SINCE_BYTES, |file, line| {
+            take(file, String::from_utf8_lossy(line).trim_end());
+        })
+    }
+
+    /// The same for the lines that `is_meant`, of whole logs up to 1 GiB each.
+    pub fn counted_lines_since(
+        &self,
+        dir: &Path,
+        docroot: &Path,
+        is_meant: impl Fn(&[u8]) -> bool,
+        mut take: impl FnMut(&Path, &str),
+    ) -> BTreeMap<PathBuf, f64> {
+        let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
+        self.lines_of(dir, all, COUNTED_BYTES, |file, line| {
+            if is_meant(line) {
+                take(file, String::from_utf8_lossy(line).trim_end());
+            }
+        })
     }
 
     fn lines_of(
         &self,
         dir: &Path,
         files: Vec<PathBuf>,
-        mut take: impl FnMut(&Path, &str),
+        bytes_max: u64,
+        mut take: impl FnMut(&Path, &[u8]),
     ) -> BTreeMap<PathBuf, f64> {
         let mut lengths = BTreeMap::new();
         for file in files.into_iter().filter(|file| is_process_log(file)) {
@@ -195,14 +219,14 @@ impl LogMarks {
             if log.seek(SeekFrom::Start(from)).is_err() {
                 continue;
             }
-            let mut lines = BufReader::new(log.take(SINCE_BYTES));
+            let mut lines = BufReader::with_capacity(READ_BYTES, log.take(bytes_max));
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                take(&file, String::from_utf8_lossy(&line).trim_end());
+                take(&file, &line);
                 line.clear();
             }
             let written = length.saturating_sub(from);
-            lengths.insert(file, (written as f64 / SINCE_BYTES as f64).max(1.0));
+            lengths.insert(file, (written as f64 / bytes_max as f64).max(1.0));
         }
         lengths
     }

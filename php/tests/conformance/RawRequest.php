@@ -79,6 +79,10 @@ final class RawRequest
         [$script, $pathInfo] = $found === 1 ? [$parts[1], $parts[2] ?? ''] : ['/index.php', ''];
         $parameters = [];
         foreach ($this->headers() as $name => $values) {
+            // nginx drops names with other characters.
+            if (preg_match('/^[A-Za-z0-9-]+$/D', (string) $name) !== 1) {
+                continue;
+            }
             $glue = strtolower((string) $name) === 'cookie' ? '; ' : ', ';
             $parameters['HTTP_' . strtoupper(strtr((string) $name, '-', '_'))] = implode($glue, $values);
         }

@@ -55,6 +55,10 @@ pub enum Server {
     PhpErrors {
         /// Number of lines in the log.
         lines: u64,
+        /// How many of these ended a request that counts as failed, because its status was 500. The
+        /// others were answered as if they were right. 0 also in results of earlier versions.
+        #[serde(default)]
+        failed: u64,
         /// The first line.
         first: String,
     },
@@ -299,11 +303,21 @@ impl fmt::Display for Server {
                     "a page of the load ends in a PHP error, already before the load: `{first}`"
                 )
             }
-            Server::PhpErrors { lines, first } => {
-                let lines = words::quantity(*lines, "line");
+            Server::PhpErrors { lines, failed, first } => {
+                let count = words::quantity(*lines, "line");
+                let failed = match *failed {
+                    0 => String::new(),
+                    failed if failed == *lines => {
+                        ", all of them in requests that failed with status 500".to_owned()
+                    }
+                    failed => format!(
+                        ", {} of them in requests that failed with status 500",
+                        words::count(failed)
+                    ),
+                };
                 write!(
                     f,
-                    "PHP ended with fatal errors under the load ({lines} in the log): `{first}`"
+                    "PHP ended with fatal errors under the load ({count} in the log{failed}): `{first}`"
                 )
             }
             Server::PhpMessages { messages, per_request, first } => match *per_request >= 0.01 {

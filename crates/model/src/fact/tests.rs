@@ -197,7 +197,12 @@ fn of_machine_and_server() -> Vec<String> {
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
         of(Machine::PortsExhausted { addresses: 3 }.into()),
-        of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+        of(Server::PhpErrors {
+            lines: 2,
+            failed: 1,
+            first: "PHP Fatal error: x in a.php:1".into(),
+        }
+        .into()),
         of(Server::PhpMessages {
             messages: 300,
             per_request: 3.0,
