@@ -7,6 +7,7 @@ use std::path::Path;
 
 use stampede_model::fact::Notice;
 use stampede_plan::model::{AppChoice, Checkout, Plan, RuntimeSource};
+use stampede_stack::unprivileged;
 
 use super::error::AgainstError;
 use super::{AgainstRequest, Copy, Keeper, VersionedApp, private_directory};
@@ -57,7 +58,7 @@ pub(super) fn check_out(
     let one = |(number, found): (usize, &VersionedApp)| {
         let own = directory.join(format!("project-{number}"));
         private_directory(&own)?;
-        let copy = Copy { found, own: &own, request, keeper };
+        let copy = Copy { found, own: &own, request, keeper, user: unprivileged() };
         let (tree, brought) = copy.tree(|place| is_of_owner(&found.directory, place))?;
         take_after(&tree, &found.directory);
         let brought: Vec<String> = brought.iter().map(|path| path.display().to_string()).collect();

@@ -168,21 +168,8 @@ impl AgainstError {
                  `stampede compare` on each version, then `stampede diff last~1 last`"
                     .to_owned(),
             ),
-            AgainstError::UnknownRevision { is_shallow: true, .. } => Some(
-                "this clone is shallow: `git fetch --unshallow` gets the older commits (of GitHub's \
-                 checkout: `fetch-depth: 0`)"
-                    .to_owned(),
-            ),
-            AgainstError::UnknownRevision { known, .. } if known.is_empty() => {
-                Some("it has no commit yet: `git commit` makes the first".to_owned())
-            }
-            AgainstError::UnknownRevision { rev, known, .. } => {
-                let near = nearest(rev, known.iter().map(String::as_str));
-                let near = near.or_else(|| known.first().cloned()).unwrap_or_default();
-                Some(format!(
-                    "name a branch, a tag or a commit, such as `{near}` or `HEAD~1`; if others pushed it, run \
-                     `git fetch` first"
-                ))
+            AgainstError::UnknownRevision { rev, known, is_shallow, .. } => {
+                Some(revision_hint(rev, known, *is_shallow))
             }
             AgainstError::NotThere { rev, directory } => Some(format!(
                 "`{0}` did not exist in `{rev}`: name a later revision (`git log -- {0}` lists those that \
@@ -221,4 +208,21 @@ impl AgainstError {
             | AgainstError::Keeper(_) => None,
         }
     }
+}
+
+/// What to name instead of a revision that is not `known`.
+fn revision_hint(rev: &str, known: &[String], is_shallow: bool) -> String {
+    if is_shallow {
+        return "this clone is shallow: `git fetch --unshallow` gets the older commits (of GitHub's \
+                checkout: `fetch-depth: 0`)"
+            .to_owned();
+    }
+    let Some(first) = known.first() else {
+        return "it has no commit yet: `git commit` makes the first".to_owned();
+    };
+    let near = nearest(rev, known.iter().map(String::as_str)).unwrap_or_else(|| first.clone());
+    format!(
+        "name a branch, a tag or a commit, such as `{near}` or `HEAD~1`; if others pushed it, run \
+         `git fetch` first"
+    )
 }

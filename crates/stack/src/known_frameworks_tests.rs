@@ -154,7 +154,7 @@ fn rules_and_migrations_of_a_framework_are_used_where_the_app_has_none_of_its_ow
     let found = app();
     let migrations = crate::process::preparation::migrations(&found);
     assert_eq!(migrations.as_deref(), Some("core/migrate"));
-    let said = found.directory_notice().expect("rules are said").to_string();
+    let said = found.directory_notice(&[]).expect("rules are said").to_string();
     assert!(said.contains('1'), "{said}");
     let choice = RuntimeChoice {
         name: "nginx-fpm".to_owned(),
@@ -168,5 +168,5 @@ fn rules_and_migrations_of_a_framework_are_used_where_the_app_has_none_of_its_ow
     let notices = dotenv::env_notices(&catalogue, &found, &choice);
     assert!(notices.iter().any(|one| one.to_string().contains("SHOP_MAIL")), "{notices:?}");
     write("shop/.htaccess", "Options -Indexes\n");
-    assert_ne!(app().directory_notice().map(|one| one.to_string()), Some(said));
+    assert_ne!(app().directory_notice(&[]).map(|one| one.to_string()), Some(said));
 }

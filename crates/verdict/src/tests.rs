@@ -46,7 +46,6 @@ pub(crate) fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
         changed: &[],
         clock_source: "tsc",
         machine_cpus: 2,
-        has_containers: false,
         all_watched: true,
         has_containers: false,
         memory_limit_bytes: 0,

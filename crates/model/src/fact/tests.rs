@@ -187,8 +187,8 @@ fn of_agents() -> Vec<String> {
     ]
 }
 
-/// Facts of the generator, the machine and the server.
-fn of_machine_and_server() -> Vec<String> {
+/// Facts of the generator and the machine.
+fn of_machine() -> Vec<String> {
     let of = |reason: Fact<Reason>| reason.sentence();
     vec![
         of(Generator::Short { sent_share: 0.981 }.into()),
@@ -197,6 +197,13 @@ fn of_machine_and_server() -> Vec<String> {
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
         of(Machine::PortsExhausted { addresses: 3 }.into()),
+    ]
+}
+
+/// Facts of the server.
+fn of_server() -> Vec<String> {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    vec![
         of(Server::PhpErrors {
             lines: 2,
             failed: 1,
@@ -428,7 +435,7 @@ fn lines_that_are_not_applied_are_named_with_their_place() {
 /// One fact of each shape, as printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
-    let text = [of_machine_and_server(), of_answers(), of_load(), of_agents()].concat();
+    let text = [of_machine(), of_server(), of_answers(), of_load(), of_agents()].concat();
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 
