@@ -2251,6 +2251,14 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The disk of the runtime's working directory had no space left. */
+  | {
+    code: "disk_full";
+    /** Where its file system is mounted. */
+    at: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The runtime is gone. */
   | {
     code: "runtime_gone";

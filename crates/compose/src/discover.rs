@@ -297,7 +297,8 @@ fn row_name(directory: &Path, place: &Path) -> String {
         apart if !apart.is_empty() => apart,
         _ => {
             let below = place.parent().and_then(Path::file_name);
-            below.map_or(own, |below| plain(&below.to_string_lossy()))
+            let below = below.map(|below| plain(&below.to_string_lossy()));
+            below.filter(|below| !below.is_empty()).unwrap_or(own)
         }
     }
 }

@@ -40,7 +40,7 @@ pub enum ComposeError {
     },
     /// An image is for machines of another architecture.
     #[error(
-        "image `{image}` of service `{service}` is for {of_image}, and this machine is {of_machine}"
+        "image `{image}` of service `{service}` is for {of_image}, and this machine is {of_machine}: an emulator would be measured"
     )]
     OtherArchitecture {
         /// The service.
@@ -286,7 +286,7 @@ impl ComposeError {
                     .to_owned(),
             ),
             E::OtherArchitecture { image, of_machine, .. } => Some(format!(
-                "an emulator would be measured: fetch it for this machine (`docker pull --platform \
+                "fetch it for this machine (`docker pull --platform \
                  linux/{of_machine} {image}`), and look for `platform:` in the compose file"
             )),
             E::WhichPort { ports, .. } => Some(format!(

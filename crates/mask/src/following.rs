@@ -47,7 +47,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
     let key = r#"^\s*-?\s*\{?\s*["']?(?:name|key|header)["']?\s*[:=]\s*"#;
     Regex::new(&format!(r#"{key}["']?([A-Za-z0-9_.-]+)["']?\s*,?\s*$"#)).expect("it is well-formed")
 });
-/// `value: hunter2`, `"value": "hunter2"`.
+/// `value: TEXT`, `"value": "TEXT"`.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"^\s*["']?value["']?\s*[:=]\s*(\S.*?)\s*,?\s*$"#).expect("it is well-formed")
 });

@@ -37,6 +37,12 @@ const SIGNS: [&str; 11] = ["===", "!==", "??=", "=>", "==", "!=", ":=", "?=", "+
 const CLOSERS: [&str; 12] =
     ["[]", "\\", "\"", "'", "]", ")", "%5B%5D", "%5b%5d", "%5D", "%5d", "%22", "&quot;"];
 
+/// Whether a text begins with a flag: `--user`, `-u`. A password may begin with a hyphen, too.
+fn is_flag(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    word.starts_with("--") || word.starts_with('-') && word.len() <= 2
+}
+
 /// Returns where the value begins after a name; `None` if no value follows.
 pub(super) fn start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> Option<usize> {
     let blank = |c: char| c == ' ' || c == '\t';
@@ -52,7 +58,7 @@ pub(super) fn start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> 
                 || is_after_directive(ahead) =>
             {
                 // Another flag is no value of this one.
-                behind.strip_prefix(blank).filter(|value| !value.trim_start().starts_with('-'))?
+                behind.strip_prefix(blank).filter(|value| !is_flag(value.trim_start()))?
             }
             None => return None,
         },

@@ -296,7 +296,7 @@ mod tests {
             webserver: "nginx-fpm".to_owned(),
             php: "8.4".to_owned(),
         };
-        let ddev = Candidate { kind: ddev, ..candidate("a b", &["docker/- a.yml"]) };
+        let ddev = Candidate { kind: ddev, ..candidate("a-b", &["docker/- a.yml"]) };
         for (all, count) in [(all(), 2), (sail(development()), 1), (vec![ddev], 1)] {
             let place = tempfile::tempdir().unwrap();
             let path = place.path().join("stampede.yaml");
