@@ -266,7 +266,7 @@ fn nothing_is_left_however_stampede_ends() {
 
 /// What matters most comes before everything else, with what overrides it.
 #[test]
-fn a_development_configuration_is_the_first_line_of_the_output() {
+fn a_development_configuration_is_the_first_thing_said_of_a_project() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
     write_project(&sandbox, "one", unchanged);
