@@ -1,5 +1,6 @@
 // Sample data of more than one run, of runs that have not ended, and of the list of runs.
 
+import { rows, versions } from "./samples_versions.ts";
 import { PLANTED, SIX, none, sample, type Options, type Raw } from "./samples.ts";
 
 export function runSamples(demo: Options): Record<string, Raw> {
@@ -8,6 +9,9 @@ export function runSamples(demo: Options): Record<string, Raw> {
     overlay_loads: overlayOfLoads(demo),
     unfinished: begun(sample({ ...demo, seed: 11 }), 8, 17, "cut_off"),
     under_way: begun(sample({ ...demo, seed: 12 }), 3, 9, "under_way"),
+    versions: versions(demo),
+    rows: rows(),
+    rows_empty: { ...rows(), rows: [] },
     list: list(),
     list_empty: { format: 1, stampede: "0.1.0", history: [], results: "/srv/results", served: { home: "/?token=t", events: null, over: "/over?token=t" } },
   };

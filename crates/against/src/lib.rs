@@ -5,6 +5,7 @@ mod containers;
 mod error;
 mod git;
 mod prepare;
+mod working_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,6 +22,7 @@ use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
 use stampede_plan::model::{Against, AppChoice, AppPlace, Plan};
+pub use working_tree::working_tree;
 
 use git::Repository;
 use prepare::{Place, Unprepared};

@@ -47,25 +47,33 @@ pub fn read(results: &Path, limit: usize) -> (History, Vec<Unread>) {
 
 fn bare(entry: Entry) -> ListedRun {
     let (stampede, machine) = (String::new(), String::new());
-    ListedRun { entry, stampede, commit: None, machine, cases: Vec::new() }
+    let (commit, changed_files) = (None, None);
+    ListedRun { entry, stampede, commit, changed_files, machine, cases: Vec::new() }
 }
 
 fn listed(results: &Path, entry: &Entry) -> Result<ListedRun, StoreError> {
     let stored = store::read_run(&results.join(&entry.name))?;
     let data = RunData::read(&stored)?;
     let summary = summary::summarize(&data);
+    let (commit, changed_files) = working_tree(&data.record).unzip();
     Ok(ListedRun {
         entry: entry.clone(),
         stampede: data.record.stampede.clone(),
-        commit: commit(&data.record),
+        commit,
+        changed_files,
         machine: machine(&data.record),
         cases: cases(&summary, &data.record),
     })
 }
 
-fn commit(record: &RunRecord) -> Option<String> {
+/// The commit, and how many files differed from it. Earlier runs recorded it only beside another
+/// version.
+fn working_tree(record: &RunRecord) -> Option<(String, u32)> {
+    if let Some(tree) = &record.working_tree {
+        return Some((tree.commit.clone(), tree.changed));
+    }
     let against = record.against.as_ref()?;
-    (!against.head.is_empty()).then(|| against.head.clone())
+    (!against.head.is_empty()).then(|| (against.head.clone(), against.changed))
 }
 
 fn machine(record: &RunRecord) -> String {

@@ -15,3 +15,4 @@ pub mod process;
 pub mod reach;
 pub mod run;
 pub mod space;
+pub mod transfer;

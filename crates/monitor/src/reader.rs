@@ -64,7 +64,8 @@ impl Reader {
         let mut text = ReadBuffer::default();
         let roles: Result<Vec<Role>, MonitorError> =
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
-        let roles = roles?;
+        let mut roles = roles?;
+        count_networks_once(&mut roles);
         let pids = || roles.iter().flat_map(Role::pids_before);
         let allowed = cpus_of_threads(pids().copied().chain(own_threads()));
         let firsts = roles.iter().filter_map(|role| role.pids_before().next().copied());
@@ -189,6 +190,16 @@ impl Reader {
     }
 }
 
+/// Containers of one pod have one network: its bytes count for the first role alone.
+fn count_networks_once(roles: &mut [Role]) {
+    let mut counted = BTreeSet::new();
+    for transfer in roles.iter_mut().filter_map(Role::transfer) {
+        if transfer.namespace().is_some_and(|namespace| !counted.insert(namespace.clone())) {
+            transfer.without_network();
+        }
+    }
+}
+
 /// The threads of stampede. Those that send the load are pinned, so one does not stand for all.
 fn own_threads() -> impl Iterator<Item = u32> {
     numbers_in(Path::new("/proc/self/task"))
@@ -216,6 +227,8 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
         context_switches,
         oom_kills,
         thread_cpu_ns_max,
+        disk,
+        network,
     } = read;
     to.cpu_ns += cpu_ns;
     to.memory_bytes += memory_bytes;
@@ -224,6 +237,16 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
     to.started += started;
     to.context_switches += context_switches;
     to.oom_kills += oom_kills;
+    if let Some(disk) = disk {
+        let all = to.disk.get_or_insert_default();
+        all.read_bytes += disk.read_bytes;
+        all.written_bytes += disk.written_bytes;
+    }
+    if let Some(network) = network {
+        let all = to.network.get_or_insert_default();
+        all.received_bytes += network.received_bytes;
+        all.sent_bytes += network.sent_bytes;
+    }
     // The maximum is known only if it is known for both.
     to.thread_cpu_ns_max = to.thread_cpu_ns_max.zip(*thread_cpu_ns_max).map(|(a, b)| a.max(b));
 }

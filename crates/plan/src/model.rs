@@ -10,12 +10,13 @@ use stampede_model::expectation::Expectation;
 use stampede_model::fact::{Notice, RequestFile};
 use stampede_model::load::{Arrivals, HttpVersion, Model};
 pub use stampede_model::record::Starts;
-use stampede_model::record::{AgainstRecord, PeakRecord};
+use stampede_model::record::{AgainstRecord, PeakRecord, WorkingTreeRecord};
 use stampede_model::time::Nanos;
 
 use super::app_settings::AppSettings;
 use super::lookup::Lookup;
 use super::parts::StackPlan;
+pub use super::watch::{Watch, WatchError};
 
 /// A whole comparison.
 #[derive(Clone, Debug)]
@@ -59,6 +60,9 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// The other version of the apps, when one is measured beside them.
     pub against: Option<Against>,
+    /// Where the working tree of an app stood when the run began; `None`: it was not asked for, or no
+    /// app is in a git repository.
+    pub working_tree: Option<WorkingTreeRecord>,
 }
 
 /// A row that the user keeps the same in each run.
@@ -317,28 +321,6 @@ pub enum VolumeState {
     Empty,
     /// The project's own volumes, to which the trials write.
     Shared,
-}
-
-/// Where the resource use of a runtime is read that stampede did not start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Watch {
-    /// A container of Docker or Podman, by name or id.
-    Container(String),
-    /// A systemd unit.
-    Unit(String),
-    /// A process and all its descendants.
-    Pid(u32),
-}
-
-impl std::fmt::Display for Watch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Watch::Container(name) => write!(f, "container {name}"),
-            Watch::Unit(name) => write!(f, "unit {name}"),
-            Watch::Pid(pid) => write!(f, "pid {pid}"),
-        }
-    }
 }
 
 /// A setting's value.

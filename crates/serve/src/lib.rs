@@ -102,6 +102,7 @@ fn router(site: Arc<Site>) -> Router {
         .route("/run", get(run))
         .route("/run/events", get(run_events))
         .route("/over", get(overlay))
+        .route("/rows", get(rows))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard))
         .with_state(site)
 }
@@ -144,6 +145,10 @@ async fn run(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respon
 async fn overlay(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
     let query = Query::of(query.as_deref());
     blocking(move || site.overlay_page(&query.all("run"))).await
+}
+
+async fn rows(State(site): State<Arc<Site>>) -> Response {
+    blocking(move || Ok(site.rows_page())).await
 }
 
 /// Runs `read` outside the thread that answers, because reading a run's directory may take a

@@ -1,10 +1,12 @@
 //! Makes the shown pages and data: the list, one run, several runs combined.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use stampede_history::RowsOverRuns;
 use stampede_results::history::{self, Entry};
 use stampede_results::report::LoadedRuns;
 use stampede_results::report::page::model::ServerLinks;
@@ -42,6 +44,26 @@ struct LinkedRun {
     page: String,
 }
 
+/// Each row over the runs, in the form that the page reads.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OverRuns {
+    /// The format's version, as of a report.
+    format: u32,
+    /// The version of stampede that serves the page.
+    stampede: &'static str,
+    /// The directory that holds the runs.
+    results: String,
+    /// The rows that several runs have.
+    #[serde(flatten)]
+    rows: RowsOverRuns,
+    /// Maps the name of each run to path and query of its page.
+    pages: BTreeMap<String, String>,
+    /// Number of runs that are older than those that were read.
+    older: usize,
+    /// Where the server has the list.
+    served: ServerLinks,
+}
+
 /// Addresses on the server that sent the list.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ListAddresses {
@@ -51,6 +73,8 @@ struct ListAddresses {
     events: String,
     /// The page of several runs, to which the names of the runs are appended.
     over: String,
+    /// The page of each row over the runs.
+    rows: String,
 }
 
 impl Site {
@@ -106,8 +130,26 @@ impl Site {
                 home: self.home(),
                 events: self.address("/events", &[]),
                 over: self.address("/over", &[]),
+                rows: self.address("/rows", &[]),
             },
         }
+    }
+
+    /// The page of each row over the newest runs. Every run is read as a whole, so this may take some
+    /// seconds.
+    pub fn rows_page(&self) -> String {
+        let (history, _) = stampede_history::read(&self.results, RUNS_MAX);
+        let page = |name: &str| self.address("/run", &[("name", name)]);
+        let names = history.runs.iter().map(|run| run.entry.name.as_str());
+        page::served_html(&OverRuns {
+            format: page::model::FORMAT,
+            stampede: env!("CARGO_PKG_VERSION"),
+            results: self.results.display().to_string(),
+            rows: stampede_history::rows(&history),
+            pages: names.map(|name| (name.to_owned(), page(name))).collect(),
+            older: history::of(&self.results).len().saturating_sub(RUNS_MAX),
+            served: ServerLinks { home: self.home(), events: None },
+        })
     }
 
     /// Returns the directory of a listed run. The name cannot be a path.
@@ -168,3 +210,6 @@ impl Site {
         Ok(page::served_html(&Page { served, ..page }))
     }
 }
+
+/// Most runs whose rows are drawn: as many as changes are looked for in.
+const RUNS_MAX: usize = 100;

@@ -410,6 +410,7 @@ fn run_record(
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
+        working_tree: plan.working_tree.clone(),
         ..RunRecord::empty(id, stampede, now())
     }
 }

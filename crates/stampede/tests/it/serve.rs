@@ -179,7 +179,8 @@ impl ServeProcess {
     }
 }
 
-fn data_of(page: &str) -> Value {
+/// The data in a page.
+pub fn data_of(page: &str) -> Value {
     let (_, data) = page.split_once("id=\"data\">").expect("its data");
     serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON")
 }

@@ -1,0 +1,75 @@
+//! Where an app's working tree stands in its git repository, so that a run can be found by its commit.
+
+use stampede_model::record::WorkingTreeRecord;
+use stampede_plan::model::{AppChoice, AppPlace};
+
+use super::git::Repository;
+
+/// The commit of the first app that git knows. `None`: git is not installed, or no app is in a
+/// repository of this user that has the app's directory in its last commit. A comparison needs no
+/// git, so none of these is an error.
+pub fn working_tree(apps: &[AppChoice]) -> Option<WorkingTreeRecord> {
+    apps.iter().find_map(|app| match &app.place {
+        AppPlace::Directory(directory) => of(&Repository::find(directory).ok()?),
+        AppPlace::Named(_) | AppPlace::Provided => None,
+    })
+}
+
+fn of(repository: &Repository) -> Option<WorkingTreeRecord> {
+    let commit = repository.commit("HEAD").ok()?;
+    // A home directory may be a repository that ignores the apps in it.
+    if !repository.has_directory(&commit) {
+        return None;
+    }
+    let changed = u32::try_from(repository.changed().ok()?).unwrap_or(u32::MAX);
+    Some(WorkingTreeRecord { commit, changed })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(directory: &Path, args: &[&str]) {
+        let mut git = Command::new("git");
+        git.current_dir(directory).env("HOME", directory).env("GIT_CONFIG_NOSYSTEM", "1");
+        git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args);
+        assert!(git.output().expect("git starts").status.success(), "git {args:?}");
+    }
+
+    fn app(directory: &Path) -> AppChoice {
+        let named = AppChoice::named("shop".to_owned());
+        AppChoice { place: AppPlace::Directory(directory.to_path_buf()), ..named }
+    }
+
+    #[test]
+    fn the_first_app_in_a_repository_names_the_commit_and_what_was_changed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = |name: &str| {
+            let place = directory.path().join(name);
+            fs::create_dir_all(&place).expect("a directory");
+            place
+        };
+        let (home, shop, plain) = (place("home"), place("home/shop"), place("plain"));
+        git(&home, &["init", "--quiet"]);
+        assert_eq!(working_tree(&[app(&shop)]), None, "there is no commit yet");
+        fs::write(shop.join("index.php"), "<?php").expect("written");
+        git(&home, &["add", "--all"]);
+        git(&home, &["commit", "--quiet", "--message", "first"]);
+
+        let clean = working_tree(&[AppChoice::named("hello".into()), app(&plain), app(&shop)]);
+        let clean = clean.expect("the third app is in a repository");
+        assert_eq!((clean.commit.len(), clean.changed), (40, 0), "{clean:?}");
+        fs::write(shop.join("index.php"), "<?php echo 1;").expect("written");
+        fs::write(shop.join("new.php"), "<?php").expect("written");
+        fs::write(home.join("beside.php"), "<?php").expect("written");
+        let changed = working_tree(&[app(&shop)]).expect("a commit");
+        assert_eq!(changed, WorkingTreeRecord { changed: 2, ..clean });
+
+        let ignored = place("home/ignored");
+        assert_eq!(working_tree(&[app(&ignored)]), None, "the commit does not have it");
+    }
+}
