@@ -158,7 +158,7 @@ export interface RunOfRow {
   started_at: string;
   /** The commit of the app's working tree. `None`: not known. */
   commit: string | null;
-  /** Number of files that differed from it. `None`: not known. */
+  /** Number of files that differed from it. `None`: not known, as in runs without another version. */
   changed_files: number | null;
 }
 

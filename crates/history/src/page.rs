@@ -47,7 +47,7 @@ pub struct RunOfRow {
     pub started_at: String,
     /// The commit of the app's working tree. `None`: not known.
     pub commit: Option<String>,
-    /// Number of files that differed from it. `None`: not known.
+    /// Number of files that differed from it. `None`: not known, as in runs without another version.
     pub changed_files: Option<u32>,
 }
 

@@ -55,7 +55,7 @@ fn listed(results: &Path, entry: &Entry) -> Result<ListedRun, StoreError> {
     let stored = store::read_run(&results.join(&entry.name))?;
     let data = RunData::read(&stored)?;
     let summary = summary::summarize(&data);
-    let (commit, changed_files) = working_tree(&data.record).unzip();
+    let (commit, changed_files) = working_tree(&data.record);
     Ok(ListedRun {
         entry: entry.clone(),
         stampede: data.record.stampede.clone(),
@@ -66,14 +66,13 @@ fn listed(results: &Path, entry: &Entry) -> Result<ListedRun, StoreError> {
     })
 }
 
-/// The commit, and how many files differed from it. Earlier runs recorded it only beside another
-/// version.
-fn working_tree(record: &RunRecord) -> Option<(String, u32)> {
-    if let Some(tree) = &record.working_tree {
-        return Some((tree.commit.clone(), tree.changed));
-    }
-    let against = record.against.as_ref()?;
-    (!against.head.is_empty()).then(|| (against.head.clone(), against.changed))
+/// The commit, and how many files differed from it, which only a run with another version knows.
+/// Earlier runs also recorded the commit only there.
+fn working_tree(record: &RunRecord) -> (Option<String>, Option<u32>) {
+    let own = record.working_tree.as_ref().map(|tree| tree.commit.clone());
+    let against = record.against.as_ref().filter(|against| !against.head.is_empty());
+    let commit = own.or_else(|| against.map(|against| against.head.clone()));
+    (commit, against.map(|against| against.changed))
 }
 
 fn machine(record: &RunRecord) -> String {

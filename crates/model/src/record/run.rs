@@ -73,10 +73,9 @@ pub struct RunRecord {
 /// A working tree of git.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingTreeRecord {
-    /// Full id of the commit that it is based on.
+    /// Full id of the commit that it is based on. What differs from it is known only beside another
+    /// version, [`AgainstRecord::changed`]: git needs a second to find it in a large tree.
     pub commit: String,
-    /// Number of files in the app's directory that differ from that commit, including new ones.
-    pub changed: u32,
 }
 
 /// How many loads a start of a runtime serves.

@@ -166,7 +166,7 @@ fn csv_has_a_line_for_each_row_of_each_run() {
         }
         if number == 3 {
             let commit = "0123456789abcdef0123456789abcdef01234567".to_owned();
-            run.record.working_tree = Some(WorkingTreeRecord { commit, changed: 2 });
+            run.record.working_tree = Some(WorkingTreeRecord { commit });
         }
     });
     let csv = text(&history(results.path(), &["--format", "csv"]));
@@ -196,7 +196,7 @@ fn csv_has_a_line_for_each_row_of_each_run() {
     let commit = |run: &str| {
         [row(run, "nginx-fpm")[place("commit")], row(run, "nginx-fpm")[place("changed_files")]]
     };
-    assert_eq!(commit("run-03"), ["0123456789abcdef0123456789abcdef01234567", "2"]);
+    assert_eq!(commit("run-03"), ["0123456789abcdef0123456789abcdef01234567", ""]);
     assert_eq!(commit("run-04"), ["", ""], "an app that is in no repository");
     let json = history(results.path(), &["--json"]);
     let runs = serde_json::from_slice::<Value>(&json.stdout).expect("JSON");
