@@ -63,7 +63,11 @@ mod tests {
         let first = working_tree(&apps).expect("the third app is in a repository");
         assert_eq!(first.commit.len(), 40, "{first:?}");
         fs::write(shop.join("new.php"), "<?php").expect("written");
-        assert_eq!(working_tree(&apps).as_ref(), Some(&first), "what no commit has changes nothing");
+        assert_eq!(
+            working_tree(&apps).as_ref(),
+            Some(&first),
+            "what no commit has changes nothing"
+        );
         git(&home, &["add", "--all"]);
         git(&home, &["commit", "--quiet", "--message", "second"]);
         let second = working_tree(&apps).expect("a commit");
