@@ -230,7 +230,7 @@ fn a_search_that_runs_out_of_time_reports_and_stores_its_results() {
 /// The acceptance test of the search, for a quiet machine: `cargo test --release --test capacity --
 /// --ignored --nocapture`.
 #[test]
-#[ignore = "takes minutes, and the machine to itself"]
+#[ignore = "alone: 5 min"]
 fn an_independent_load_confirms_the_capacity() {
     let sandbox = Sandbox::new();
     let output = finish(
