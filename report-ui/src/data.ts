@@ -66,7 +66,7 @@ export interface Case
       | "budget_memory_bytes" | "budget_unequal" | "timeout_ns" | "stretched_max" | "trials_counted"
       | "trials_invalid" | "trials_missing" | "counts"
     >,
-    Required<Pick<written.CaseSummary, "kept" | "significance_groups">> {
+    Required<Pick<written.CaseSummary, "kept" | "differs" | "significance_groups">> {
   /** The case's place in `summary.cases`. Series and curves name the case by it. */
   index: number;
   verdict: string;

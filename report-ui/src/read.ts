@@ -273,7 +273,7 @@ function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: nu
     verdict: text(raw.verdict),
     reasons: records<written.CaseReason>(raw.reasons).map(toReason),
     why: records<written.LimitingCause>(raw.why).map(toWhy),
-    not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept),
+    not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept), differs: texts(raw.differs),
     agents: records<written.AgentFigures>(raw.agents).map(toAgent),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),

@@ -182,18 +182,17 @@ fn run_with(
     Ok(())
 }
 
-/// Runs these tests, each in a process of its own, as many at once as there are CPUs. Once `is_over`
-/// says so, no further test is started.
+/// Runs these tests, each in a process of its own, `at_once` of them at a time. Once `is_over` says so,
+/// no further test is started.
 ///
 /// # Errors
 /// A program does not start.
 pub fn run_each(
-    tests: VecDeque<(&Program, String)>,
+    (tests, at_once): (VecDeque<(&Program, String)>, usize),
     env: &[(&str, PathBuf)],
     results: &mut Results,
     is_over: impl Fn() -> bool + Sync,
 ) -> Result<(), ChoreError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (queue, results) = (Mutex::new(tests), Mutex::new(results));
     let next = || locked(&queue).pop_front().filter(|_| !is_over());
     let work = || -> Result<(), ChoreError> {
@@ -214,7 +213,7 @@ pub fn run_each(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),

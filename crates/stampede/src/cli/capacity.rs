@@ -316,14 +316,20 @@ fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns an HTML page that needs no other file.
-pub fn page(title: &str, svg: &str) -> String {
+/// Returns an HTML page that needs no other file, and in which a browser runs nothing. `title` is the
+/// program's own word, written as it is.
+pub fn page(title: &'static str, svg: &str) -> String {
     let svg = svg.split_once("?>\n").map_or(svg, |(_, svg)| svg);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{title}</title>\n\
          <body style=\"margin:0 auto;max-width:960px\">\n{svg}</body>\n</html>\n"
     )
 }
+
+/// What the page may do: draw itself.
+const POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
 /// Returns the JSON that is printed and stored.
 fn json(report: &CapacityReport) -> Result<String, Failure> {

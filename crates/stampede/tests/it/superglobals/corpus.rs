@@ -22,10 +22,10 @@ pub struct RawRequest {
     pub head: Vec<String>,
     #[serde(default)]
     body: Vec<Piece>,
+    /// Whether it is sent as it is.
+    #[serde(default)]
+    raw: bool,
     chunks: Option<Vec<Vec<Piece>>>,
-    /// Whether real servers are asked. False: only the PHP library is held against PHP so far.
-    #[serde(default = "yes")]
-    servers: bool,
 }
 
 /// A text, perhaps many times.
@@ -37,13 +37,11 @@ enum Piece {
 }
 
 impl Corpus {
-    /// Reads what real servers are asked.
+    /// Reads the file.
     pub fn read() -> Corpus {
         let path = super::repository().join("php/tests/conformance/requests.json");
         let text = std::fs::read_to_string(path).expect("the requests");
-        let mut corpus: Corpus = serde_json::from_str(&text).expect("requests");
-        corpus.requests.retain(|request| request.servers);
-        corpus
+        serde_json::from_str(&text).expect("requests")
     }
 }
 
@@ -55,14 +53,14 @@ impl RawRequest {
             self.head.iter().any(|line| line.to_ascii_lowercase().starts_with(&begin))
         };
         let mut lines: Vec<Vec<u8>> = self.head.iter().map(|line| bytes(line)).collect();
-        if !has("host") {
+        if !self.raw && !has("host") {
             lines.insert(1, b"Host: localhost".to_vec());
         }
-        if !has("connection") {
+        if !self.raw && !has("connection") {
             lines.push(b"Connection: close".to_vec());
         }
         let body = joined(&self.body);
-        if !body.is_empty() && !has("content-length") {
+        if !self.raw && !body.is_empty() && !has("content-length") {
             lines.push(format!("Content-Length: {}", body.len()).into_bytes());
         }
         let mut all = lines.join(&b"\r\n"[..]);
@@ -101,10 +99,6 @@ fn joined(pieces: &[Piece]) -> Vec<u8> {
         Piece::Repeated { times, text } => bytes(text).repeat(*times),
     };
     pieces.iter().flat_map(of).collect()
-}
-
-const fn yes() -> bool {
-    true
 }
 
 /// Each character is a byte.
