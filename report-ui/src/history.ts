@@ -85,5 +85,5 @@ function toFigure(raw: Raw<written.FigureOverRuns>, runs: number): written.Figur
 
 /** The address of a report of several chosen runs. */
 export function overAddress(over: string, names: string[]): string {
-  return over + names.map((name) => `&run=${encodeURIComponent(name)}`).join("");
+  return over + names.map((name) => `run=${encodeURIComponent(name)}`).join("&");
 }

@@ -159,7 +159,7 @@ async function lists(opened: Opened): Promise<void> {
   const { page } = opened;
   assert.equal(await page.locator(".history tbody tr").count(), 6);
   assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["running", "ended", "ended early", "ended", "unreadable", "ended"]);
-  assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?token=t&run=20261123-091500-0c1e");
+  assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?run=20261123-091500-0c1e");
   assert.match(await page.locator(".history .why").innerText(), /run\.json: expected value/);
   assert.equal(await page.locator("#page img, #page script, a[href^=javascript]").count(), 0);
   assert.equal(await page.evaluate(() => (window as unknown as { planted?: number }).planted), undefined);
@@ -169,7 +169,7 @@ async function lists(opened: Opened): Promise<void> {
   assert.match(await page.locator(".over").innerText(), /choose another/);
   assert.equal(await page.locator(".over a").count(), 0);
   await page.getByRole("checkbox").nth(1).check();
-  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?token=t&run=20261123-081500-77aa&run=20261122-230104-51b2");
+  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?run=20261123-081500-77aa&run=20261122-230104-51b2");
   await page.locator("summary").click();
   assert.equal(await page.locator("details p").count(), 2);
   await close(opened);

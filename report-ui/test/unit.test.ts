@@ -280,7 +280,7 @@ test("rows over the runs are read, whatever stands in them", () => {
     runtime: "nginx-fpm", runs: [{ name: "a", commit: 5 }, { name: "b", changed_files: 3 }],
     figures: [{ title: "p95", points: [point(1), point("x"), point(3)], changes: [{ at: 1, is_worse: true, differences: ["d"] }, { at: 7 }] }],
   };
-  const data = readData(JSON.stringify({ format: 2, rows: [row, null], runs_min: 10, pages: { a: "/run?name=a", b: "https://x/" }, served: { home: "/?token=t" } }));
+  const data = readData(JSON.stringify({ format: 2, rows: [row, null], runs_min: 10, pages: { a: "/run?name=a", b: "https://x/" }, served: { home: "/" } }));
   assert.equal(data.kind, "rows");
   if (data.kind !== "rows") return;
   const [first, second] = data.rows.rows;
@@ -288,7 +288,7 @@ test("rows over the runs are read, whatever stands in them", () => {
   assert.deepEqual(first?.figures[0]?.points.map((one) => one.value), [1, null], "a point without a run");
   assert.deepEqual(first?.figures[0]?.changes.map((one) => one.at), [1], "a change without a run");
   assert.deepEqual(second?.figures, []);
-  assert.deepEqual([data.rows.pages.a, data.rows.pages.b, data.rows.home], ["/run?name=a", "", "/?token=t"]);
+  assert.deepEqual([data.rows.pages.a, data.rows.pages.b, data.rows.home], ["/run?name=a", "", "/"]);
   const { low, high } = heights({ points: [100, 101].map((value) => ({ value, interval: null, text: "" })) });
   assert.ok(high - low > 10 && low < 100 && high > 101, "noise of 1 % fills the chart");
 });
@@ -313,7 +313,7 @@ test("the list of runs is read, whatever stands in it", () => {
 test("addresses are of this server alone", () => {
   for (const good of ["/", "/?token=a", "/run?token=a&run=b%20c"]) assert.equal(address(good), good);
   for (const bad of ["", "x", "//x", "/\\x", "/\t/x", "javascript:1", "https://x/", null, 7]) assert.equal(address(bad), "", String(bad));
-  assert.equal(overAddress("/over?token=t", ["a", "b&c=d/</script>"]), "/over?token=t&run=a&run=b%26c%3Dd%2F%3C%2Fscript%3E");
+  assert.equal(overAddress("/over?", ["a", "b&c=d/</script>"]), "/over?run=a&run=b%26c%3Dd%2F%3C%2Fscript%3E");
 });
 
 test("lines of several runs look different, and a runtime keeps its colour", () => {

@@ -367,13 +367,13 @@ mod tests {
         };
         let name = |test: &str| format!("programs::tests::{test}");
         let tests = ["programs_are_read_from_cargos_messages", "no_such_test"].map(name);
-        let queue = || tests.iter().map(|test| (&program, test.clone())).collect();
+        let queue = || tests.iter().map(|test| (&program, test.clone())).collect::<VecDeque<_>>();
         let mut results = Results::default();
         let long = |test: &String| (test.clone(), "long".to_owned());
         results.ignored.insert(program.name.clone(), tests.iter().map(long).collect());
-        run_each(queue(), &[], &mut results, || true).expect("nothing runs");
+        run_each((queue(), 2), &[], &mut results, || true).expect("nothing runs");
         assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
-        run_each(queue(), &[], &mut results, || false).expect("it runs");
+        run_each((queue(), 1), &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
         assert_eq!(results.long(&program, "long"), [] as [String; 0]);
     }

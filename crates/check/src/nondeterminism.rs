@@ -238,7 +238,8 @@ impl Clock {
     /// of the time.
     fn matches(&self, one: &[Token], other: &[Token], parts: usize) -> Vec<(usize, usize)> {
         let share = (self.all / u32::try_from(parts).unwrap_or(u32::MAX)).min(self.left());
-        let until = matches::Until { cpu: cpu_time() + share, wall: Instant::now() + share * WAITS };
+        let until =
+            matches::Until { cpu: cpu_time() + share, wall: Instant::now() + share * WAITS };
         let (found, is_whole) = matches::matches(one, other, &until);
         self.is_cut.set(self.is_cut.get() || !is_whole);
         found

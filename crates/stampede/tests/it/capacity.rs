@@ -67,7 +67,10 @@ fn a_search_of_a_real_runtime_keeps_its_time_limit_and_every_trial() {
         page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"),
         "{page}"
     );
-    assert!(page.contains("content=\"default-src 'none'; "), "a browser runs nothing in it: {page}");
+    assert!(
+        page.contains("content=\"default-src 'none'; "),
+        "a browser runs nothing in it: {page}"
+    );
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
     common::a_newer_format_is_refused(&sandbox, "capacity.json");
 }
