@@ -42,7 +42,10 @@ pub fn of_disks(text: &str, disks: &[&str]) -> (u64, u64) {
 pub fn of_cards(text: &str, cards: &[&str]) -> Option<(u64, u64)> {
     let is_card = |line: &&str| cards.contains(&line.split(':').next().unwrap_or_default().trim());
     let lines: Vec<&str> = text.lines().filter(is_card).collect();
-    of_namespace(if lines.is_empty() { text } else { &lines.join("\n") })
+    match lines.is_empty() {
+        true => of_namespace(text),
+        false => of_namespace(&lines.join("\n")),
+    }
 }
 
 /// Bytes that the interfaces of a network namespace received and sent, from `/proc/PID/net/dev`,

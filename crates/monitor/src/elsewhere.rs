@@ -61,7 +61,7 @@ impl MachineElsewhere {
         let (first, received) = channel();
         if let Some(stdout) = stdout {
             let latest = Arc::clone(&latest);
-            std::thread::spawn(move || follow(stdout, &latest, || drop(first.send(()))));
+            std::thread::spawn(move || follow(stdout, &latest, || first.send(()).unwrap_or(())));
         }
         let mut machine = MachineElsewhere { ssh, latest, before: MachineCounters::default() };
         if !is_there(&received) {
@@ -92,10 +92,8 @@ impl MachineElsewhere {
             memory_bytes: now.memory_bytes,
             memory_read: taken.is_some() || !has_ended,
             disk: Some(DiskSample { read_bytes: read, written_bytes: written }),
-            network: network.map(|(received_bytes, sent_bytes)| NetworkSample {
-                received_bytes,
-                sent_bytes,
-            }),
+            network: network
+                .map(|(received_bytes, sent_bytes)| NetworkSample { received_bytes, sent_bytes }),
             ..RoleSample::default()
         }
     }
@@ -224,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_shell_is_followed_until_it_ends() {
-        let rounds = format!("motd of the machine\n{}{END}\n{}{END}\n", round(1, 0, 0), round(3, 0, 0));
+        let rounds =
+            format!("motd of the machine\n{}{END}\n{}{END}\n", round(1, 0, 0), round(3, 0, 0));
         let child = Command::new("printf").args(["%s", &rounds]).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("printf");
         let (latest, mut count) = (Mutex::new(Latest::default()), 0);

@@ -42,8 +42,8 @@ use rustix::time::{ClockId, clock_gettime};
 use stampede_model::time::Nanos;
 
 pub use aside::InterferenceMeter;
+pub use local_role::oom_kills;
 use reader::{Reader, ReadingPosition};
-pub use role::oom_kills;
 pub use source::Sources;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::sample::{OwnSample, ResourceSample};

@@ -548,7 +548,8 @@ mod tests {
     fn a_directory_without_processes_is_an_error_that_names_it() {
         let fake = FakeProc::new();
         let accounting = Accounting::CgroupV2(PathBuf::from("/nowhere/cg"));
-        let error = LocalRole::open(&fake.sources(), &group(accounting), &mut ReadBuffer::default());
+        let error =
+            LocalRole::open(&fake.sources(), &group(accounting), &mut ReadBuffer::default());
         let error = error.expect_err("there is no such directory").to_string();
         assert_eq!(error, "role `php` cannot be watched at `/nowhere/cg/cgroup.procs`");
     }

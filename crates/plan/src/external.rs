@@ -13,8 +13,7 @@ use crate::lookup::{Lookup, LookupError};
 use crate::target::Url;
 
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
-const WATCH: &str =
-    "one thing to watch: `container:shop`, `project:shop`, `unit:shop.service`, `pid:4711` or `ssh:shop1`";
+const WATCH: &str = "one thing to watch: `container:shop`, `project:shop`, `unit:shop.service`, `pid:4711` or `ssh:shop1`";
 const CONNECT_TO: &str = "`connect_to: [\"shop.example:80:127.0.0.1:8080\"]`";
 const RESOLVE: &str = "`resolve: [\"shop.example:80:127.0.0.2,127.0.0.3\"]`";
 

@@ -256,7 +256,8 @@ pub(super) fn watched(
 /// reached is named before anything is sent.
 fn of_machine(host: &str) -> Result<WatchedProcesses, ExternalError> {
     let watch = Watch::Ssh(host.to_owned());
-    let args = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", host, "cat /proc/stat"];
+    let args =
+        ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", host, "cat /proc/stat"];
     let said = match run_program("ssh", &args)? {
         Said::Text(text) => {
             let is_cpu = |line: &&str| {

@@ -347,7 +347,10 @@ fn another_machine_is_watched_over_ssh() {
         in_hub(&hosts, &sandbox, "--rate 100 --for 3s --watch ssh:load1 --report run");
     assert!(arrivals.len() > 200, "{summary:#}");
     let server = &summary["server"];
-    assert_eq!((&server["watched"], &server["accounting"]), (&"machine load1".into(), &"ssh".into()));
+    assert_eq!(
+        (&server["watched"], &server["accounting"]),
+        (&"machine load1".into(), &"ssh".into())
+    );
     let number = |key: &str| server[key].as_f64().unwrap_or_else(|| panic!("{key}: {server:#}"));
     assert!(number("cpus_mean") > 0.0 && number("memory_bytes_max") > 1e6, "{server:#}");
     // The host's network is its own, and `ssh` itself goes through it.

@@ -313,7 +313,8 @@ fn a_machine_is_watched_over_ssh() {
     assert_eq!(trial["runtime"]["settings"]["watch"], "machine deploy@shop1");
     assert_eq!(trial["isolation"]["accounting"], "ssh");
 
-    let refuses = programs(&sandbox, &[("ssh", "echo 'Permission denied (publickey).' >&2; exit 255")]);
+    let refuses =
+        programs(&sandbox, &[("ssh", "echo 'Permission denied (publickey).' >&2; exit 255")]);
     let mut command = sandbox.stampede(&["compare", "plan.yaml", "--out", "other"]);
     command.env("PATH", &refuses);
     let output = finish(command, LIMIT);
