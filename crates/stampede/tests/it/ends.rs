@@ -63,7 +63,6 @@ fn interrupt(child: &Child, signal: Signal) {
 }
 
 #[test]
-#[ignore = "long: 12 s"]
 fn ctrl_c_keeps_the_results_so_far() {
     if skipped(&["php"]) {
         return;
