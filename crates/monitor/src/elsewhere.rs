@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,14 +63,14 @@ impl MachineElsewhere {
             let latest = Arc::clone(&latest);
             std::thread::spawn(move || follow(stdout, &latest, || first.send(()).unwrap_or(())));
         }
+        let (say, said) = channel();
+        if let Some(stderr) = stderr {
+            std::thread::spawn(move || pass_on(stderr, &say));
+        }
         let mut machine = MachineElsewhere { ssh, latest, before: MachineCounters::default() };
-        if !is_there(&received) {
+        if received.recv_timeout(WITHIN).is_err() {
             machine.end();
-            let mut said = String::new();
-            // It has ended, so this does not wait.
-            stderr.and_then(|mut stderr| stderr.read_to_string(&mut said).ok());
-            let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-            return Err(failed(last.unwrap_or("it gave no answer").to_owned()));
+            return Err(failed(last_of(&said).unwrap_or_else(|| "it gave no answer".to_owned())));
         }
         machine.read();
         Ok(machine)
@@ -115,11 +115,20 @@ fn since(now: (u64, u64), before: (u64, u64)) -> (u64, u64) {
     (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))
 }
 
-fn is_there(first: &Receiver<()>) -> bool {
-    match first.recv_timeout(WITHIN) {
-        Ok(()) => true,
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+/// Sends each line that is not empty, and reads on when nobody wants them any more: a full pipe would
+/// stop `ssh`.
+fn pass_on(stderr: impl Read, say: &Sender<String>) {
+    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        if !line.trim().is_empty() {
+            say.send(line.trim().to_owned()).unwrap_or(());
+        }
     }
+}
+
+/// The last line that comes. The end is not waited for: where `ssh` shares its connections
+/// (`ControlPersist`), a process in the background keeps the pipe open.
+fn last_of(said: &Receiver<String>) -> Option<String> {
+    std::iter::from_fn(|| said.recv_timeout(SAYS_WITHIN).ok()).last()
 }
 
 /// Reads what the shell prints until it ends.
@@ -174,21 +183,23 @@ impl MachineCounters {
 
 /// How long the first answer may take.
 const WITHIN: Duration = Duration::from_secs(20);
+/// How long the next line of an error may take.
+const SAYS_WITHIN: Duration = Duration::from_millis(200);
 /// Longest text of one round. A machine with hundreds of CPUs and disks prints less.
 const TEXT_MAX: usize = 4 << 20;
 /// The line after a round.
 const END: &str = "== end";
 
-/// What the shell of the other machine does, without a single quote. It ends when nobody reads any
-/// more, and after a day. Disks are those of a kind that is not made of others; cards those with a device.
-const SCRIPT: &str = r#"t=$(getconf CLK_TCK 2>/dev/null || echo 100); i=0
-while [ $i -lt 86400 ]; do
-echo "ticks: $t"
-d=; for b in /sys/block/*; do [ -e "$b/device" ] && d="$d ${b##*/}"; done; echo "disks:$d"
-c=; for b in /sys/class/net/*; do [ -e "$b/device" ] && c="$c ${b##*/}"; done; echo "cards:$c"
-echo "== stat"; cat /proc/stat || exit; echo "== memory"; cat /proc/meminfo
-echo "== disks"; cat /proc/diskstats 2>/dev/null; echo "== network"; cat /proc/net/dev
-echo "== end" || exit; i=$((i+1)); sleep 1; done"#;
+/// What the shell of the other machine does, in one line and without a single quote, because the user's
+/// shell may be any. It ends when nobody reads any more, and after a day. Disks are those of a kind that
+/// is not made of others; cards those with a device.
+const SCRIPT: &str = "t=$(getconf CLK_TCK 2>/dev/null || echo 100); i=0; while [ $i -lt 86400 ]; do \
+    echo \"ticks: $t\"; \
+    d=; for b in /sys/block/*; do [ -e \"$b/device\" ] && d=\"$d ${b##*/}\"; done; echo \"disks:$d\"; \
+    c=; for b in /sys/class/net/*; do [ -e \"$b/device\" ] && c=\"$c ${b##*/}\"; done; echo \"cards:$c\"; \
+    echo \"== stat\"; cat /proc/stat || exit; echo \"== memory\"; cat /proc/meminfo; \
+    echo \"== disks\"; cat /proc/diskstats 2>/dev/null; echo \"== network\"; cat /proc/net/dev; \
+    echo \"== end\" || exit; i=$((i+1)); sleep 1; done";
 
 #[cfg(test)]
 mod tests {
@@ -217,7 +228,18 @@ mod tests {
         };
         assert_eq!(counters, expected);
         assert_eq!(MachineCounters::parse("ticks: 100\n== stat\ncpu 1\n"), None);
-        assert!(!SCRIPT.contains('\''), "it stands within single quotes");
+        assert!(!SCRIPT.contains(['\'', '\n', '!']), "it stands within single quotes of any shell");
+    }
+
+    #[test]
+    fn the_last_line_is_kept_although_the_pipe_stays_open() {
+        let (say, said) = channel();
+        let open = say.clone();
+        pass_on(&b"Warning: a\n\nPermission denied.\n  \n"[..], &say);
+        assert_eq!(last_of(&said).as_deref(), Some("Permission denied."));
+        assert_eq!(last_of(&said), None);
+        drop(said);
+        pass_on(&b"nobody reads this\n"[..], &open);
     }
 
     #[test]

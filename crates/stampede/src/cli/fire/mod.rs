@@ -291,4 +291,6 @@ pub fn schema() -> Value {
 }
 
 #[cfg(test)]
+mod made;
+#[cfg(test)]
 mod tests;
