@@ -99,4 +99,4 @@ pub use process::{ProcessProvider, Supervise};
 pub use provider::{Endpoint, Logs, NoLogs, Provider, Providers, Stack, StackLoss, StackRequest};
 pub use resolve::RuntimeTraits;
 pub use setting::{COMMON, CommonSetting, DirectoryKind, SettingKind, Settings};
-pub use spec::{Caches, Readiness, StackSpec};
+pub use spec::{Caches, Readiness, StackSpec, StartPurpose};

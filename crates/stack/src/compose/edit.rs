@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::project::{Project, Target};
+use super::proof::ProofMount;
 
 /// What the edited project gets.
 pub(super) struct Edit<'a> {
@@ -30,6 +31,8 @@ pub(super) struct Edit<'a> {
     pub copies: &'a BTreeMap<PathBuf, PathBuf>,
     /// The service whose port is published, and the port on 127.0.0.1.
     pub published: Option<(&'a Target, u16)>,
+    /// What services get so that their PHP says what it is; none: it is not asked.
+    pub proof: &'a BTreeMap<String, ProofMount>,
 }
 
 /// Limits of a service alone, where services cannot share a group.
@@ -111,6 +114,9 @@ impl Edit<'_> {
         self.limit(name, service);
         if !self.beside.iter().any(|beside| beside == name) {
             add_variables(service, self.env);
+        }
+        if let Some(proof) = self.proof.get(name) {
+            proof.add_to(service);
         }
         if let Some((target, port)) = self.published.filter(|(target, _)| target.service == name) {
             let published = format!("127.0.0.1:{port}:{}", target.port);

@@ -13,6 +13,7 @@ mod edit;
 mod engine;
 mod error;
 mod project;
+mod proof;
 mod removal;
 mod signs;
 mod stack;
@@ -39,6 +40,7 @@ use crate::spec::{StackSpec, app_env_given};
 use build::Builds;
 use engine::{Engine, Grouping, WayIn};
 use project::{Project, Target};
+use proof::Proofs;
 
 pub use error::ComposeError;
 
@@ -48,6 +50,7 @@ pub struct ComposeProvider {
     supervise: Box<Supervise>,
     engine: OnceLock<Engine>,
     builds: Mutex<Builds>,
+    proofs: Proofs,
 }
 
 /// What is known of a compose project before anything of it is started.
@@ -104,6 +107,7 @@ impl ComposeProvider {
             }),
             engine: OnceLock::new(),
             builds: Mutex::default(),
+            proofs: Proofs::default(),
         }
     }
 
@@ -163,7 +167,13 @@ impl Provider for ComposeProvider {
 
     fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {
         let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
-        start::start(spec, &self.places, &self.supervise, &mut builds)
+        let shared = start::SharedParts {
+            places: &self.places,
+            supervise: &self.supervise,
+            builds: &mut builds,
+            proofs: &self.proofs,
+        };
+        start::start(spec, shared)
     }
 
     fn notices(&self, choice: &RuntimeChoice, app: &App) -> Result<Vec<Notice>, RuntimeError> {
