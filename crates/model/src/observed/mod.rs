@@ -195,7 +195,7 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
             }
             _ => None,
         });
-        return unproven.collect();
+        return unproven.chain(other_version(one)).collect();
     }
     let mut reasons: Vec<Mismatch> = Vec::new();
     if let Some((workers, asked)) = other_workers(one) {
@@ -208,6 +208,15 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
+}
+
+/// The mismatch of a runtime whose PHP is not the one that the plan asks for, as far as it is known.
+fn other_version(one: &ObservedRuntime) -> Option<Mismatch> {
+    let (version, asked) = (&one.observed.php_version, &one.given.php);
+    let rest = version.strip_prefix(asked.as_str());
+    let is_it = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let is_other = !asked.is_empty() && !version.is_empty() && !is_it;
+    is_other.then(|| Mismatch::PhpVersion { version: version.clone(), reference: asked.clone() })
 }
 
 /// Returns the seen and requested numbers of workers if they differ; else `None`. A growing pool

@@ -325,3 +325,22 @@ fn a_project_whose_php_is_not_known_is_marked_and_only_its_answers_are_compared(
         assert_eq!(found[1 - index].not_comparable, []);
     }
 }
+
+/// A misspelt build argument leaves every row with the same PHP.
+#[test]
+fn a_project_with_another_php_than_the_plan_asks_for_is_marked() {
+    let of = |version: &str, asked: &str| {
+        let mut one = project("b");
+        one.observed.php_version = version.to_owned();
+        one.given.php = asked.to_owned();
+        own_mismatches(&one)
+    };
+    for (version, asked) in [("8.4.1", "8.4"), ("8.4.1", "8.4.1"), ("8.4.1", ""), ("", "8.4")] {
+        assert_eq!(of(version, asked), [], "{version} for {asked}");
+    }
+    for (version, asked) in [("8.2.29", "8.4"), ("8.40.1", "8.4"), ("8.4.11", "8.4.1")] {
+        let reference = asked.to_owned();
+        let expected = [Mismatch::PhpVersion { version: version.to_owned(), reference }];
+        assert_eq!(of(version, asked), expected);
+    }
+}

@@ -383,6 +383,9 @@ pub struct RequestedSetup {
     /// Whether its extensions are those of this machine's own configuration, as the plan asks (`today`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_extensions: bool,
+    /// The version of PHP that the plan asks for, such as `8.4`; empty: any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub php: String,
 }
 
 /// What a runtime showed of itself, in its answers to requests.

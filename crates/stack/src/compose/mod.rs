@@ -129,7 +129,7 @@ impl ComposeProvider {
         };
         let resolve = || {
             let engine = self.engine()?.clone();
-            let mut project = Project::render(&engine, &source.files)?;
+            let mut project = Project::render(&engine, source)?;
             project.learn_secrets();
             let target = project.target(source.service.as_deref(), source.port)?;
             for service in &source.beside {

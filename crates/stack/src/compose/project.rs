@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use stampede_plan::model::ComposeSource;
 
 use super::edit::variables;
 use super::engine::{Engine, failed};
@@ -28,15 +29,22 @@ pub(super) struct Target {
 }
 
 impl Project {
-    /// Lets the compose tool render `files`. Nothing is started.
+    /// Lets the compose tool render the files of `source`. Nothing is started.
     ///
     /// # Errors
     /// A file does not exist, or the tool refuses it.
-    pub fn render(engine: &Engine, files: &[PathBuf]) -> Result<Project, ComposeError> {
-        let files = files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    pub fn render(engine: &Engine, source: &ComposeSource) -> Result<Project, ComposeError> {
+        let files =
+            source.files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
         let directory = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/"));
         let command = engine.compose_name("config");
-        let output = engine.compose(&files, directory, &["config"]).run();
+        let render = engine.compose(&files, directory, &["config"]);
+        // The version of PHP may be a build argument, or a variable in the name of an image.
+        let render = source
+            .php
+            .iter()
+            .fold(render, |render, php| render.env(&php.argument, php.version.as_str()));
+        let output = render.run();
         let output = output.map_err(|error| failed(&command, &error))?;
         let project = Project::parse(&String::from_utf8_lossy(&output.stdout), directory);
         let mut project =

@@ -299,6 +299,12 @@ impl ComposeStack {
         AnswerContext { app: &self.app, port, dir: None }
     }
 
+    fn given(&self) -> RequestedSetup {
+        let php = self.resolved.source.php.as_ref().map(|php| php.version.clone());
+        let provider = ProviderKind::Compose;
+        RequestedSetup { provider, php: php.unwrap_or_default(), ..RequestedSetup::default() }
+    }
+
     fn within_budget(&self) -> impl Iterator<Item = &Container> {
         let beside = &self.resolved.source.beside;
         self.containers.iter().filter(|one| !beside.contains(&one.service))
@@ -380,7 +386,7 @@ impl Stack for ComposeStack {
             files: BTreeMap::from([("compose.json".to_owned(), document)]),
             first_answer_ns: self.first_answer.0,
             first_request_ns: self.first_request.0,
-            given: RequestedSetup { provider: ProviderKind::Compose, ..RequestedSetup::default() },
+            given: self.given(),
             containers,
             ..RuntimeRecord::default()
         }

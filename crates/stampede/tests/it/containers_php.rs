@@ -133,3 +133,31 @@ fn a_php_that_is_not_proven_is_marked() {
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
 }
+
+/// Each version is a row of its own. One that does not run what was asked for is marked.
+#[test]
+fn versions_of_php_are_rows_and_one_that_is_not_what_was_asked_for_is_marked() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "compose.yml" => text.replace("build: .", "image: \"stampede-test/shop:${PHP}\""),
+        _ => unchanged(name, text),
+    });
+    let context = sandbox.path().join("shop").display().to_string();
+    engine.words(&["build", "-q", "-t", "stampede-test/shop:8.2", &context]);
+    // No image with another PHP can be had here: this one has a wrong name.
+    engine.words(&["tag", "stampede-test/shop:8.2", "stampede-test/shop:8.4"]);
+    sandbox.write(
+        "plan.yaml",
+        "runtimes: [{shop: {compose: shop/compose.yml, php: [8.2, 8.4], php_arg: PHP}}]\n\
+         budget: {cpus: 1}\nwarm_up: 1s\nload: {peak: {concurrency: 2, for: 1s}}\n",
+    );
+    let output = finish(engine.stampede(&sandbox, &["compare", "plan.yaml"]), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert_eq!(marks(&sandbox, "shop php=8.2"), [Value::Null; 0], "{text}");
+    let marks = marks(&sandbox, "shop php=8.4");
+    let [mark] = marks.as_slice() else { panic!("{marks:#?}\n{text}") };
+    assert_eq!((&mark["code"], &mark["reference"]), (&"php_version_differs".into(), &"8.4".into()));
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}
