@@ -15,6 +15,7 @@
 mod answer;
 mod directory;
 mod limits;
+mod musl;
 mod programs;
 mod root;
 mod state;
@@ -22,6 +23,7 @@ mod state;
 pub use answer::PhpAnswer;
 pub use directory::{HEADER, ProofDirectory, scan_directories};
 pub use limits::EffectiveLimits;
+pub use musl::is_musl;
 pub use programs::RunningProgram;
 pub use root::{base_system, c_library};
 pub use state::{StartState, ini_files};

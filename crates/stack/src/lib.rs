@@ -40,7 +40,6 @@ mod list;
 mod locate;
 mod logs;
 mod manifest;
-mod musl;
 mod outside;
 mod own_database;
 mod ownership;
