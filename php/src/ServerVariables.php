@@ -26,7 +26,8 @@ final class ServerVariables
         $isSecure = $request->scheme === 'https';
         $host = $request->header('Host') ?? 'localhost';
         $name = strtolower(rtrim((string) parse_url("//$host", PHP_URL_HOST), '.'));
-        $port = parse_url("//$host", PHP_URL_PORT) ?: ($isSecure ? 443 : 80);
+        // As it is written: with a zero before it, too.
+        $port = preg_match('~:(\d+)$~D', $host, $found) === 1 ? $found[1] : ($isSecure ? '443' : '80');
         $hasBody = $request->bodyBytes() > 0 || $request->header('Transfer-Encoding') !== null;
         $length = $request->header('Content-Length') ?? ($hasBody ? $request->bodyBytes() : '');
         $server = [
@@ -36,7 +37,7 @@ final class ServerVariables
             'SERVER_PROTOCOL' => $request->protocol,
             'SERVER_ADDR' => $request->serverAddr,
             'SERVER_NAME' => $name === '' ? 'localhost' : $name,
-            'SERVER_PORT' => (string) $port,
+            'SERVER_PORT' => $port,
             'REMOTE_ADDR' => $request->remoteAddr,
             'REMOTE_PORT' => (string) $request->remotePort,
             'REQUEST_SCHEME' => $request->scheme,

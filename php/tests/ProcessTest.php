@@ -58,8 +58,8 @@ final class ProcessTest extends TestCase
                 $answers[] = 'for another';
                 continue;
             }
-            $context = Proto::decode(substr($frame->payload, 0, $frame->options[0]));
-            $answers[] = ($context[1][0] ?? '') . ' ' . substr($frame->payload, $frame->options[0]);
+            $context = Proto::decode($frame->payload);
+            $answers[] = ($context[1][0] ?? '') . ' ' . $frame->body;
         }
 
         return $answers;

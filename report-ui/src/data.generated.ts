@@ -19,6 +19,8 @@ export interface Page {
   summary: Summary;
   /** The answer for each app. Empty if several runs are combined. */
   headlines: Headline[];
+  /** Two versions of the apps. `None`: the run has only one, or there are several runs. */
+  versions?: ComparedVersions | null;
   /** One for each trial that has a load, and one for each trial that has not ended. */
   series: Series[];
   /** One for each case with a trial that counts. */
@@ -106,6 +108,103 @@ export interface ListAddresses {
   events: string;
   /** The page of several runs, to which the names of the runs are appended. */
   over: string;
+  /** The page of each row over the runs. */
+  rows: string;
+}
+
+/** Each row over the runs, in the form that the page reads. */
+export interface OverRuns {
+  /** The format's version, as of a report. */
+  format: number;
+  /** The version of stampede that serves the page. */
+  stampede: string;
+  /** The directory that holds the runs. */
+  results: string;
+  /** The rows, in the order of the newest run. */
+  rows: RowOverRuns[];
+  /** Fewest runs in which a lasting change is looked for. */
+  runs_min: number;
+  /** Maps the name of each run to path and query of its page. */
+  pages: Record<string, string>;
+  /** Number of runs that are older than those that were read. */
+  older: number;
+  /** Where the server has the list. */
+  served: ServerLinks;
+}
+
+/** One row over the runs that have it on one machine. */
+export interface RowOverRuns {
+  /** The name of the runtime or the variant. */
+  runtime: string;
+  /** The app's name. */
+  app: string;
+  /** The load: `busy: const(200,30s)`. */
+  load: string;
+  /** CPU and number of CPUs. Empty: not known. */
+  machine: string;
+  /** Whether the plan of the newest run calls it the control. */
+  is_control: boolean;
+  /** The runs, oldest first. */
+  runs: RunOfRow[];
+  /** The figures that two runs or more have. */
+  figures: FigureOverRuns[];
+}
+
+/** A run in which a row was measured. */
+export interface RunOfRow {
+  /** The run's name. */
+  name: string;
+  /** Start of the run in RFC 3339. */
+  started_at: string;
+  /** The commit of the app's working tree. `None`: not known. */
+  commit: string | null;
+  /** Number of files that differed from it. `None`: not known, as in runs without another version. */
+  changed_files: number | null;
+}
+
+/** A figure of a row over its runs. */
+export interface FigureOverRuns {
+  /** The figure: `p95 of response time`, `CPU/request ÷ control`. */
+  title: string;
+  /** Whether a higher value is better. */
+  is_good: boolean;
+  /** The figure in each run, in the order of `RowOverRuns::runs`. */
+  points: PointOfRun[];
+  /** Lasting changes, oldest first. */
+  changes: ChangeOverRuns[];
+}
+
+/** A figure in one run. */
+export interface PointOfRun {
+  /**
+   * The value: times in ns, memory in bytes, CPU time per request in µs. `None`: the run does not
+   * have it exactly.
+   */
+  value: number | null;
+  /** The 95 % interval. `None`: there is none. */
+  interval: [number, number] | null;
+  /** The value with its interval and unit, in words. */
+  text: string;
+}
+
+/** A lasting change of a figure. */
+export interface ChangeOverRuns {
+  /** The index of the first run of the new level. */
+  at: number;
+  /** Whether the figure became worse. */
+  is_worse: boolean;
+  /** The change in words. */
+  text: string;
+  /** What else was not alike in the runs before and after. */
+  differences: string[];
+}
+
+/** Addresses on the server that sent the page, `stampede serve`. */
+export interface ServerLinks {
+  /** The list of runs. */
+  home: string;
+  /** Server-sent events. `None`: nothing will change. */
+  events: string | null;
 }
 
 /** The data that changes each second while a run is in progress. */
@@ -186,6 +285,13 @@ export interface Resources {
   cpu_percent: Record<string, (number | null)[]>;
   /** Memory in MiB. `None`: not read in that row. */
   memory_mib: Record<string, (number | null)[]>;
+  /**
+   * Bytes per second that were read from disks and written to them. Empty: none were, or no role
+   * shows them.
+   */
+  disk_bytes_per_second: Record<string, (number | null)[]>;
+  /** Bytes per second that the network received and sent. Empty: no role has a network of its own. */
+  network_bytes_per_second: Record<string, (number | null)[]>;
 }
 
 /** All figures of a trial, or of a case over its trials. */
@@ -235,6 +341,11 @@ export interface Figures {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */
@@ -2188,6 +2299,11 @@ export type Reason =
     code: "php_errors";
     /** Number of lines in the log. */
     lines: number;
+    /**
+     * How many of these ended a request that counts as failed, because its status was 500. The
+     * others were answered as if they were right. 0 also in results of earlier versions.
+     */
+    failed: number;
     /** The first line. */
     first: string;
     /** The same as a sentence in English. */
@@ -2238,6 +2354,14 @@ export type Reason =
     lines: number;
     /** The first paths, those of the app relative to its directory. Empty: no line has one. */
     paths: string[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** The disk of the runtime's working directory had no space left. */
+  | {
+    code: "disk_full";
+    /** Where its file system is mounted. */
+    at: string;
     /** The same as a sentence in English. */
     text: string;
   }
@@ -3398,6 +3522,18 @@ export type Containers =
     /** Their names. */
     networks: string[];
   }
+  /** Services have limits of their own below the budget, from the project's files. */
+  | {
+    code: "own_limits";
+    /** Their services, each with its limits. */
+    services: OwnLimit[];
+  }
+  /** The server's name leads to HTTPS, which the load does not speak. */
+  | {
+    code: "https_name";
+    /** The value of `SERVER_NAME`. */
+    name: string;
+  }
   /** Trials write to the project's own volumes. */
   | {
     code: "volumes_kept";
@@ -3420,7 +3556,45 @@ export type DevelopmentSign =
     service: string;
     /** The directory of the machine. */
     path: string;
+  }
+  /** An image is built for development. */
+  | {
+    code: "build_target";
+    /** The service. */
+    service: string;
+    /** The stage of its build. */
+    target: string;
+  }
+  /** A directive in a php.ini file that the project mounts. */
+  | {
+    code: "directive";
+    /** The file of the machine. */
+    path: string;
+    /** The directive, such as `opcache.validate_timestamps`. */
+    directive: string;
+    /** Its value. */
+    value: string;
+  }
+  /** A variable in the environment file of mounted code, which the app reads itself. */
+  | {
+    code: "of_file";
+    /** The file's name, such as `.env`. */
+    file: string;
+    /** The variable's name. */
+    variable: string;
+    /** Its value. */
+    value: string;
   };
+
+/** A limit of one service. */
+export interface OwnLimit {
+  /** The service. */
+  service: string;
+  /** Its CPUs, as the project's files have them; empty: no limit. */
+  cpus: string;
+  /** Its memory, likewise. */
+  memory: string;
+}
 
 /** Damage to a stored run. */
 export type Damage =
@@ -3816,6 +3990,11 @@ export interface CaseSummary {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */
@@ -4182,6 +4361,11 @@ export interface TrialSummary {
   cpu_percent_max: Figure;
   /** CPU time of the whole stack per correct answer, in µs. */
   cpu_cost_us: Figure;
+  /**
+   * CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+   * answer, in µs. Rows of containers only.
+   */
+  engine_cost_us?: Figure;
   /** Memory of the whole stack: the median of the readings. */
   memory_bytes_median: Figure;
   /** The highest reading. */
@@ -4848,6 +5032,73 @@ export interface Headline {
   facts: string[];
 }
 
+/** Two versions of the apps, measured in the same rounds. */
+export interface ComparedVersions {
+  /** Label of the version that the working tree is compared with: `@main`. */
+  base: string;
+  /** One for each case of the working tree. */
+  cases: VersionedCase[];
+  /**
+   * What the base shows when it is compared with itself, in sentences. Empty: it was measured
+   * once.
+   */
+  noise: string[];
+}
+
+/** A case in both versions. */
+export interface VersionedCase {
+  /** Runtime, app and load: `nginx-fpm · shop · steady: const(200,10s)`. */
+  title: string;
+  /** Whether the working tree is slower, and how certain that is. */
+  sentence: string;
+  /** The figures that at least one version has. */
+  figures: VersionedFigure[];
+  /** Outcomes of expectations, why figures are not compared, why trials do not count. */
+  notes: string[];
+}
+
+/** A figure in both versions, in words; the ratios also as numbers, to draw them. */
+export interface VersionedFigure {
+  /** The figure's title: `p95`. */
+  title: string;
+  /** Whether the sentence is about this figure. */
+  is_primary: boolean;
+  /** The base's figure. */
+  base: string;
+  /** The working tree's figure. */
+  other: string;
+  /** The ratio, or for a share the difference in points. Empty: the two are not compared. */
+  change: string;
+  /** Its 95 % interval. Empty: there is none. */
+  interval: string;
+  /** What follows. */
+  result: string;
+  /** The verdict as data. `None`: the two are not compared. */
+  judged: Change | null;
+  /** Working tree ÷ base. */
+  ratio: Estimate | null;
+  /** The base measured again ÷ the base. `None`: it was measured once, or has no such figure. */
+  noise: Estimate | null;
+  /**
+   * The same in words, with its interval; of a share the difference in points. Empty: there is
+   * none.
+   */
+  noise_text: string;
+}
+
+/** The verdict on a figure's change. */
+export type Change =
+  /** Worse by more than the margin, with statistical certainty. */
+  | "worse"
+  /** Better by more than the margin, with statistical certainty. */
+  | "better"
+  /** Within the margin, with statistical certainty. */
+  | "equivalent"
+  /** None of these can be claimed. */
+  | "inconclusive"
+  /** Fewer than three trials: a first impression. */
+  | "too_few_rounds";
+
 /** The percentiles of a case, over all planned requests of the trials that count. */
 export interface Curve {
   /** The index of the case in `Summary::cases`. */
@@ -5022,12 +5273,4 @@ export interface Download {
   type: string;
   /** The file's content. */
   text: string;
-}
-
-/** Addresses on the server that sent the page, `stampede serve`. */
-export interface ServerLinks {
-  /** The list of runs. */
-  home: string;
-  /** Server-sent events. `None`: nothing will change. */
-  events: string | null;
 }

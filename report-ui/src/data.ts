@@ -66,11 +66,13 @@ export interface Case
       | "budget_memory_bytes" | "budget_unequal" | "timeout_ns" | "stretched_max" | "trials_counted"
       | "trials_invalid" | "trials_missing" | "counts"
     >,
-    Required<Pick<written.CaseSummary, "kept" | "significance_groups">> {
+    Required<Pick<written.CaseSummary, "kept" | "differs" | "significance_groups">> {
   /** The case's place in `summary.cases`. Series and curves name the case by it. */
   index: number;
   verdict: string;
   provider: string;
+  /** It measures the other version a second time, so it is in no ranking. */
+  is_noise: boolean;
   reasons: Reason[];
   why: Why[];
   not_comparable: string[];
@@ -130,6 +132,8 @@ export interface Page extends Pick<written.Page, "stampede" | "runs" | "headline
   /** Only with several runs: what the names in the summary's cases stand for. */
   names: Map<string, written.OverlaidRuntime>;
   summary: Summary;
+  /** Two versions of the apps; `null`: there is one. */
+  versions: written.ComparedVersions | null;
   series: Series[];
   evidence: Evidence;
   /** The progress of a run that has not ended; `null`: it has ended. */

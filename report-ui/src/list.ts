@@ -26,7 +26,9 @@ export class ListView {
     root.append(
       h("header", {}, h("h1", {}, "stampede", h("span", {}, " runs")),
         h("p", {}, list.results ? `in ${list.results}` : ""),
-        themeButton(new AbortController().signal)),
+        h("div", { class: "tools" },
+          list.rows ? h("nav", { "aria-label": "Parts" }, h("a", { href: list.rows }, "Rows over the runs")) : null,
+          themeButton(new AbortController().signal))),
       this.strip.element,
       this.main,
       h("footer", {}, h("p", {}, version)));

@@ -1,4 +1,5 @@
-// The entry point: reads the data in the page and shows a report or the list of runs. If the page
+// The entry point: reads the data in the page and shows a report, the list of runs, or each row over
+// the runs. If the page
 // is served, events bring newer data.
 
 import "uplot/dist/uPlot.min.css";
@@ -14,6 +15,7 @@ import { follow } from "./events.ts";
 import { ListView } from "./list.ts";
 import { readData } from "./read.ts";
 import { Report } from "./report.ts";
+import { rowsView } from "./rows.ts";
 import { followTheme } from "./theme.ts";
 
 function start(): void {
@@ -25,6 +27,10 @@ function start(): void {
   if (data.kind === "list") {
     const view = new ListView(root, data);
     follow(data.list.events, { history: (text) => view.show(text) }, (state) => view.strip.connection(state));
+    return;
+  }
+  if (data.kind === "rows") {
+    rowsView(root, data.rows, data.problems);
     return;
   }
   const report = new Report(root, raw, data);

@@ -14,7 +14,11 @@ const TIME = { xWords: format.seconds, xLabel: "seconds since the load began", x
 
 /** All charts over time, in reading order. */
 export function timeSpecs(panel: Panel): Make[] {
-  return [times(panel), throughput(panel), errors(panel), inFlight(panel), cpu(panel), memory(panel)];
+  const always = [times(panel), throughput(panel), errors(panel), inFlight(panel), cpu(panel), memory(panel)];
+  // Most stacks touch no disk and share the machine's network: then there is nothing to draw.
+  if (rolesOf(panel, "disk_bytes_per_second").length > 0) always.push(disk(panel));
+  if (rolesOf(panel, "network_bytes_per_second").length > 0) always.push(network(panel));
+  return always;
 }
 
 /** The times of rows. A row is a step of the series, and its time is the begin of that step. */
@@ -151,7 +155,7 @@ function inFlight(panel: Panel): Make {
   });
 }
 
-type Resource = "cpu_percent" | "memory_mib";
+type Resource = "cpu_percent" | "memory_mib" | "disk_bytes_per_second" | "network_bytes_per_second";
 
 /** The whole stack's use of a resource, or one role's. */
 function byRole(panel: Panel, which: Resource, spec: Omit<Spec, "lines" | "controls" | "xWords" | "xLabel">): Make {
@@ -196,5 +200,26 @@ function memory(panel: Panel): Make {
     title: "Memory",
     about: "anonymous, shared and kernel memory, without page cache",
     yWords: format.mebibytes, yShort: (value) => value === 0 ? "0" : `${format.short(value)}${format.THIN}MiB`,
+  });
+}
+
+const BYTES = {
+  yWords: (bytes: number) => `${format.bytes(bytes)}/s`,
+  yShort: (bytes: number) => bytes === 0 ? "0" : `${format.bytes(bytes)}/s`,
+};
+
+function disk(panel: Panel): Make {
+  return byRole(panel, "disk_bytes_per_second", {
+    title: "Disk",
+    about: "bytes read from disks and written to them in each second",
+    ...BYTES,
+  });
+}
+
+function network(panel: Panel): Make {
+  return byRole(panel, "network_bytes_per_second", {
+    title: "Network",
+    about: "bytes that the containers' networks received and sent in each second",
+    ...BYTES,
   });
 }

@@ -24,7 +24,7 @@ export function casesOf(store: Store, group: Group): Case[] {
 }
 
 export function answer(store: Store, group: Group, place: number): HTMLElement {
-  const cases = casesOf(store, group);
+  const cases = casesOf(store, group).filter((entry) => !entry.is_noise);
   const id = `answer-${place}`;
   const about = [group.load_text, words.modelWords(group), words.budgetWords(cases)];
   return h("section", { class: "answer", id, "aria-labelledby": `${id}-title` },

@@ -12,8 +12,9 @@ import {
   type Reason, type RuntimeEvidence, type Series, type Served, type Summary, type Trial,
   type TrialEvidence, type Why,
 } from "./data.ts";
-import { toList, type RunList } from "./history.ts";
+import { toList, toOverRuns, type OverRuns, type RunList } from "./history.ts";
 import { toPublished } from "./read_published.ts";
+import { toVersions } from "./read_versions.ts";
 import {
   address, column, columns, isNumber, list, number, numbers, pairs, record, records, sentences, text,
   textRecord, texts, type Raw,
@@ -29,17 +30,21 @@ export interface Read {
 /** The formats that can be read. Format 1 has sentences where format 2 has facts. */
 const FORMATS = [1, 2];
 
-/** What the program sends: a report, the list of runs, or the event `now`. */
-type Sent = written.Page & written.List & written.LiveUpdate;
+/** What the program sends: a report, the list of runs, each row over the runs, or the event `now`. */
+type Sent = written.Page & written.List & written.OverRuns & written.LiveUpdate;
 
-/** What the data may be: a report, or the list of runs. */
-export type Data = ({ kind: "report" } & Read) | { kind: "list"; list: RunList; problems: string[] };
+/** What the data may be: a report, the list of runs, or each row over the runs. */
+export type Data =
+  | ({ kind: "report" } & Read)
+  | { kind: "list"; list: RunList; problems: string[] }
+  | { kind: "rows"; rows: OverRuns; problems: string[] };
 
 /** Reads the text of the page's data element, or the data of an event. */
 export function readData(text: string): Data {
   const problems: string[] = [];
   const raw = parse(text, problems);
   if (Array.isArray(raw.history)) return { kind: "list", list: toList(raw), problems };
+  if (Array.isArray(raw.rows)) return { kind: "rows", rows: toOverRuns(raw), problems };
   const page = toPage(raw);
   if (problems.length === 0) problems.push(...missing(page));
   return { kind: "report", page, problems };
@@ -126,6 +131,7 @@ function toPage(raw: Raw<written.Page>): Page {
     headlines: records<written.Headline>(raw.headlines).map((one) => ({
       app: text(one.app), text: text(one.text), facts: texts(one.facts),
     })),
+    versions: raw.versions ? toVersions(record<written.ComparedVersions>(raw.versions)) : null,
     series: records<written.Series>(raw.series).map(toSeries),
     curves: records<Curve>(raw.curves).map(toCurve),
     evidence: toEvidence(record<written.Evidence>(raw.evidence)),
@@ -262,11 +268,12 @@ function toCase(raw: Raw<written.CaseSummary> & { letters?: unknown }, index: nu
   return {
     index,
     runtime: text(raw.runtime), app: text(raw.app), load: text(raw.load),
+    is_noise: raw.is_noise === true,
     model: model(raw.model),
     verdict: text(raw.verdict),
     reasons: records<written.CaseReason>(raw.reasons).map(toReason),
     why: records<written.LimitingCause>(raw.why).map(toWhy),
-    not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept),
+    not_comparable: sentences(raw.not_comparable), asked: sentences(raw.asked), forced: sentences(raw.forced), kept: texts(raw.kept), differs: texts(raw.differs),
     agents: records<written.AgentFigures>(raw.agents).map(toAgent),
     provider: text(raw.provider), title: text(raw.title), mode: text(raw.mode),
     versions: textRecord(raw.versions),
@@ -386,6 +393,8 @@ function toSeries(raw: Raw<written.Series>): Series {
       at: numbers(resources.at),
       cpu_percent: columns(resources.cpu_percent),
       memory_mib: columns(resources.memory_mib),
+      disk_bytes_per_second: columns(resources.disk_bytes_per_second),
+      network_bytes_per_second: columns(resources.network_bytes_per_second),
     },
   };
 }

@@ -18,6 +18,7 @@ import { readData, readNow, type Read } from "./read.ts";
 import { Store } from "./store.ts";
 import { Strip } from "./strip.ts";
 import { onTheme, themeButton } from "./theme.ts";
+import { versions } from "./versions.ts";
 import { groupTitle, stateBadge } from "./words.ts";
 
 export class Report {
@@ -101,6 +102,7 @@ function build(store: Store, raw: string, problems: string[]): HTMLElement[] {
     store.isOverlay ? runs(store) : null,
     ...problems.map((problem) => h("p", { class: "problem", role: "note" }, problem)),
     h("div", { id: "answers" }, ...store.page.headlines.map(headlineOf), ...groups.map((group, place) => answer(store, group, place))),
+    versions(store),
     notices(said),
     published(store),
     hasCases ? charts(store) : null,
@@ -113,6 +115,7 @@ function header(store: Store, hasCases: boolean): HTMLElement {
   const links: [string, string][] = [];
   if (served?.home) links.push([served.home, "All runs"]);
   if (store.page.summary.groups.length > 0) links.push(["#answers", "Answer"]);
+  if (store.page.versions) links.push(["#versions", "Versions"]);
   if (store.page.summary.published) links.push(["#published", "Published"]);
   if (hasCases) links.push(["#charts", "Charts"]);
   if (hasCases && acrossIsThere(store)) links.push(["#across", "Across loads"]);

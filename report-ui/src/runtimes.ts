@@ -85,7 +85,13 @@ function allowed(store: Store): HTMLElement[] {
     const isNew = (text: string) => text !== "" && !seen.has(`${entry.runtime} ${text}`);
     const own = texts.filter(isNew);
     own.forEach((text) => seen.add(`${entry.runtime} ${text}`));
-    return own.map((text) => h("li", {}, h("b", {}, entry.runtime), ` ${text}`));
+    const otherwise = entry.differs.filter((text) => isNew(text));
+    otherwise.forEach((text) => seen.add(`${entry.runtime} ${text}`));
+    return [
+      ...own.map((text) => h("li", {}, h("b", {}, entry.runtime), ` ${text}`)),
+      ...otherwise.length > 0 ? [h("li", {}, h("b", {}, entry.runtime), " takes some requests in another way than nginx with PHP-FPM:",
+        h("ul", {}, ...otherwise.map((text) => h("li", {}, text))))] : [],
+    ];
   });
   return items.length > 0 ? [h("p", { class: "note" }, "Differences that count against nobody:"), h("ul", { class: "plain" }, ...items)] : [];
 }

@@ -134,6 +134,7 @@ async function saves(page: Page): Promise<void> {
   await page.getByText("only what differs").click();
   assert.ok((await page.locator(".settings tbody tr").count()) > 100, "not all settings are shown");
   assert.ok((await page.getByText("kept from request to request, as its mode means: class").count()) > 0);
+  assert.equal(await page.getByText("it serves no files, so the app gets their paths, too").count(), 1);
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByText(/Copied|Select it/).waitFor();
 }

@@ -10,7 +10,7 @@ import { axe, eventually, here, ink, openAt, overflow, scrollThrough, type View 
 import { SIX, filled, sample, steady, type Raw } from "./samples.ts";
 import { begun, list } from "./samples_runs.ts";
 
-const served = { home: "/?token=t", events: "/events?token=t" };
+const served = { home: "/", events: "/events" };
 
 /** The run after so many trials; the same run each time. */
 function after(ended: number, seconds: number): Raw {
@@ -273,7 +273,7 @@ async function isLost(browser: Browser): Promise<void> {
 
 /** The list gets newer; what is chosen, open and focused stays. */
 async function listFills(browser: Browser): Promise<void> {
-  const first = { ...list(), served: { ...served, over: "/over?token=t" } };
+  const first = { ...list(), served: { ...served, over: "/over?" } };
   const { page, faults, host } = await open(browser, first, { width: 1200 });
   await page.getByRole("checkbox").nth(1).check();
   await page.getByRole("checkbox").nth(2).check();
@@ -283,13 +283,13 @@ async function listFills(browser: Browser): Promise<void> {
   const before = await focus();
   const next = structuredClone(first) as Raw;
   next.history[0].trials_ended = 8;
-  next.history.unshift({ ...next.history[1], name: "20261123-100000-ffff", page: "/run?token=t&run=20261123-100000-ffff" });
+  next.history.unshift({ ...next.history[1], name: "20261123-100000-ffff", page: "/run?run=20261123-100000-ffff" });
   host.send("history", next);
   await page.getByText("8 of 18").first().waitFor();
   assert.equal(await page.locator(".history tbody tr").count(), 7);
   assert.equal(await focus(), before, "the focus is lost");
   assert.equal(await page.locator("details[open]").count(), 1, "what was open is closed");
-  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?token=t&run=20261123-081500-77aa&run=20261122-230104-51b2");
+  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?run=20261123-081500-77aa&run=20261122-230104-51b2");
   host.send("history", { ...next, history: [] });
   await page.getByText("There is no run yet").waitFor();
   assert.deepEqual(faults, []);

@@ -15,6 +15,11 @@ export async function runs(browser: Browser, pages: string, directory: string): 
   await underWay(await open("under_way"));
   await lists(await open("list"));
   await listsNothing(await open("list_empty"));
+  await versions(await open("versions"), directory);
+  await versions(await open("versions", { width: 390 }), directory);
+  await rows(await open("rows"), directory);
+  await rows(await open("rows", { width: 390 }), directory);
+  await rowsNothing(await open("rows_empty"));
   await fingers(await open("demo", { width: 400, hasTouch: true }));
 }
 
@@ -52,6 +57,45 @@ async function overlays(opened: Opened, directory: string): Promise<void> {
   assert.deepEqual(await page.locator("#plan mark").allTextContents(), ["workers: 8", "  - frankenphp-worker"]);
   assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 2);
   assert.match((await page.locator("#verdicts tbody th").allTextContents()).join(" "), /A.1.*B.1/s);
+  await close(opened);
+}
+
+/** Both versions stand side by side, and the second measurement is in no ranking. */
+async function versions(opened: Opened, directory: string): Promise<void> {
+  const { page } = opened;
+  const shown = page.locator("#versions");
+  assert.match(await shown.locator("h2").innerText(), /Working tree against @main/);
+  assert.match(await shown.locator(".noise").innerText(), /up to 5 % may be noise/);
+  assert.equal(await shown.locator(".noise-band").count(), 2, "a share has no band");
+  assert.equal(await shown.locator("td.bad").count(), 1);
+  const { ranked, all } = await page.evaluate(() => {
+    const data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
+    const names = [...document.querySelectorAll(".ranking .who-name")].map((one) => one.textContent);
+    return { ranked: names.length, all: data.summary.cases.length };
+  });
+  assert.equal(ranked, all - 1, "what measures noise is ranked");
+  const width = page.viewportSize()?.width ?? 0;
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, "the page is wider than the screen");
+  await shown.screenshot({ path: join(directory, `versions-${width}.png`) });
+  await close(opened);
+}
+
+/** Each row is drawn over the runs, and each dot leads to its run. */
+async function rows(opened: Opened, directory: string): Promise<void> {
+  const { page } = opened;
+  assert.equal(await page.locator(".over-runs figure").count(), 6);
+  assert.equal(await page.locator(".over-runs line.change").count(), 1);
+  assert.match(await page.locator(".changes").innerText(), /CPU\/request: more from .* on/);
+  assert.match((await page.locator(".over-runs a").first().getAttribute("href")) ?? "", /^\/run\?name=/);
+  assert.match(await page.locator(".about").first().innerText(), /3 older runs not read/);
+  const width = page.viewportSize()?.width ?? 0;
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, "the page is wider than the screen");
+  await page.screenshot({ path: join(directory, `rows-${width}.png`), fullPage: true });
+  await close(opened);
+}
+
+async function rowsNothing(opened: Opened): Promise<void> {
+  assert.match(await opened.page.locator(".nothing-yet").innerText(), /No row has two runs yet/);
   await close(opened);
 }
 
@@ -115,7 +159,7 @@ async function lists(opened: Opened): Promise<void> {
   const { page } = opened;
   assert.equal(await page.locator(".history tbody tr").count(), 6);
   assert.deepEqual(await page.locator(".history .state .badge").allInnerTexts(), ["running", "ended", "ended early", "ended", "unreadable", "ended"]);
-  assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?token=t&run=20261123-091500-0c1e");
+  assert.equal(await page.locator(".history a").first().getAttribute("href"), "/run?run=20261123-091500-0c1e");
   assert.match(await page.locator(".history .why").innerText(), /run\.json: expected value/);
   assert.equal(await page.locator("#page img, #page script, a[href^=javascript]").count(), 0);
   assert.equal(await page.evaluate(() => (window as unknown as { planted?: number }).planted), undefined);
@@ -125,7 +169,7 @@ async function lists(opened: Opened): Promise<void> {
   assert.match(await page.locator(".over").innerText(), /choose another/);
   assert.equal(await page.locator(".over a").count(), 0);
   await page.getByRole("checkbox").nth(1).check();
-  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?token=t&run=20261123-081500-77aa&run=20261122-230104-51b2");
+  assert.equal(await page.locator(".over a").getAttribute("href"), "/over?run=20261123-081500-77aa&run=20261122-230104-51b2");
   await page.locator("summary").click();
   assert.equal(await page.locator("details p").count(), 2);
   await close(opened);

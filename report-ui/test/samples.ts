@@ -220,6 +220,7 @@ function addCase(
     ] : [],
     asked: [], forced: place === 0 ? ["without cgi.*", "with extension cli_server"] : [],
     kept: place === 1 ? ["class"] : [],
+    differs: place === 1 ? ["it serves no files, so the app gets their paths, too", "it has no REMOTE_PORT"] : [],
     provider: "native", title: options.planted ?? `${runtime}, packaged by Debian`, mode: "per-request", versions: { php: "PHP 8.2.35 (cli)" },
     budget_cpus: 1, budget_memory_bytes: 0, budget_unequal: false, timeout_ns: 11e9, stretched_max: 1,
     trials_counted: options.rounds - invalid.length, trials_invalid: invalid.length, trials_missing: 0,

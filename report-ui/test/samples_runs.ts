@@ -1,5 +1,6 @@
 // Sample data of more than one run, of runs that have not ended, and of the list of runs.
 
+import { rows, versions } from "./samples_versions.ts";
 import { PLANTED, SIX, none, sample, type Options, type Raw } from "./samples.ts";
 
 export function runSamples(demo: Options): Record<string, Raw> {
@@ -8,8 +9,11 @@ export function runSamples(demo: Options): Record<string, Raw> {
     overlay_loads: overlayOfLoads(demo),
     unfinished: begun(sample({ ...demo, seed: 11 }), 8, 17, "cut_off"),
     under_way: begun(sample({ ...demo, seed: 12 }), 3, 9, "under_way"),
+    versions: versions(demo),
+    rows: rows(),
+    rows_empty: { ...rows(), rows: [] },
     list: list(),
-    list_empty: { format: 1, stampede: "0.1.0", history: [], results: "/srv/results", served: { home: "/?token=t", events: null, over: "/over?token=t" } },
+    list_empty: { format: 1, stampede: "0.1.0", history: [], results: "/srv/results", served: { home: "/", events: null, over: "/over?" } },
   };
 }
 
@@ -144,7 +148,7 @@ const entry = (more: Raw): Raw => ({
   apps: ["hello"], loads: ["steady"], runtimes: SIX, rounds: 3,
   trials_ended: 18, trials_planned: 18, trials_invalid: 0,
   answers: [{ app: "hello", load: "steady", sentence: "nginx-fpm is ahead: p95 of response time 562 µs; apache-modphp takes 1.26 × as long (1.24 to 1.28); 95 % intervals over 3 rounds." }],
-  page: "/run?token=t&run=20261121-110307-d6f4",
+  page: "/run?run=20261121-110307-d6f4",
   ...more,
 });
 
@@ -159,6 +163,6 @@ export function list(): Raw {
     entry({ name: "20261120-100000-aaaa", started_at: "", state: "unreadable", why: "run.json: expected value at line 1 column 1", apps: [], loads: [], runtimes: [], answers: [], trials_ended: 0, trials_planned: 0, page: "" }),
     entry({ name: `evil ${PLANTED}`, why: PLANTED, apps: [PLANTED], loads: [PLANTED], runtimes: [PLANTED], answers: [{ app: PLANTED, load: PLANTED, sentence: `${PLANTED} window.planted=1` }], page: "javascript:window.planted=3" }),
   ];
-  for (const one of history) if (one.page.startsWith("/")) one.page = `/run?token=t&run=${one.name}`;
-  return { format: 1, stampede: "0.1.0", history, results: "/srv/stampede-results", served: { home: "/?token=t", events: null, over: "/over?token=t" } };
+  for (const one of history) if (one.page.startsWith("/")) one.page = `/run?run=${one.name}`;
+  return { format: 1, stampede: "0.1.0", history, results: "/srv/stampede-results", served: { home: "/", events: null, over: "/over?" } };
 }

@@ -14,9 +14,11 @@ import { address } from "../src/raw.ts";
 import { readData, readNow, readPage } from "../src/read.ts";
 import { renamed } from "../src/renamed.ts";
 import { extent, logSteps, median, panned, pinched, place, steps, sums, tail, tailWords, zoomed } from "../src/scale.ts";
+import { heights } from "../src/rows.ts";
 import { shownOf } from "../src/shown.ts";
 import { sorted } from "../src/sort.ts";
 import { Store } from "../src/store.ts";
+import { scaleOf } from "../src/versions.ts";
 import { embedded, sample, samples, steady } from "./samples.ts";
 
 const plain = (text: string) => text.replaceAll("\u202f", " ");
@@ -255,6 +257,42 @@ test("published tables are read, and whatever else stands there", () => {
   assert.deepEqual(read?.claims.map((claim) => claim.sentences), [["No.", "4"]]);
 });
 
+test("two versions are read, and ratios share one scale around 1", () => {
+  assert.equal(readPage(JSON.stringify({ summary: {} })).page.versions, null);
+  const figure = { title: "p95", is_primary: true, judged: "worse", ratio: { value: 1.1, interval: [1.05, 1.2], trials: 3 }, noise: { value: 1, interval: "x" } };
+  const raw = { base: "@main", noise: ["Noise.", 4], cases: [{ title: "a", figures: [figure, { judged: "odd", ratio: 7 }] }, 9] };
+  const read = readPage(JSON.stringify({ versions: raw, summary: { cases: [{ is_noise: true }, {}] } })).page;
+  assert.deepEqual(read.summary.cases.map((one) => one.is_noise), [true, false]);
+  assert.deepEqual(read.versions?.noise, ["Noise.", "4"]);
+  const [first, second] = read.versions?.cases[0]?.figures ?? [];
+  assert.deepEqual([first?.judged, first?.ratio?.interval, first?.noise?.interval], ["worse", [1.05, 1.2], null]);
+  assert.deepEqual([second?.judged, second?.ratio, second?.base], [null, null, ""]);
+  const scale = scaleOf(read.versions?.cases[0]?.figures ?? []);
+  assert.ok(scale && scale.high > 1.2 && Math.abs(scale.low * scale.high - 1) < 1e-9, "1 is in the middle");
+  assert.equal(scaleOf([]), null);
+  const wide = scaleOf([{ ratio: { value: 2, interval: [0.001, 4000], trials: 3 }, noise: null }]);
+  assert.ok(wide && wide.high < 5, "one wide interval hides all others");
+});
+
+test("rows over the runs are read, whatever stands in them", () => {
+  const point = (value: unknown) => ({ value, interval: [1, 2], text: "t" });
+  const row = {
+    runtime: "nginx-fpm", runs: [{ name: "a", commit: 5 }, { name: "b", changed_files: 3 }],
+    figures: [{ title: "p95", points: [point(1), point("x"), point(3)], changes: [{ at: 1, is_worse: true, differences: ["d"] }, { at: 7 }] }],
+  };
+  const data = readData(JSON.stringify({ format: 2, rows: [row, null], runs_min: 10, pages: { a: "/run?name=a", b: "https://x/" }, served: { home: "/" } }));
+  assert.equal(data.kind, "rows");
+  if (data.kind !== "rows") return;
+  const [first, second] = data.rows.rows;
+  assert.deepEqual(first?.runs.map((run) => [run.commit, run.changed_files]), [[null, null], [null, 3]]);
+  assert.deepEqual(first?.figures[0]?.points.map((one) => one.value), [1, null], "a point without a run");
+  assert.deepEqual(first?.figures[0]?.changes.map((one) => one.at), [1], "a change without a run");
+  assert.deepEqual(second?.figures, []);
+  assert.deepEqual([data.rows.pages.a, data.rows.pages.b, data.rows.home], ["/run?name=a", "", "/"]);
+  const { low, high } = heights({ points: [100, 101].map((value) => ({ value, interval: null, text: "" })) });
+  assert.ok(high - low > 10 && low < 100 && high > 101, "noise of 1 % fills the chart");
+});
+
 test("what events bring is read as leniently", () => {
   assert.deepEqual(readNow("{"), { progress: null, series: null });
   const { progress, series } = readNow('{"format":1,"progress":{"ended":3,"planned":"x","under_way":{"trial":4}},"series":{"case":1,"unfinished":true,"ok":[1,"x"]}}');
@@ -275,7 +313,7 @@ test("the list of runs is read, whatever stands in it", () => {
 test("addresses are of this server alone", () => {
   for (const good of ["/", "/?token=a", "/run?token=a&run=b%20c"]) assert.equal(address(good), good);
   for (const bad of ["", "x", "//x", "/\\x", "/\t/x", "javascript:1", "https://x/", null, 7]) assert.equal(address(bad), "", String(bad));
-  assert.equal(overAddress("/over?token=t", ["a", "b&c=d/</script>"]), "/over?token=t&run=a&run=b%26c%3Dd%2F%3C%2Fscript%3E");
+  assert.equal(overAddress("/over?", ["a", "b&c=d/</script>"]), "/over?run=a&run=b%26c%3Dd%2F%3C%2Fscript%3E");
 });
 
 test("lines of several runs look different, and a runtime keeps its colour", () => {

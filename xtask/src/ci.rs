@@ -37,6 +37,8 @@ const UNREACHABLE: &str = "failed to fetch advisory database";
 const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "--tests"];
 /// The reason of tests that only [`Tier::All`] runs begins with this word.
 const LONG: &str = "long";
+/// As [`LONG`], for tests that no other test may run beside: they compare two measurements.
+const ALONE: &str = "alone";
 
 /// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
 /// `within`: long tests are started only up to this time after the start.
@@ -88,19 +90,24 @@ pub fn run(
     }
 }
 
-/// Runs the long tests until the time is over.
+/// Runs the long tests until the time is over: as many at once as there are CPUs, then one by one
+/// those that need the machine to themselves.
 fn run_long(
     programs: &[Program],
     env: &[(&str, PathBuf)],
     results: &mut Results,
     is_over: impl Fn() -> bool + Sync,
 ) -> Result<(), ChoreError> {
-    let one = |program| {
-        let tests = results.long(program, LONG).into_iter();
-        tests.map(move |test| (program, test))
-    };
-    let tests = programs.iter().flat_map(one).collect();
-    programs::run_each(tests, env, results, is_over)
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    for (tier, at_once) in [(LONG, cpus), (ALONE, 1)] {
+        let one = |program| {
+            let tests = results.long(program, tier).into_iter();
+            tests.map(move |test| (program, test))
+        };
+        let tests = programs.iter().flat_map(one).collect();
+        programs::run_each((tests, at_once), env, results, &is_over)?;
+    }
+    Ok(())
 }
 
 /// Builds all test programs.

@@ -182,18 +182,17 @@ fn run_with(
     Ok(())
 }
 
-/// Runs these tests, each in a process of its own, as many at once as there are CPUs. Once `is_over`
-/// says so, no further test is started.
+/// Runs these tests, each in a process of its own, `at_once` of them at a time. Once `is_over` says so,
+/// no further test is started.
 ///
 /// # Errors
 /// A program does not start.
 pub fn run_each(
-    tests: VecDeque<(&Program, String)>,
+    (tests, at_once): (VecDeque<(&Program, String)>, usize),
     env: &[(&str, PathBuf)],
     results: &mut Results,
     is_over: impl Fn() -> bool + Sync,
 ) -> Result<(), ChoreError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (queue, results) = (Mutex::new(tests), Mutex::new(results));
     let next = || locked(&queue).pop_front().filter(|_| !is_over());
     let work = || -> Result<(), ChoreError> {
@@ -214,7 +213,7 @@ pub fn run_each(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -368,13 +367,13 @@ mod tests {
         };
         let name = |test: &str| format!("programs::tests::{test}");
         let tests = ["programs_are_read_from_cargos_messages", "no_such_test"].map(name);
-        let queue = || tests.iter().map(|test| (&program, test.clone())).collect();
+        let queue = || tests.iter().map(|test| (&program, test.clone())).collect::<VecDeque<_>>();
         let mut results = Results::default();
         let long = |test: &String| (test.clone(), "long".to_owned());
         results.ignored.insert(program.name.clone(), tests.iter().map(long).collect());
-        run_each(queue(), &[], &mut results, || true).expect("nothing runs");
+        run_each((queue(), 2), &[], &mut results, || true).expect("nothing runs");
         assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
-        run_each(queue(), &[], &mut results, || false).expect("it runs");
+        run_each((queue(), 1), &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
         assert_eq!(results.long(&program, "long"), [] as [String; 0]);
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use stampede_linux::space;
 use stampede_stack::{LOOKED_FOR, RuntimeError, nearest};
 
 use super::prepare::CommandFailure;
@@ -27,11 +28,13 @@ pub enum AgainstError {
         /// Its name in the plan.
         runtime: String,
     },
-    /// A compose project serves the version that is in its images.
-    #[error("`{runtime}` is a compose project, of which `--against` makes no other version yet")]
-    Containers {
-        /// Its name in the plan.
-        runtime: String,
+    /// The revision does not have the compose file: it was added later, or never committed.
+    #[error("`{rev}` has no compose file `{}`", file.display())]
+    NoComposeFile {
+        /// The revision as typed.
+        rev: String,
+        /// The file, relative to the top of the repository.
+        file: PathBuf,
     },
     /// git is not installed.
     #[error("`git` is not installed, and `--against` needs it to get the other version")]
@@ -100,6 +103,18 @@ pub enum AgainstError {
         /// The command's last lines, with a line break before them; or empty.
         log: String,
     },
+    /// The user's command made a link that leads out of the copy.
+    #[error(
+        "`--against-prepare`: `{command}` made the link `{link}` in the copy of `{rev}`, which leads out of it"
+    )]
+    LeadsOut {
+        /// The revision as typed.
+        rev: String,
+        /// The command as typed.
+        command: String,
+        /// The link, relative to the copy.
+        link: PathBuf,
+    },
     /// git failed.
     #[error("`git {command}` failed: {said}")]
     Git {
@@ -153,21 +168,8 @@ impl AgainstError {
                  `stampede compare` on each version, then `stampede diff last~1 last`"
                     .to_owned(),
             ),
-            AgainstError::UnknownRevision { is_shallow: true, .. } => Some(
-                "this clone is shallow: `git fetch --unshallow` gets the older commits (of GitHub's \
-                 checkout: `fetch-depth: 0`)"
-                    .to_owned(),
-            ),
-            AgainstError::UnknownRevision { known, .. } if known.is_empty() => {
-                Some("it has no commit yet: `git commit` makes the first".to_owned())
-            }
-            AgainstError::UnknownRevision { rev, known, .. } => {
-                let near = nearest(rev, known.iter().map(String::as_str));
-                let near = near.or_else(|| known.first().cloned()).unwrap_or_default();
-                Some(format!(
-                    "name a branch, a tag or a commit, such as `{near}` or `HEAD~1`; if others pushed it, run \
-                     `git fetch` first"
-                ))
+            AgainstError::UnknownRevision { rev, known, is_shallow, .. } => {
+                Some(revision_hint(rev, known, *is_shallow))
             }
             AgainstError::NotThere { rev, directory } => Some(format!(
                 "`{0}` did not exist in `{rev}`: name a later revision (`git log -- {0}` lists those that \
@@ -177,9 +179,11 @@ impl AgainstError {
             AgainstError::NoApp { rev, .. } => Some(format!(
                 "an app has {LOOKED_FOR}; what is not committed is not in `{rev}`"
             )),
-            AgainstError::Containers { .. } => Some(
-                "compare two checkouts: `--compose old/compose.yml --compose new/compose.yml`".to_owned(),
-            ),
+            AgainstError::NoComposeFile { file, .. } => Some(format!(
+                "name a later revision (`git log -- {}` lists those that changed it), or compare two checkouts: \
+                 `--compose old/compose.yml --compose new/compose.yml`",
+                file.display()
+            )),
             AgainstError::AppUnknown {} => Some("name it with `--app DIR`".to_owned()),
             AgainstError::App { source, .. } => source.hint(),
             AgainstError::OtherPackages { .. } => Some(
@@ -192,10 +196,33 @@ impl AgainstError {
                  to `safe.directory`"
                     .to_owned(),
             ),
+            AgainstError::LeadsOut { .. } => Some(
+                "root would copy what it names: let the command copy it, or make the link relative and inside"
+                    .to_owned(),
+            ),
+            AgainstError::Io { path, source, .. } => {
+                space::hint(path, source.kind(), "set TMPDIR to a directory of another one")
+            }
             AgainstError::Unprepared { .. }
             | AgainstError::Git { .. }
-            | AgainstError::Io { .. }
             | AgainstError::Keeper(_) => None,
         }
     }
+}
+
+/// What to name instead of a revision that is not `known`.
+fn revision_hint(rev: &str, known: &[String], is_shallow: bool) -> String {
+    if is_shallow {
+        return "this clone is shallow: `git fetch --unshallow` gets the older commits (of GitHub's \
+                checkout: `fetch-depth: 0`)"
+            .to_owned();
+    }
+    let Some(first) = known.first() else {
+        return "it has no commit yet: `git commit` makes the first".to_owned();
+    };
+    let near = nearest(rev, known.iter().map(String::as_str)).unwrap_or_else(|| first.clone());
+    format!(
+        "name a branch, a tag or a commit, such as `{near}` or `HEAD~1`; if others pushed it, run \
+         `git fetch` first"
+    )
 }

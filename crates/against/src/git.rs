@@ -75,6 +75,12 @@ impl Repository {
         self.line(&["cat-file", "-t", &object]).is_ok_and(|kind| kind == "tree")
     }
 
+    /// Whether a commit has a file or directory, given relative to the top.
+    pub fn has_path(&self, commit: &str, place: &Path) -> bool {
+        let object = format!("{commit}:{}", place.display());
+        self.line(&["cat-file", "-e", &object]).is_ok()
+    }
+
     /// The submodules of a commit within the directory. Their contents are in no commit of this
     /// repository.
     ///

@@ -1,9 +1,11 @@
 //! Takes another version of the plan's apps out of their git repositories, and adds it to the plan.
 //! Both versions are measured in the same rounds. The repository and its directory are only read.
 
+mod containers;
 mod error;
 mod git;
 mod prepare;
+mod working_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,12 +21,14 @@ use stampede_model::fact::Notice;
 use stampede_model::fact::app::Versions;
 use stampede_model::record::AgainstRecord;
 use stampede_model::words;
-use stampede_plan::model::{Against, AppChoice, AppPlace, Plan, RuntimeChoice, RuntimeSource};
+use stampede_plan::model::{Against, AppChoice, AppPlace, Plan};
+pub use working_tree::working_tree;
 
 use git::Repository;
+use prepare::{Place, Unprepared};
 use stampede_stack::{
-    Catalogue, RuntimeError, SettingsPaths, bind_mount, copy_some, is_left_out,
-    rewrite_settings_paths,
+    Catalogue, RuntimeError, SettingsPaths, User, bind_mount, copy_some, is_left_out,
+    rewrite_settings_paths, unprivileged,
 };
 
 /// What the user asked for.
@@ -64,14 +68,15 @@ pub fn add(
     if let Some(external) = plan.stack.runtimes.iter().find(|choice| choice.is_external()) {
         return Err(AgainstError::External { runtime: external.name.clone() });
     }
-    let is_compose = |choice: &&RuntimeChoice| matches!(choice.source, RuntimeSource::Compose(_));
-    if let Some(project) = plan.stack.runtimes.iter().find(is_compose) {
-        return Err(AgainstError::Containers { runtime: project.name.clone() });
-    }
     // The repositories are asked first: if one has an error, there is no copy yet to remove.
+    let projects = containers::repositories(plan, request.rev)?;
     let apps = &mut plan.stack.apps.choices;
-    let found = apps.iter().map(|app| VersionedApp::find(app, request.rev));
-    let found = found.collect::<Result<Vec<VersionedApp>, AgainstError>>()?;
+    let found = apps.iter().map(|app| match app.place {
+        // The projects bring it.
+        AppPlace::Provided if !projects.is_empty() => Ok(None),
+        _ => VersionedApp::find(app, request.rev).map(Some),
+    });
+    let found = found.collect::<Result<Vec<Option<VersionedApp>>, AgainstError>>()?;
     let place = catalogue.places.working_directories(false);
     let make = |id: &str| {
         let directory = place.join(format!("stampede-{id}"));
@@ -81,17 +86,32 @@ pub fn add(
     let (keeper, directory) = fresh::under_a_free_name(name, make, KeeperError::is_taken)
         .map_err(|error| AgainstError::Keeper(Box::new(error)))?;
     let (mut of, mut record, mut notices) = (BTreeMap::new(), None, Vec::new());
-    for (index, found) in found.iter().enumerate() {
-        // The directory is private, since the copied files may be secret.
-        let own = directory.join(index.to_string());
-        private_directory(&own)?;
-        let copy = Copy { found, own: &own, request, keeper: &keeper };
-        let (choice, mut brought) = copy.make(catalogue)?;
-        of.insert(apps.len(), index);
-        apps.push(choice);
-        notices.push(Notice::Against(found.versions(request.rev, &brought)?));
-        let record = record.get_or_insert_with(|| found.record(request));
+    let mut checkouts = Vec::new();
+    let made = containers::check_out(&projects, &directory, request, &keeper)?;
+    for (project, (checkout, notice, mut brought)) in projects.iter().zip(made) {
+        checkouts.push(checkout);
+        notices.push(notice);
+        let record = record.get_or_insert_with(|| project.record(request));
         record.brought.append(&mut brought);
+    }
+    for (index, found) in found.iter().enumerate() {
+        let choice = match found {
+            None => apps[index].clone(),
+            Some(found) => {
+                // The directory is private, since the copied files may be secret.
+                let own = directory.join(index.to_string());
+                private_directory(&own)?;
+                let user = unprivileged();
+                let copy = Copy { found, own: &own, request, keeper: &keeper, user };
+                let (choice, mut brought) = copy.make(catalogue)?;
+                notices.push(Notice::Against(found.versions(request.rev, &brought)?));
+                let record = record.get_or_insert_with(|| found.record(request));
+                record.brought.append(&mut brought);
+                choice
+            }
+        };
+        of.insert(apps.len(), index);
+        apps.push(AppChoice { checkouts: checkouts.clone(), ..choice });
     }
     let mut again = BTreeSet::new();
     if request.is_twice {
@@ -170,18 +190,43 @@ struct Copy<'a> {
     own: &'a Path,
     request: AgainstRequest<'a>,
     keeper: &'a Keeper,
+    /// The user who prepares it; `None`: the one who runs stampede.
+    user: Option<User>,
 }
 
 impl Copy<'_> {
     /// Makes the copy. Returns it, with the paths that were taken from the working tree.
     fn make(&self, catalogue: &Catalogue) -> Result<(AppChoice, Vec<String>), AgainstError> {
+        let prefix = &self.found.repository.prefix;
+        let (tree, untracked_paths) = self.tree(|_| true)?;
+        let app = tree.join(prefix);
+        let settings = self.found.choice.settings.clone();
+        let copy_of = Some(self.found.directory.clone());
+        let place = AppPlace::Directory(app);
+        let choice = AppChoice { place, settings, copy_of, checkouts: Vec::new() };
+        catalogue.app(&choice).map_err(|source| match source {
+            RuntimeError::NoApp { .. } => {
+                let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
+                let directory = prefix.join(directory);
+                AgainstError::NoApp { rev: self.request.rev.to_owned(), directory }
+            }
+            other => self.app_error(other),
+        })?;
+        let shown = |place: &PathBuf| place.display().to_string();
+        Ok((choice, untracked_paths.iter().map(shown).collect()))
+    }
+
+    /// Makes the copy of the repository's whole tree, prepared as the user asks for. Returns it, with
+    /// the paths that were taken from the working tree: those that git does not have, and that `takes`.
+    fn tree(&self, takes: impl Fn(&Path) -> bool) -> Result<(PathBuf, Vec<PathBuf>), AgainstError> {
         let Repository { top, prefix, .. } = &self.found.repository;
         // The directory keeps its name, since the app is named after it.
         let tree = self.own.join(top.file_name().unwrap_or("tree".as_ref()));
         private_directory(&tree)?;
         self.found.repository.check_out(&self.found.commit, &self.own.join(".git-index"), &tree)?;
         let app = tree.join(prefix);
-        let untracked_paths = self.untracked_paths(&app)?;
+        let mut untracked_paths = self.untracked_paths(&app)?;
+        untracked_paths.retain(|place| takes(place));
         let bind = self.bind(&app);
         let settings = match bind {
             Some(_) => SettingsPaths::Kept,
@@ -195,30 +240,34 @@ impl Copy<'_> {
             rewrite_settings_paths(&app, top, &tree).map_err(|source| self.app_error(source))?;
         }
         if let Some(command) = self.request.prepare.filter(|_| !self.request.is_dry) {
-            prepare::run(self.keeper, command, bind, &app, self.own).map_err(|error| {
-                let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
-                AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
-            })?;
+            let (own, home) = (self.own, &self.found.directory);
+            let home = &home.canonicalize().unwrap_or_else(|_| home.clone());
+            let user = self.user.as_ref();
+            let place = Place { bind, directory: &app, tree: &tree, own, home, user };
+            let prepared = place.run(self.keeper, command);
+            prepared.map_err(|why| self.unprepared(command, why))?;
         }
-        let settings = self.found.choice.settings.clone();
-        let copy_of = Some(self.found.directory.clone());
-        let choice = AppChoice { place: AppPlace::Directory(app), settings, copy_of };
-        catalogue.app(&choice).map_err(|source| match source {
-            RuntimeError::NoApp { .. } => {
-                let directory = if prefix.as_os_str().is_empty() { "." } else { "" };
-                let directory = prefix.join(directory);
-                AgainstError::NoApp { rev: self.request.rev.to_owned(), directory }
+        Ok((tree, untracked_paths))
+    }
+
+    fn unprepared(&self, command: &str, why: Unprepared) -> AgainstError {
+        let (rev, command) = (self.request.rev.to_owned(), command.to_owned());
+        match why {
+            Unprepared::Command(error) => {
+                AgainstError::Unprepared { rev, command, end: error.end, log: error.log }
             }
-            other => self.app_error(other),
-        })?;
-        let shown = |place: &PathBuf| place.display().to_string();
-        Ok((choice, untracked_paths.iter().map(shown).collect()))
+            Unprepared::LeadsOut(link) => AgainstError::LeadsOut { rev, command, link },
+            Unprepared::Unreachable(source) => self.app_error(source),
+            Unprepared::Handed(what, source) => {
+                AgainstError::Io { what, path: self.own.to_path_buf(), source }
+            }
+        }
     }
 
     /// What shows the copy `app` at the working tree's path; `None`: this machine does not allow it.
     fn bind(&self, app: &Path) -> Option<BindMount> {
         let home = self.found.directory.canonicalize().ok().filter(|_| self.keeper.can_bind())?;
-        bind_mount(app, &home, None)
+        bind_mount(app, &home, self.user.as_ref())
     }
 
     /// The paths that the app needs and git does not have: all that git ignores (packages,

@@ -1,6 +1,7 @@
 //! What [`crate::detectors`] read and what they return: a pass with that of the reference, what is
 //! known before it is judged, and deviations. All functions are pure.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub struct ReferenceModel {
     pub exonerated: BTreeMap<String, BTreeSet<Arc<CheckRequest>>>,
     /// State that workers have only after a first request: settings of connections, and handlers.
     pub first_use_state: Values,
+    /// Answers that were too long to be compared to their end, and show no other user's token.
+    pub not_compared: Cell<u32>,
 }
 
 impl ReferenceModel {

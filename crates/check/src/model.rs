@@ -133,6 +133,10 @@ pub struct RuntimeResult {
     pub growth_sent: u64,
     /// Differences that were seen once and by no fresh start again: taken for chance.
     pub not_again: u32,
+    /// Answers that were too long to be compared to their end. Only another user's tokens were looked
+    /// for in what was left.
+    #[serde(default)]
+    pub not_compared: u32,
     /// Why it was not checked, or not to its end.
     pub problem: Option<String>,
 }

@@ -19,6 +19,7 @@ mod show;
 mod tests;
 mod volatile_region;
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -70,7 +71,7 @@ impl Nondeterminism {
         if one == other {
             return false;
         }
-        let clock = Clock::start();
+        let clock = Clock::within(LONGEST);
         let tokens = [tokens(one), tokens(other)];
         let matches = clock.matches(&tokens[0], &tokens[1], 2);
         let gaps = volatile_region::find_regions((one, &tokens[0]), (other, &tokens[1]), &matches);
@@ -150,22 +151,33 @@ impl Nondeterminism {
         })
     }
 
-    /// Returns how an answer differs from the reference's; `None` if only in what varies.
+    /// Returns how an answer differs from the reference's; `None` if only in what varies. Without
+    /// [`Difference::is_whole`] the time was over: what was not matched by then is in it, alike or not.
     pub fn difference(&self, reference: &str, actual: &str) -> Option<Difference> {
+        self.difference_within(LONGEST, reference, actual)
+    }
+
+    fn difference_within(
+        &self,
+        time: Duration,
+        reference: &str,
+        actual: &str,
+    ) -> Option<Difference> {
         if reference == actual {
             return None;
         }
-        let clock = Clock::start();
+        let clock = Clock::within(time);
         let (ours, theirs) = (tokens(reference), tokens(actual));
         if is_same(&ours, &theirs) {
             return None;
         }
         let gaps = self.gaps_of(reference, &ours, &clock);
         let (ours, theirs) = ((reference, &ours[..]), (actual, &theirs[..]));
-        match fit::fit(ours.1, &gaps, theirs, &clock) {
+        let found = match fit::fit(ours.1, &gaps, theirs, &clock) {
             Some(filled) => show::user_difference(ours, &gaps, theirs, &filled),
             None => show::difference(ours, &gaps, theirs, &clock),
-        }
+        };
+        found.map(|found| Difference { is_whole: !clock.is_cut.get(), ..found })
     }
 
     /// Returns where an answer of the reference varies, by everything that was learnt.
@@ -192,27 +204,50 @@ fn is_same(ours: &[Token], theirs: &[Token]) -> bool {
 /// Most tokens of all answers to one request, 40 bytes each: those of more than 10 MB of text.
 const MOST_TOKENS: usize = 2_000_000;
 
-/// Ends a comparison that takes too long. What was not matched by then is reported as different.
+/// Ends a comparison that takes too long. It counts the thread's CPU time, so that it does not depend
+/// on what else the machine does.
 struct Clock {
-    begin: Instant,
+    /// All of the time, and the thread's CPU time at which it is over.
+    all: Duration,
+    end: Duration,
+    /// Whether a part of the work was left undone for lack of time.
+    is_cut: Cell<bool>,
 }
 
-/// Longest time for one body.
+/// Most CPU time for one body.
 const LONGEST: Duration = Duration::from_millis(400);
+/// How much longer the work may take on a busy machine.
+const WAITS: u32 = 8;
 
 impl Clock {
-    fn start() -> Clock {
-        Clock { begin: Instant::now() }
+    fn within(all: Duration) -> Clock {
+        Clock { all, end: cpu_time() + all, is_cut: Cell::new(false) }
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_sub(cpu_time())
     }
 
     fn is_over(&self) -> bool {
-        self.begin.elapsed() > LONGEST
+        let is_over = self.left().is_zero();
+        self.is_cut.set(self.is_cut.get() || is_over);
+        is_over
     }
 
     /// Returns the pairs of equal tokens of two texts, in order. Uses at most one part in `parts`
     /// of the time.
     fn matches(&self, one: &[Token], other: &[Token], parts: usize) -> Vec<(usize, usize)> {
-        let share = LONGEST / u32::try_from(parts).unwrap_or(u32::MAX);
-        matches::matches(one, other, (Instant::now() + share).min(self.begin + LONGEST))
+        let share = (self.all / u32::try_from(parts).unwrap_or(u32::MAX)).min(self.left());
+        let until =
+            matches::Until { cpu: cpu_time() + share, wall: Instant::now() + share * WAITS };
+        let (found, is_whole) = matches::matches(one, other, &until);
+        self.is_cut.set(self.is_cut.get() || !is_whole);
+        found
     }
+}
+
+/// The CPU time that this thread has used.
+fn cpu_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }

@@ -54,6 +54,7 @@ pub fn checked(runtime: &str) -> RuntimeResult {
         sent: 120,
         growth_sent: 0,
         not_again: 0,
+        not_compared: 0,
         problem: None,
     }
 }

@@ -111,12 +111,19 @@ fn known(checked: &RuntimeResult) -> String {
     }
 }
 
-/// Returns how many differences no fresh start has shown again, as text.
+/// Returns how many differences no fresh start has shown again, and how many answers were too long,
+/// as text.
 fn chance(checked: &RuntimeResult) -> String {
-    match checked.not_again {
+    let again = match checked.not_again {
         0 => String::new(),
         count => format!("{} seen once and not again", words::number_of(count, "difference")),
-    }
+    };
+    let whole = match checked.not_compared {
+        0 => String::new(),
+        count => format!("{} too long to compare to the end", words::number_of(count, "answer")),
+    };
+    let separator = if again.is_empty() || whole.is_empty() { "" } else { ", " };
+    again + separator + &whole
 }
 
 /// Returns what a runtime was tried with, as text.

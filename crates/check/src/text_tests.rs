@@ -115,6 +115,7 @@ fn every_verdict_is_beside_what_was_tried() {
     let verdicts = [
         grown("safe"),
         RuntimeResult { not_again: 2, ..checked("safe-by-chance") },
+        RuntimeResult { not_again: 1, not_compared: 3, ..checked("safe-with-long-answers") },
         RuntimeResult { findings: accepted.clone(), ..checked("accepted") },
         RuntimeResult { verdict: Verdict::SafeWith { max_requests: 50_000 }, ..grown("safe-with") },
         RuntimeResult {

@@ -2,13 +2,13 @@
 //! stack's working directory.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use stampede_linux::beneath;
 
 /// Names of surviving state → its values.
 pub type Values = BTreeMap<String, Value>;
@@ -227,26 +227,48 @@ impl Worker {
 /// Most readings of one worker that are kept.
 const READINGS: usize = 1_024;
 
-/// Returns all workers of a stack, in the order in which they began. Unreadable files are left out.
+/// Returns all workers of a stack, in the order in which they began. Unreadable files are left out. The
+/// app's user owns the directory and may put a link or a pipe into it, which is not opened.
 pub fn read(directory: &Path) -> Vec<Worker> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut files: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.path().extension().is_some_and(|ends| ends == "ndjson"))
-        .filter_map(|entry| {
-            let meta = entry.metadata().ok()?;
+    let names = beneath::files(directory, directory, FILES_MAX).unwrap_or_default();
+    let names =
+        names.into_iter().filter(|path| path.extension().is_some_and(|ends| ends == "ndjson"));
+    let mut files: Vec<_> = names
+        .filter_map(|path| {
+            let file = beneath::open_file(directory, &path).ok()?;
+            let meta = file.metadata().ok()?;
             // Not every file system stores when a file was created.
-            Some((meta.created().or_else(|_| meta.modified()).ok()?, entry.path()))
+            Some((meta.created().or_else(|_| meta.modified()).ok()?, path, file))
         })
         .collect();
-    files.sort();
-    let files = files.into_iter().filter_map(|(_, path)| File::open(path).ok());
-    files.map(|file| Worker::read(BufReader::new(file))).collect()
+    files.sort_by(|(one, at, _), (other, there, _)| (one, at).cmp(&(other, there)));
+    let workers = files.into_iter().map(|(_, _, file)| file.take(BYTES_MAX));
+    workers.map(|file| Worker::read(BufReader::new(file))).collect()
 }
+
+/// The most entries of the directory that are looked at, and bytes of each file. A worker writes one
+/// file of some hundred bytes a request.
+const FILES_MAX: usize = 10_000;
+const BYTES_MAX: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_or_a_pipe_among_the_records_is_not_opened() {
+        let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let record = "{\"at\":\"boot\",\"worker\":\"7-a\",\"pid\":7,\"memory\":1,\"state\":{}}\n";
+        std::fs::write(place.path().join("own.ndjson"), record).unwrap();
+        std::fs::write(other.path().join("other.ndjson"), record).unwrap();
+        let link = place.path().join("link.ndjson");
+        std::os::unix::fs::symlink(other.path().join("other.ndjson"), link).unwrap();
+        let pipe = place.path().join("pipe.ndjson");
+        let mode = rustix::fs::Mode::RUSR;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+        assert_eq!(read(place.path()).len(), 1);
+    }
 
     #[test]
     fn the_life_of_a_worker_is_read_from_its_records() {

@@ -197,6 +197,7 @@ fn run_passes(
         sent: investigation.sent,
         growth_sent: 0,
         not_again: investigation.chance,
+        not_compared: reference_run.known.not_compared.take(),
         problem: outcome.err().or(failed).map(|error| chain(&error)).or(unwatched),
     }
 }

@@ -20,10 +20,11 @@ pub fn csv(history: &History) -> String {
 }
 
 /// What a row is, before its figures.
-const ABOUT: [&str; 13] = [
+const ABOUT: [&str; 14] = [
     "started_at",
     "run",
     "commit",
+    "changed_files",
     "stampede",
     "machine",
     "runtime",
@@ -82,6 +83,7 @@ fn fields(run: &ListedRun, case: &CaseOfRun) -> Vec<String> {
         run.entry.started_at.clone(),
         guarded(&run.entry.name),
         guarded(run.commit.as_deref().unwrap_or_default()),
+        run.changed_files.map_or(String::new(), |files| files.to_string()),
         run.stampede.clone(),
         guarded(&run.machine),
         guarded(&case.runtime),

@@ -2,18 +2,22 @@
 //! stay so. Starts no process, opens no socket.
 //!
 //! ```text
-//! directory of results ─▶ runs with their rows ─▶ series ─▶ change points ─▶ text, CSV, JSON
+//! directory of results ─▶ runs with their rows ─▶ series ─▶ change points ─▶ text, CSV, JSON, the page's data
 //! ```
 
 mod changed;
 mod csv;
 mod model;
+mod page;
 mod read;
 mod series;
 mod text;
 
 pub use csv::csv;
 pub use model::{CaseOfRun, Change, FigureOfRun, History, ListedRun, Series};
+pub use page::{
+    ChangeOverRuns, FigureOverRuns, PointOfRun, RowOverRuns, RowsOverRuns, RunOfRow, rows,
+};
 pub use read::{Unread, read};
 pub use text::{figure_text, series_text};
 

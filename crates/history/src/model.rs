@@ -24,8 +24,12 @@ pub struct ListedRun {
     pub entry: Entry,
     /// The version of stampede that measured it. Empty: the run cannot be read.
     pub stampede: String,
-    /// The commit that the app's working tree was based on. `None`: the run did not record it.
+    /// The commit that the app's working tree was based on. `None`: the app is in no git repository, or
+    /// the run did not record it.
     pub commit: Option<String>,
+    /// Number of files in the app's directory that differed from that commit. `None`: not known; a run
+    /// without another version (`--against`) does not count them.
+    pub changed_files: Option<u32>,
     /// The machine: CPU and number of CPUs. Empty: not known.
     pub machine: String,
     /// Its rows. Empty: the run has not ended, or its trials cannot be read.

@@ -47,25 +47,32 @@ pub fn read(results: &Path, limit: usize) -> (History, Vec<Unread>) {
 
 fn bare(entry: Entry) -> ListedRun {
     let (stampede, machine) = (String::new(), String::new());
-    ListedRun { entry, stampede, commit: None, machine, cases: Vec::new() }
+    let (commit, changed_files) = (None, None);
+    ListedRun { entry, stampede, commit, changed_files, machine, cases: Vec::new() }
 }
 
 fn listed(results: &Path, entry: &Entry) -> Result<ListedRun, StoreError> {
     let stored = store::read_run(&results.join(&entry.name))?;
     let data = RunData::read(&stored)?;
     let summary = summary::summarize(&data);
+    let (commit, changed_files) = working_tree(&data.record);
     Ok(ListedRun {
         entry: entry.clone(),
         stampede: data.record.stampede.clone(),
-        commit: commit(&data.record),
+        commit,
+        changed_files,
         machine: machine(&data.record),
         cases: cases(&summary, &data.record),
     })
 }
 
-fn commit(record: &RunRecord) -> Option<String> {
-    let against = record.against.as_ref()?;
-    (!against.head.is_empty()).then(|| against.head.clone())
+/// The commit, and how many files differed from it, which only a run with another version knows.
+/// Earlier runs also recorded the commit only there.
+fn working_tree(record: &RunRecord) -> (Option<String>, Option<u32>) {
+    let own = record.working_tree.as_ref().map(|tree| tree.commit.clone());
+    let against = record.against.as_ref().filter(|against| !against.head.is_empty());
+    let commit = own.or_else(|| against.map(|against| against.head.clone()));
+    (commit, against.map(|against| against.changed))
 }
 
 fn machine(record: &RunRecord) -> String {

@@ -70,7 +70,7 @@ mod tests {
             answers: Vec::new(),
         };
         let (stampede, machine) = (String::new(), machine.to_owned());
-        ListedRun { entry, stampede, commit: None, machine, cases }
+        ListedRun { entry, stampede, commit: None, changed_files: None, machine, cases }
     }
 
     #[test]

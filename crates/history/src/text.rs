@@ -7,6 +7,7 @@ use stampede_results::report::{self, CharacterSet, Style, Tone};
 use stampede_results::summary::diff::{Change as Judged, Measure};
 use stampede_results::summary::model::Figure;
 use stampede_stats::change::RUNS_MIN;
+use stampede_stats::estimate::Estimate;
 
 use super::model::{CaseOfRun, Change, FigureOfRun, History, ListedRun, Series};
 
@@ -38,7 +39,7 @@ pub fn figure_text(history: &History, measure: Measure, style: &Style) -> String
     each.collect::<Vec<_>>().join("\n").replace('\u{a0}', " ")
 }
 
-fn several(history: &History) -> impl Iterator<Item = &Series> {
+pub(crate) fn several(history: &History) -> impl Iterator<Item = &Series> {
     history.series.iter().filter(|series| series.places.len() > 1)
 }
 
@@ -54,10 +55,7 @@ impl<'a> Block<'a> {
         let cases: Vec<_> = history.cases(series).collect();
         let mut block = Block { style, cases, lines: Vec::new() };
         let (first, (last, case)) = (block.cases[0].0, block.newest());
-        let load = match case.load == case.load_text {
-            true => case.load.clone(),
-            false => format!("{}: {}", case.load, case.load_text),
-        };
+        let load = load_words(case);
         let control = if case.is_control { " (control)" } else { "" };
         block.add(0, &format!("{} · {} · {load}{control}", case.runtime, case.app), Tone::Strong);
         let runs = words::quantity(block.cases.len() as u64, "run");
@@ -115,18 +113,10 @@ impl<'a> Block<'a> {
     }
 
     fn change(&mut self, measure: Measure, run: &ListedRun, change: &Change) {
-        let is_worse = (change.ratio.value > 1.0) != measure.is_good();
-        let judged = if is_worse { Judged::Worse } else { Judged::Better };
+        let (is_worse, text) = change_words(measure, run, change);
         let tone = if is_worse { Tone::Bad } else { Tone::Strong };
-        let interval = change.ratio.interval.map_or(String::new(), |(low, high)| {
-            format!(" ({} – {})", words::significant(low), words::significant(high))
-        });
-        let of = if change.of_control_ratio { " as a ratio to the control" } else { "" };
-        let (name, day) = (&run.entry.name, day(run));
-        let ratio = words::ratio(change.ratio.value);
-        let verdict = measure.verdict(judged);
-        self.add(4, &format!("{verdict} from {name} on ({day}): {ratio}{interval}{of}"), tone);
-        let sides = [change.before.as_str(), name.as_str()];
+        self.add(4, &text, tone);
+        let sides = [change.before.as_str(), run.entry.name.as_str()];
         for line in report::difference_lines(&change.differences, sides).iter().take(MOST_SHOWN) {
             self.add(6, line, Tone::Plain);
         }
@@ -168,6 +158,33 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The load of a row: `busy: const(200,30s)`.
+pub(crate) fn load_words(case: &CaseOfRun) -> String {
+    match case.load == case.load_text {
+        true => case.load.clone(),
+        false => format!("{}: {}", case.load, case.load_text),
+    }
+}
+
+/// Whether a change is one for the worse, and the change in words.
+pub(crate) fn change_words(measure: Measure, run: &ListedRun, change: &Change) -> (bool, String) {
+    let is_worse = (change.ratio.value > 1.0) != measure.is_good();
+    let judged = if is_worse { Judged::Worse } else { Judged::Better };
+    let of = if change.of_control_ratio { " as a ratio to the control" } else { "" };
+    let (name, day) = (&run.entry.name, day(run));
+    let ratio = ratio_words(&change.ratio);
+    let verdict = measure.verdict(judged);
+    (is_worse, format!("{verdict} from {name} on ({day}): {ratio}{of}"))
+}
+
+/// A ratio with its interval: `1.08 × (1.07 – 1.09)`.
+pub(crate) fn ratio_words(ratio: &Estimate) -> String {
+    let interval = ratio.interval.map_or(String::new(), |(low, high)| {
+        format!(" ({} – {})", words::significant(low), words::significant(high))
+    });
+    words::ratio(ratio.value) + &interval
+}
+
 /// The longest title of a figure.
 const TITLE: usize = 12;
 /// Columns for a value with its interval.
@@ -183,7 +200,7 @@ const INTERVAL_MAX: usize = 48;
 const MOST_SHOWN: usize = 6;
 
 /// What is said of a change of a figure itself where nothing else is known to have changed.
-fn unexplained(case: &CaseOfRun) -> &'static str {
+pub(crate) fn unexplained(case: &CaseOfRun) -> &'static str {
     match case.is_control {
         true => "this is the control, so it is the machine; other rows are divided by it",
         false => {
@@ -208,7 +225,7 @@ fn minute(run: &ListedRun) -> String {
     format!("{text:<MINUTE$}")
 }
 
-fn with_interval(measure: Measure, figure: Figure) -> String {
+pub(crate) fn with_interval(measure: Measure, figure: Figure) -> String {
     let value = report::figure_text(figure, |value| measure.words(value));
     match figure.interval() {
         Some((low, high)) => format!("{value} ({} – {})", measure.words(low), measure.words(high)),
@@ -291,7 +308,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use stampede_results::report::Colour;
-    use stampede_stats::estimate::Estimate;
 
     fn exact(values: &[f64]) -> Vec<Figure> {
         values.iter().map(|value| Figure::exact(*value)).collect()

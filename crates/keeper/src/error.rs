@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stampede_linux::space;
 
 /// Why a stack could not be started or stopped.
 #[derive(Debug, thiserror::Error, Serialize)]
@@ -159,6 +160,12 @@ impl KeeperError {
             KeeperError::Bind { .. } => Some(
                 "mounts worked when stampede tried them: try again, or copy the app to another directory".to_owned(),
             ),
+            KeeperError::Journal { path, source } => {
+                space::hint(path, source.kind(), "set XDG_RUNTIME_DIR to a directory of your own")
+            }
+            KeeperError::Directory { path, source, .. } => {
+                space::hint(path, source.kind(), "set TMPDIR to a directory of another one")
+            }
             KeeperError::Left { .. } => Some("the next start tries again".to_owned()),
             _ => None,
         }

@@ -159,9 +159,14 @@ impl Journal {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
             let mode = Mode::RUSR | Mode::WUSR;
             let file = rustix::fs::openat(directory, &draft, flags | OFlags::CLOEXEC, mode)?;
-            File::from(file).write_all(&serde_json::to_vec_pretty(entry)?)?;
-            rustix::fs::renameat(directory, &draft, directory, &name)?;
-            Ok(())
+            let text = serde_json::to_vec_pretty(entry)?;
+            let written = File::from(file).write_all(&text);
+            let named = written
+                .and_then(|()| Ok(rustix::fs::renameat(directory, &draft, directory, &name)?));
+            named.inspect_err(|_| {
+                // Half an entry would take the space of a full disk, and be of no use.
+                let _ = rustix::fs::unlinkat(directory, &draft, rustix::fs::AtFlags::empty());
+            })
         };
         let mut written = write(&self.created()?);
         for _ in 0..TRIES {
@@ -318,6 +323,28 @@ mod tests {
         assert_eq!(journal.entries().unwrap(), [entry]);
         journal.remove("one");
         assert_eq!(journal.entries().unwrap(), []);
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_keeps_no_half_entry() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = directory.path().join("run");
+        fs::create_dir(&disk).unwrap();
+        stampede_testing::small_disk::with_small_disk(&disk, 16 << 10, || {
+            let path = disk.join("stampede/journal");
+            let journal = Journal::open(&path).unwrap();
+            let mut entry = Entry::new("one", own());
+            journal.write(&entry).unwrap();
+            fs::write(disk.join("filled"), [0; 64 << 10]).unwrap_err();
+            entry.roots = vec![own(); 4_000];
+            let error = journal.write(&entry).unwrap_err();
+            let hint = error.hint().expect("what to do");
+            assert!(hint.contains("free some space on the file system at"), "{hint}");
+            assert!(hint.contains(disk.to_str().unwrap()), "{hint}");
+            entry.roots.clear();
+            assert_eq!(journal.read("one"), Some(entry), "the earlier entry stays");
+            assert_eq!(fs::read_dir(&path).unwrap().count(), 1, "and no draft");
+        });
     }
 
     /// The writer was killed before its first entry had its final name.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, WaitOptions};
 use stampede_linux::cgroup;
-use stampede_linux::process::{self, Identity};
+use stampede_linux::process::{self, Held, Identity};
 
 use crate::MARKER;
 
@@ -78,16 +78,31 @@ enum Proof {
     Looks,
 }
 
-/// Runs every search for processes once, and kills what it finds. Returns those that were alive.
+/// Runs every search for processes, and kills what it finds. Returns those that were alive.
+///
+/// A pid that was found may belong to another process by the time of the kill. So the processes are
+/// held by pidfds, and then searched for once more: only one that is found while it is held is killed.
 fn round(target: &KillTarget<'_>) -> Vec<u32> {
-    let mut found = BTreeSet::new();
     if let Some(directory) = target.v2 {
-        found.extend(members(directory));
         // The file is missing before Linux 5.14. Then the kills below do the work.
         let _ = fs::write(directory.join("cgroup.kill"), "1");
     }
     let thaw = target.freezer.filter(|directory| directory.exists()).map(freeze);
-    if let Some(directory) = target.freezer {
+    let found = search(target);
+    let held: Vec<Held> = found.iter().filter_map(|&pid| Held::of(pid)).collect();
+    let still = if held.is_empty() { BTreeSet::new() } else { search(target) };
+    held.iter().filter(|one| still.contains(&one.pid())).for_each(Held::kill);
+    if let Some(directory) = thaw {
+        // A frozen process dies of SIGKILL only after it is thawed.
+        let _ = fs::write(directory.join("freezer.state"), "THAWED");
+    }
+    found.into_iter().collect()
+}
+
+/// The processes that belong to the stack now.
+fn search(target: &KillTarget<'_>) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for directory in target.v2.into_iter().chain(target.freezer) {
         found.extend(members(directory));
     }
     if target.own == DescendantScope::AllDescendants {
@@ -95,14 +110,7 @@ fn round(target: &KillTarget<'_>) -> Vec<u32> {
     }
     found.extend(target.known.iter().filter(|one| one.alive()).map(|one| one.pid));
     found.extend(process::with_variable(&format!("{MARKER}={}", target.id)));
-    for &pid in &found {
-        kill(pid);
-    }
-    if let Some(directory) = thaw {
-        // A frozen process dies of SIGKILL only after it is thawed.
-        let _ = fs::write(directory.join("freezer.state"), "THAWED");
-    }
-    found.into_iter().collect()
+    found
 }
 
 /// Stops forking while the pids are read. Otherwise a fork bomb could outrun the list.
@@ -121,13 +129,6 @@ pub(super) fn members(directory: &Path) -> Vec<u32> {
         }
     }
     found
-}
-
-/// Sends SIGKILL to one process. A process that is gone already is no error.
-pub(super) fn kill(pid: u32) {
-    if let Some(pid) = pid.try_into().ok().and_then(Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
-    }
 }
 
 /// Collects the exit status of processes that became our children, so that no zombie stays.

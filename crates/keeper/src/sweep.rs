@@ -9,6 +9,7 @@ use super::error::KeeperError;
 use super::journal::{Entry, Journal};
 use super::kill::{self, DescendantScope, KillTarget};
 use super::work::WorkRecord;
+use stampede_linux::process::Held;
 use stampede_linux::run::TimedCommand;
 
 /// An init without namespaces ends its processes itself when its keeper is gone. This is the time
@@ -86,9 +87,11 @@ fn end_init(entry: &Entry) {
     let grace = if entry.namespaced { Duration::ZERO } else { INIT_GRACE };
     let soft = Instant::now() + grace;
     let hard = soft + kill::PATIENCE;
+    // Held before it is looked at: so the signal reaches the process that was looked at.
+    let held = Held::of(init.pid);
     while init.alive() && Instant::now() < hard {
         if Instant::now() >= soft {
-            kill::kill(init.pid);
+            held.iter().for_each(Held::kill);
         }
         thread::sleep(Duration::from_millis(2));
     }

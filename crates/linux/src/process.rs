@@ -2,8 +2,10 @@
 //! moment, so every result is an `Option` or a list that may be out of date.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::proc::{Proc, Stat};
@@ -26,6 +28,42 @@ impl Identity {
     /// Whether this very process still runs. A zombie does not.
     pub fn alive(&self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !stat.is_dead())
+    }
+}
+
+/// A process that keeps its identity while this value exists: a signal reaches it or nobody. Take hold
+/// of a process first, then look whether it is the right one.
+#[derive(Debug)]
+pub struct Held {
+    pid: u32,
+    /// `None` where the kernel has no pidfds (before Linux 5.3) or forbids them. Then the pid must do.
+    handle: Option<OwnedFd>,
+}
+
+impl Held {
+    /// Takes hold of the process that has this pid now; `None`: none has.
+    pub fn of(pid: u32) -> Option<Held> {
+        let raw = Pid::from_raw(pid.try_into().ok()?)?;
+        match rustix::process::pidfd_open(raw, PidfdFlags::empty()) {
+            Ok(handle) => Some(Held { pid, handle: Some(handle) }),
+            Err(rustix::io::Errno::SRCH) => None,
+            Err(_) => Some(Held { pid, handle: None }),
+        }
+    }
+
+    /// Its pid.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Sends SIGKILL. A process that is gone already is no error.
+    pub fn kill(&self) {
+        let raw = self.pid.try_into().ok().and_then(Pid::from_raw);
+        let _ = match (&self.handle, raw) {
+            (Some(handle), _) => rustix::process::pidfd_send_signal(handle, Signal::KILL),
+            (None, Some(pid)) => rustix::process::kill_process(pid, Signal::KILL),
+            (None, None) => Ok(()),
+        };
     }
 }
 
@@ -116,6 +154,18 @@ mod tests {
         let own = Identity::of(std::process::id()).unwrap();
         assert!(own.alive());
         assert!(!Identity { start_ticks: own.start_ticks + 1, ..own }.alive());
+    }
+
+    #[test]
+    fn a_held_process_is_killed_and_no_later_one_with_its_pid() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let held = Held::of(child.id()).unwrap();
+        assert_eq!(held.pid(), child.id());
+        held.kill();
+        assert!(!child.wait().unwrap().success());
+        // The pid is free now. The handle still means the process that has ended.
+        held.kill();
+        assert!(Held::of(4_194_304).is_none(), "beyond every pid");
     }
 
     #[test]

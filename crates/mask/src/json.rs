@@ -1,11 +1,13 @@
 //! Masks secrets in JSON. Only its texts are masked. Names, numbers, structure and stampede's own
 //! words stay, so that no secret can break a record.
 
-use super::{names, own, shapes};
+use super::{names, own, value};
 
 /// Returns `text`, which is JSON or lines of JSON, with each text masked by `mask`. Texts under
-/// names for which `is_secret` is true become `***`. A name, such as a path, is masked only if no
-/// field, variable, header or file can have it. Anything but JSON is returned unchanged.
+/// names for which `is_secret` is true become `***`: also in lists and objects below the name, in the
+/// field `value` beside a field `name`, and behind a flag in a list of arguments. A name, such as a
+/// path, is masked only if no field, variable, header or file can have it. Anything but JSON is
+/// returned unchanged.
 pub(super) fn strings(
     text: &str,
     mask: impl Fn(&str) -> Option<String>,
@@ -13,19 +15,16 @@ pub(super) fn strings(
 ) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    // After a secret name: how deep the position is inside lists.
-    let (mut secret, mut depth) = (false, 0_u32);
-    let mut is_weak = false;
-    while let Some(begin) = rest.find(['"', '[', ']', '{', ',', '}']) {
+    // In lines of JSON each line begins anew, also after one that was cut.
+    let mut walk = Walk { levels: vec![Level::default()], is_secret };
+    while let Some(begin) = rest.find(['"', '[', ']', '{', ',', '}', '\n']) {
         out.push_str(&rest[..begin]);
         rest = &rest[begin..];
         if !rest.starts_with('"') {
-            match rest.as_bytes()[0] {
-                b'[' if secret => depth += 1,
-                b']' => depth = depth.saturating_sub(1),
-                _ => {}
+            match rest.starts_with("\n{") {
+                true => walk.levels = vec![Level::default()],
+                false => walk.sign(rest.as_bytes()[0]),
             }
-            secret &= depth > 0 && !rest.starts_with('{');
             out.push_str(&rest[..1]);
             rest = &rest[1..];
             continue;
@@ -34,25 +33,139 @@ pub(super) fn strings(
         rest = behind;
         let value: Option<String> = serde_json::from_str(literal).ok();
         let is_name = behind.trim_start().starts_with(':');
-        let made = value.as_deref().and_then(|value| {
-            let is_value = secret && !is_name && (!is_weak || shapes::is_token(value));
-            match is_value {
-                true if !shapes::is_switch(value) => Some(super::MASK.to_owned()),
-                _ if is_name && is_field(value) || !is_name && own::is_of_record(value) => None,
-                _ => mask(value),
-            }
+        let made = value.as_deref().and_then(|value| match is_name {
+            true => walk.name(value).then(|| mask(value)).flatten(),
+            false => match walk.text(value) {
+                Secrecy::Secret => Some(super::MASK.to_owned()),
+                Secrecy::Own => None,
+                Secrecy::Other => mask(value),
+            },
         });
         match made {
             Some(made) => out.push_str(&serde_json::Value::from(made).to_string()),
             None => out.push_str(literal),
         }
-        if is_name {
-            is_weak = value.as_deref().is_some_and(names::is_weak);
-        }
-        secret =
-            if is_name { value.as_deref().is_some_and(&is_secret) } else { secret && depth > 0 };
     }
     out + rest
+}
+
+/// A list or an object that is open at this place of the text.
+#[derive(Default)]
+struct Level {
+    is_list: bool,
+    /// Whether it belongs to the name of a secret.
+    is_secret: bool,
+    /// What the name in front of the next value says.
+    next: Next,
+    /// The last text of a list, or the name that an object names itself by (`{"name": …}`).
+    before: Option<String>,
+}
+
+/// What a name says about its value.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Next {
+    #[default]
+    Plain,
+    /// Secret, if it looks like a token.
+    Weak,
+    Secret,
+    /// The name of something else: of a header, a variable, a field of a form.
+    Names,
+    /// Belongs to the name beside it.
+    OfName,
+}
+
+enum Secrecy {
+    Secret,
+    /// A word of stampede's own.
+    Own,
+    Other,
+}
+
+/// A way through JSON, from its beginning to its end.
+struct Walk<F> {
+    levels: Vec<Level>,
+    is_secret: F,
+}
+
+impl<F: Fn(&str) -> bool> Walk<F> {
+    /// Takes a bracket or a comma.
+    fn sign(&mut self, sign: u8) {
+        match sign {
+            b'[' | b'{' => {
+                let next = self.next();
+                let is_secret = match self.level() {
+                    level if level.is_list => level.is_secret,
+                    level => level.is_secret || next == Next::Secret,
+                };
+                self.level().next = Next::Plain;
+                let next = if sign == b'[' { next } else { Next::Plain };
+                let is_list = sign == b'[';
+                self.levels.push(Level { is_list, is_secret, next, before: None });
+            }
+            b']' | b'}' if self.levels.len() > 1 => drop(self.levels.pop()),
+            b',' if !self.level().is_list => self.level().next = Next::Plain,
+            _ => {}
+        }
+    }
+
+    fn level(&mut self) -> &mut Level {
+        if self.levels.is_empty() {
+            self.levels.push(Level::default());
+        }
+        let last = self.levels.len() - 1;
+        &mut self.levels[last]
+    }
+
+    fn next(&mut self) -> Next {
+        self.level().next
+    }
+
+    /// Takes a name. Returns whether it may be masked.
+    fn name(&mut self, name: &str) -> bool {
+        let is_secret = (self.is_secret)(name);
+        let of = self.level().before.as_deref();
+        self.level().next = match name {
+            _ if is_secret && names::is_weak(name) => Next::Weak,
+            _ if is_secret => Next::Secret,
+            "name" | "key" | "header" => Next::Names,
+            "value" if of.is_some() => Next::OfName,
+            _ => Next::Plain,
+        };
+        !is_field(name)
+    }
+
+    /// Takes a text that is no name.
+    fn text(&mut self, text: &str) -> Secrecy {
+        let is_below = self.level().is_secret;
+        let (next, before) = (self.next(), self.level().before.take());
+        let is_of = |name: &str, text: &str| {
+            (self.is_secret)(name) && (!names::is_weak(name) || value::is_token(text))
+        };
+        let is_list = self.levels.last().is_some_and(|level| level.is_list);
+        let is_secret = match next {
+            Next::Secret => true,
+            Next::Weak => value::is_token(text),
+            Next::OfName => before.as_deref().is_some_and(|name| is_of(name, text)),
+            Next::Plain | Next::Names if is_list => {
+                let flag = before.as_deref().filter(|flag| flag.starts_with('-'));
+                is_below || flag.is_some_and(|flag| !flag.contains('=') && is_of(flag, text))
+            }
+            Next::Plain | Next::Names => is_below,
+        };
+        let level = self.level();
+        if level.is_list {
+            level.before = Some(text.to_owned());
+        } else {
+            level.before = if next == Next::Names { Some(text.to_owned()) } else { before };
+            level.next = Next::Plain;
+        }
+        match is_secret && !value::is_switch(text) {
+            true => Secrecy::Secret,
+            false if own::is_of_record(text) => Secrecy::Own,
+            false => Secrecy::Other,
+        }
+    }
 }
 
 /// Whether a text can be the name of a field, variable, header, setting or file. Names are not
@@ -94,5 +207,31 @@ mod tests {
         let expected = "{\"throughput\": \"valid\", \"xyzw ***\": \"xyzw ***\", \"valid\": \"xyzw: ***\", \"key\": \"name\"}";
         assert_eq!(strings(text, mask, is_secret), expected);
         assert_eq!(strings("no JSON \"here", |_| None, |_| false), "no JSON \"here");
+    }
+
+    #[test]
+    fn a_secret_below_or_beside_its_name_is_masked() {
+        let masked =
+            |text: &str| strings(text, |_| None, |name| crate::names::secrecy_of(name).is_some());
+        for (text, expected) in [
+            (
+                r#"{"auth": {"user": "a", "in": [{"b": "c"}], "n": 1}, "d": "e"}"#,
+                r#"{"auth": {"user": "***", "in": [{"b": "***"}], "n": 1}, "d": "e"}"#,
+            ),
+            (
+                r#"[{"name": "DB_PASS", "at": 1, "value": "a"}, {"name": "DB", "value": "b"}]"#,
+                r#"[{"name": "DB_PASS", "at": 1, "value": "***"}, {"name": "DB", "value": "b"}]"#,
+            ),
+            (
+                r#"{"args": ["-a", "--requirepass", "b", "c", "--auth=d", "e"]}"#,
+                r#"{"args": ["-a", "--requirepass", "***", "c", "--auth=d", "e"]}"#,
+            ),
+            (
+                "{\"token\": [\"a\"\n{\"name\": \"b\", \"c\": \"d\"}\n",
+                "{\"token\": [\"***\"\n{\"name\": \"b\", \"c\": \"d\"}\n",
+            ),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
     }
 }

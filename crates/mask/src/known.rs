@@ -8,8 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::encodings::{View, for_each_view};
+use super::names::Secrecy;
 use super::ordinary::is_distinctive;
 use super::search::{Forms, HEAD};
+use super::value::{self, is_switch};
 use super::{MASK, own, shapes};
 
 /// Highest number of values. A request file may have a token for each of a million users.
@@ -33,6 +35,9 @@ pub struct KnownSecrets {
     ordinary: BTreeSet<String>,
     /// Those of them that are stampede's own words. They are masked in text that others wrote.
     own: BTreeSet<String>,
+    /// Names of fields of forms and of cookies with such a value. It is masked behind its name, which
+    /// does not sound secret.
+    beside: BTreeSet<(String, String)>,
     /// Whether there were more values than are kept.
     is_full: bool,
 }
@@ -46,6 +51,7 @@ impl KnownSecrets {
             forms: Forms::new(),
             ordinary: BTreeSet::new(),
             own: BTreeSet::new(),
+            beside: BTreeSet::new(),
             is_full: false,
         }
     }
@@ -83,13 +89,24 @@ impl KnownSecrets {
     }
 
     fn add_ordinary(&mut self, value: &str) {
-        let is_switch = shapes::is_switch(value) || value.contains(MASK);
-        if is_switch || self.ordinary.len() >= VALUES_MAX {
+        let is_none = is_switch(value) || value.contains(MASK);
+        if is_none || self.ordinary.len() >= VALUES_MAX {
             return;
         }
         self.ordinary.insert(value.to_owned());
         if own::is_own(value) && value.len() >= HEAD {
             self.own.insert(value.to_owned());
+        }
+    }
+
+    /// Adds a value, and masks it behind `name` if it is masked nowhere else. For secrets under any
+    /// name: the fields of a form that logs in, cookies.
+    pub fn add_beside(&mut self, name: &str, value: &str) {
+        self.add(value);
+        let (name, value) = (name.trim(), value.trim());
+        let is_free = self.ordinary.contains(value) && self.beside.len() < BESIDE_MAX;
+        if is_free && name.len() >= BESIDE_NAME_MIN {
+            self.beside.insert((name.to_owned(), value.to_owned()));
         }
     }
 
@@ -140,30 +157,33 @@ impl KnownSecrets {
         if self.ordinary.is_empty() {
             return Vec::new();
         }
+        let beside = self.beside.iter().flat_map(|(name, value)| behind_name(text, name, value));
         let is_known = |place: &Range<usize>| {
             let value = &text[place.clone()];
             let plain = value.trim_matches(|letter: char| "\\\"' ".contains(letter));
             self.ordinary.contains(plain)
                 || words(value).any(|word| self.ordinary.contains(&value[word]))
         };
-        shapes::places(text).into_iter().filter(is_known).collect()
+        shapes::places(text).into_iter().filter(is_known).chain(beside).collect()
     }
 
-    /// Finds what is left of a value beside the mark [`CUT`], and at the end of a text that may be
+    /// Finds what is left of a value beside one of [`CUTS`], and at the end of a text that may be
     /// cut without a mark.
     fn cut_places(&self, view: &View<'_>, places: &mut Vec<Range<usize>>) {
         let text = &*view.bytes;
-        let marks: Vec<usize> = text
-            .windows(CUT.len())
-            .enumerate()
-            .filter_map(|(at, part)| (part == CUT.as_bytes()).then_some(at))
-            .collect();
+        let mut marks: Vec<(usize, usize, usize)> = Vec::new();
+        for (cut, remainder) in CUTS {
+            let found = text.windows(cut.len()).enumerate();
+            let found = found.filter(|(_, part)| *part == cut.as_bytes());
+            marks.extend(found.map(|(at, _)| (at, cut.len(), remainder)));
+        }
+        marks.sort_unstable();
         // No remainder reaches beyond another mark, so each byte is looked at once.
         let mut from = 0;
-        for (number, mark) in marks.iter().enumerate() {
-            let behind = mark + CUT.len();
-            let next = marks.get(number + 1).copied().unwrap_or(text.len());
-            if let Some(begin) = self.forms.begun_before(text, from, *mark, REMAINDER) {
+        for (number, (mark, length, least)) in marks.iter().enumerate() {
+            let behind = mark + length;
+            let next = marks.get(number + 1).map_or(text.len(), |next| next.0.max(behind));
+            if let Some(begin) = self.forms.begun_before(text, from, *mark, *least) {
                 places.push(view.origin(&(begin..*mark)));
             }
             if let Some(end) = self.forms.ended_after(text, behind, next) {
@@ -207,14 +227,32 @@ impl KnownSecrets {
     }
 }
 
-/// Mark of a text that was cut.
-const CUT: &str = "…";
-/// The shortest remainder beside a mark that is taken for a part of a value, in bytes.
-const REMAINDER: usize = 4;
+/// Marks of a text that was cut, and the shortest remainder beside each that is taken for a part of a
+/// value, in bytes: our own mark, and that of PHP, whose stack traces show 15 bytes of each argument.
+const CUTS: [(&str, usize); 2] = [("…", 4), ("...", 8)];
 /// The same at the end of a text without a mark, where it is more often a part of a word.
 const END_REMAINDER: usize = 6;
 /// The shortest text that may be cut without a mark.
 const SHORTEST_CUT: usize = 100;
+
+/// The most names whose ordinary values are masked behind them, and the fewest bytes of such a name.
+const BESIDE_MAX: usize = 200;
+const BESIDE_NAME_MIN: usize = 2;
+
+/// Finds `value` behind `name` and a sign.
+fn behind_name(text: &str, name: &str, value: &str) -> Vec<Range<usize>> {
+    let found = text.match_indices(name).filter_map(|(at, _)| {
+        let (ahead, end) = (&text[..at], at + name.len());
+        let begin = end + value::start(&text[end..], Secrecy::Value, name, ahead)?;
+        let begin = begin + text[begin..].len() - text[begin..].trim_start_matches(QUOTES).len();
+        let rest = text[begin..].strip_prefix(value)?;
+        let is_whole = !ahead.ends_with(is_part) && !rest.starts_with(is_part);
+        is_whole.then(|| begin..begin + value.len())
+    });
+    found.collect()
+}
+
+const QUOTES: [char; 3] = ['"', '\'', '\\'];
 
 fn with_masks(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(masked(text, places)) }
@@ -261,8 +299,8 @@ fn pieces(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the spellings of a value that [`for_each_view`] does not undo: Base64, and those of
-/// shells, SQL, YAML and forms.
+/// Returns the spellings of a value that [`for_each_view`] does not undo: Base64, hexadecimal digits,
+/// and those of shells, SQL, YAML and forms.
 fn forms(value: &str) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = [
         value.to_owned(),
@@ -273,6 +311,8 @@ fn forms(value: &str) -> BTreeSet<String> {
         value.split_whitespace().collect::<Vec<_>>().join(" "),
         STANDARD.encode(value),
         URL_SAFE.encode(value),
+        hex(value),
+        hex(value).to_ascii_uppercase(),
     ]
     .into();
     for before in 0..3 {
@@ -281,6 +321,11 @@ fn forms(value: &str) -> BTreeSet<String> {
         all.insert(inner);
     }
     all
+}
+
+/// Returns the bytes of a value as `bin2hex()` writes them.
+fn hex(value: &str) -> String {
+    value.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the part of a Base64 text that a value decides by itself, when `before` bytes stand before
@@ -332,6 +377,8 @@ mod tests {
             "pa\"ss/w&rd ''ü\\1",
             &base64,
             &base64.replace('/', "\\/").replace('=', "%3D"),
+            &hex(value),
+            &hex(value).to_ascii_uppercase(),
         ] {
             assert_eq!(without(&[value], &format!("<{written}>")), "<***>", "{written}");
         }
@@ -381,9 +428,11 @@ mod tests {
         let long = format!("{} hunter22-a", "x".repeat(100));
         assert!(without(&[value], &long).ends_with("x ***"));
         assert_eq!(without(&["a/b/c/d/e/f"], "at a%2Fb%2Fc… and"), "at ***… and");
+        let trace = "login('hunter22-and-m...', 'x') and ...";
+        assert_eq!(without(&[value], trace), "login('***...', 'x') and ...");
         assert_eq!(
-            without(&[value], "hunt hun… ome…"),
-            "hunt hun… ome…",
+            without(&[value], "hunt hun… ome… hunter2..."),
+            "hunt hun… ome… hunter2...",
             "too little is left of it"
         );
     }
@@ -401,6 +450,16 @@ mod tests {
         let text = "{\"a\": 12345678, \"b\": [1, 12345678]} password=12345678, pin 12345678";
         let masked = "{\"a\": 12345678, \"b\": [1, 12345678]} password=***, pin 12345678";
         assert_eq!(without(&["12345678"], text), masked);
+    }
+
+    #[test]
+    fn an_ordinary_value_is_masked_behind_the_name_that_it_was_learnt_with() {
+        let mut known = KnownSecrets::new();
+        known.add_beside("pin", "1234");
+        known.add_beside("theme", "night");
+        let text = "form: {pin: 1234, spin: 1234, pin: 12345} pin=1234&theme=\"night\" 1234 night";
+        let masked = "form: {pin: ***, spin: 1234, pin: 12345} pin=***&theme=\"***\" 1234 night";
+        assert_eq!(known.mask(text), masked);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::known::KnownSecrets;
 use super::names::{Secrecy, is_weak, secrecy_of};
+use super::value::is_token;
 use super::{KNOWN, shapes};
 
 /// Learns every part of `text` that looks like a secret.
@@ -20,6 +21,25 @@ pub fn text(text: &str) {
 /// Learns the value of a variable, a setting or a parameter, if its name or form is secret.
 pub fn named(name: &str, value: &str) {
     with(|known| named_into(known, name, value));
+}
+
+/// Learns the value of a field of a form that logs in, or of a cookie, whatever its name.
+pub fn beside(name: &str, value: &str) {
+    with(|known| beside_into(known, name, value));
+}
+
+fn beside_into(known: &mut KnownSecrets, name: &str, value: &str) {
+    named_into(known, "password", value);
+    known.add_beside(name, value);
+}
+
+/// Learns the secrets of this process's environment. Commands of the user inherit it, and may show it.
+pub fn environment(variables: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>) {
+    with(|known| {
+        for (name, value) in variables {
+            named_into(known, &name.to_string_lossy(), &value.to_string_lossy());
+        }
+    });
 }
 
 /// Learns the header of a request.
@@ -56,7 +76,11 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
                 header_into(known, name, value);
             }
         }
-        "--cookie" => header_into(known, "Cookie", value),
+        "--cookie" => {
+            header_into(known, "Cookie", value);
+            let cookies = value.split(';').filter_map(|cookie| cookie.split_once('='));
+            cookies.for_each(|(name, value)| known.add_beside(name, value));
+        }
         // The path of a login page: `/index.php?title=Special:UserLogin`.
         "--login" if value.starts_with('/') => {}
         "--basic-auth" | "--login" => {
@@ -70,7 +94,7 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
             if let Some((name, value)) = value.split_once('=')
                 && !names_a_user(name)
             {
-                named_into(known, "password", value);
+                beside_into(known, name, value);
             }
         }
         "--env" => {
@@ -127,7 +151,7 @@ pub fn named_into(known: &mut KnownSecrets, name: &str, value: &str) {
     // `PWD` is the working directory of a shell.
     let is_secret = secrecy_of(name).is_some()
         && !["PWD", "OLDPWD"].contains(&name)
-        && (!is_weak(name) || shapes::is_token(value));
+        && (!is_weak(name) || is_token(value));
     if is_secret {
         header_into(known, name, value);
         known.add(value);
@@ -165,7 +189,8 @@ fn header_into(known: &mut KnownSecrets, name: &str, value: &str) {
 /// Learns what `shapes` would mask, without quotes. From `user:word` in a URL it also learns the
 /// word.
 fn text_into(known: &mut KnownSecrets, text: &str) {
-    for place in shapes::places(text) {
+    let places = if text.len() <= DECODED_MAX { shapes::places } else { shapes::plain_places };
+    for place in places(text) {
         let value = &text[place.clone()];
         let is_userinfo = text[..place.start].ends_with("://");
         if is_userinfo {
@@ -183,10 +208,19 @@ fn text_into(known: &mut KnownSecrets, text: &str) {
         if plain.contains('=') && is_of_cookie(&text[..place.start]) {
             header_into(known, "Cookie", plain);
         }
-        if !plain.starts_with(['$', '|', '>', '{', '[']) {
-            known.add(plain);
+        match plain.starts_with(['$', '|', '>', '{', '[']) {
+            false => known.add(plain),
+            true => {
+                quoted_texts(plain).filter(|text| is_token(text)).for_each(|one| known.add(one))
+            }
         }
     }
+}
+
+/// The quoted texts of a list or an object under a secret's name.
+fn quoted_texts(list: &str) -> impl Iterator<Item = &str> {
+    // Every other part stands between quotes.
+    list.split('"').skip(1).step_by(2).map(|text| text.trim_end_matches('\\'))
 }
 
 fn is_of_cookie(before: &str) -> bool {
@@ -205,6 +239,8 @@ fn unquoted(value: &str) -> &str {
     value
 }
 
+/// A longer text is a request file, in which values have their names beside them.
+const DECODED_MAX: usize = 1 << 20;
 /// As much as a file with many users has.
 const READ_MAX: u64 = 16 << 20;
 
@@ -221,8 +257,10 @@ mod tests {
         of_flag(&mut known, "--login", "ann:loginlogin1");
         of_flag(&mut known, "--login", "/index.php?title=Special:UserLogin");
         named_into(&mut known, "DB_PASS", "hunter 2 hunter");
+        named_into(&mut known, "COMPOSER_AUTH", r#"{"github-oauth":{"a.test":"composer-auth-1"}}"#);
+        text_into(&mut known, "/?next=%2Fin%3Ftoken%3Dnested-token-1%26a%3D1");
         named_into(&mut known, "PWD", "/srv/www/app");
-        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1";
+        let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1 composer-auth-1 nested-token-1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");
         let plain = "/srv/www/app joe hunter /index.php?title=Special:UserLogin";

@@ -19,6 +19,7 @@
 //! stampede's own words.
 
 mod encodings;
+mod following;
 mod json;
 mod known;
 mod learn;
@@ -27,9 +28,11 @@ mod names;
 mod ordinary;
 mod own;
 mod php_ini;
+mod phrases;
 mod search;
 mod shapes;
 mod tokens;
+mod value;
 mod writer;
 
 #[cfg(test)]
@@ -39,7 +42,9 @@ use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
 pub use json::is_field;
-pub use learn::{args, header, named, named_into, names_a_user, requests_file, text};
+pub use learn::{
+    args, beside, environment, header, named, named_into, names_a_user, requests_file, text,
+};
 
 pub use known::KnownSecrets;
 pub use masked::Masked;

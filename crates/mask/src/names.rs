@@ -7,8 +7,23 @@
 use super::php_ini;
 
 /// Words that by themselves mean a secret.
-const WORDS: [&str; 38] = [
+const WORDS: [&str; 53] = [
     "pass",
+    "passw",
+    "passe",
+    "pword",
+    "pswd",
+    "psw",
+    "mdp",
+    "kennwort",
+    "senha",
+    "haslo",
+    "clave",
+    "parola",
+    "wachtwoord",
+    "nonce",
+    "wpnonce",
+    "jsessionid",
     "pw",
     "pwd",
     "passkey",
@@ -49,11 +64,22 @@ const WORDS: [&str; 38] = [
 ];
 
 /// Successive words that mean a secret.
-const PAIRS: [(&str, &str); 4] =
-    [("session", "id"), ("connection", "string"), ("web", "hook"), ("session", "cookie")];
+const PAIRS: [(&str, &str); 6] = [
+    ("session", "id"),
+    ("connection", "string"),
+    ("web", "hook"),
+    ("session", "cookie"),
+    ("saml", "response"),
+    ("saml", "request"),
+];
 
 /// Parts of a name without its separators. No harmless name contains them.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 20] = [
+    "passwrd",
+    "motdepasse",
+    "contrasen",
+    "apikeys",
+    "sharedaccess",
     "password",
     "passwd",
     "passphrase",
@@ -265,10 +291,14 @@ const OF_NO_LOCK: [&str; 32] = [
 pub fn is_weak(name: &str) -> bool {
     match words(name).as_slice() {
         [name] => ["key", "session", "sessions"].contains(&name.as_str()),
-        [before, key] => key == "key" && OF_NO_LOCK.contains(&before.as_str()),
-        _ => false,
+        [before, key] if key == "key" => OF_NO_LOCK.contains(&before.as_str()),
+        [.., last] => last == KEYS,
+        [] => false,
     }
 }
+
+/// Last word of names such as `STRIPE_KEYS`, and of counts: `expired_keys`.
+const KEYS: &str = "keys";
 
 /// How far a secret reaches after its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,8 +338,14 @@ fn is_secret(words: &[String], last: &str) -> bool {
     let joined = words.concat();
     words.iter().any(|word| WORDS.contains(word) || ends(word))
         || LAST.contains(&last)
+        || is_of_keys(&words, last)
         || words.windows(2).any(|two| PAIRS.contains(&(two[0], two[1])))
         || PARTS.iter().any(|part| joined.contains(part))
+}
+
+fn is_of_keys(words: &[&str], last: &str) -> bool {
+    let before = words.len().checked_sub(2).map(|at| words[at]);
+    last == KEYS && before.is_some_and(|before| !OF_NO_LOCK.contains(&before))
 }
 
 fn is_of_web_server(words: &[String], last: &str) -> bool {
@@ -357,7 +393,9 @@ mod tests {
                       credentials PRIVATE_PEM salt APP_SALT X-Signature sig PHPSESSID session_id sessionId sid \
                       SLACK_WEBHOOK_URL X-XSRF-TOKEN jwt mysqli.default_pw key PASSWORD2 DB2_PASS1 access_token \
                       Authorization Set-Cookie HTTP_COOKIE laravel_session_cookie passphrase secret1 laravel_session \
-                      MY-SESSION session newrelic.license userPwd DB_PSK x.y.auth cookies HTTPProxyAuth";
+                      MY-SESSION session newrelic.license userPwd DB_PSK x.y.auth cookies HTTPProxyAuth \
+                      STRIPE_KEYS api-keys mot_de_passe contrasena1 _wpnonce SAMLResponse JSESSIONID AWSAccessKeyId \
+                      X-Amz-Signature SharedAccessKey AccountKey DB_PSWD";
         for name in secret.split_whitespace() {
             assert!(secrecy_of(name).is_some(), "{name}");
         }

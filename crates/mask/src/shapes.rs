@@ -2,31 +2,44 @@
 
 use std::ops::Range;
 
+use super::encodings::for_each_view;
+use super::following::Following;
 use super::names::{Secrecy, is_weak, secrecy_of};
-use super::tokens;
+use super::value::{self, Surroundings, is_placeholder, is_switch, is_token};
+use super::{phrases, tokens};
 
 /// Returns the places in `text` that look like secrets:
 ///
 /// - values of names such as `DB_PASS`, `api-key` or `access_token` (`name=value`, `name: value`,
-///   `'name' => 'value'`, `env[NAME] = "value"`, `--name value`, `SetEnv NAME value`)
+///   `'name' => 'value'`, `env[NAME] = "value"`, `--name value`, `SetEnv NAME value`), on the same
+///   line or below (`following`), also where a URL, JSON or a page encodes the name or the sign
 /// - everything after `Authorization:` and `Cookie:`, and the word after `Bearer` and `Basic`
-/// - the part before the `@` of a URL, private keys in PEM, and tokens with a form that `tokens`
-///   knows.
+/// - the part before the `@` of a URL, private keys in PEM, tokens with a form that `tokens` knows,
+///   and what stands at a secret's place in a command, a call or a tag (`phrases`).
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
+    places_with(text, encoded)
+}
+
+/// Returns the places without those that an encoding hides: a large file is read faster so.
+pub(super) fn plain_places(text: &str) -> Vec<Range<usize>> {
+    places_with(text, of_line)
+}
+
+fn places_with(text: &str, of_line: fn(&str, &mut Vec<Range<usize>>)) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut inside_key = ends_a_key_that_it_does_not_begin(text);
+    let mut following = Following::default();
     let mut begin = 0;
     for whole in text.split_inclusive('\n') {
         let line = whole.strip_suffix('\n').unwrap_or(whole);
-        inside_key |= line.contains("-----BEGIN") && line.contains("PRIVATE KEY");
+        inside_key |= begins_key(line);
         let from = places.len();
         if inside_key {
             places.push(0..line.len());
             inside_key = !is_key_end(line);
         } else {
-            userinfo(line, &mut places);
-            values(line, &mut places);
-            tokens::places(line, &mut places);
+            places.extend(following.place(line));
+            of_line(line, &mut places);
         }
         for place in &mut places[from..] {
             *place = place.start + begin..place.end + begin;
@@ -36,6 +49,32 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     places
 }
 
+/// Adds the secrets of a line as it is, and as it reads without its encodings.
+fn encoded(line: &str, places: &mut Vec<Range<usize>>) {
+    if line.len() > DECODED_MAX {
+        return of_line(line, places);
+    }
+    for_each_view(line, |view| {
+        let Ok(text) = std::str::from_utf8(&view.bytes) else { return };
+        let mut found = Vec::new();
+        match begins_key(text) {
+            true => found.push(0..text.len()),
+            false => of_line(text, &mut found),
+        }
+        places.extend(found.iter().map(|place| view.origin(place)));
+    });
+}
+
+/// A longer line is a body or a minified file. It is looked at as it is.
+const DECODED_MAX: usize = 64 << 10;
+
+fn of_line(line: &str, places: &mut Vec<Range<usize>>) {
+    userinfo(line, places);
+    values(line, places);
+    tokens::places(line, places);
+    phrases::places(line, places);
+}
+
 /// Whether `text` begins inside a key, as a log does that was cut at the front.
 fn ends_a_key_that_it_does_not_begin(text: &str) -> bool {
     let begin = text.find("-----BEGIN");
@@ -43,6 +82,10 @@ fn ends_a_key_that_it_does_not_begin(text: &str) -> bool {
         .find(|line| is_key_end(line))
         .and_then(|line| text.find(line))
         .is_some_and(|end| begin.is_none_or(|begin| begin > end))
+}
+
+fn begins_key(line: &str) -> bool {
+    line.contains("-----BEGIN") && line.contains("PRIVATE KEY")
 }
 
 fn is_key_end(line: &str) -> bool {
@@ -80,135 +123,72 @@ fn values(line: &str, places: &mut Vec<Range<usize>>) {
         let name = &line[start..end];
         from = end;
         let Some(secrecy) = secrecy_of(name) else { continue };
-        let Some(value_at) = value_start(&line[end..], secrecy, name, &line[..start]) else {
-            continue;
-        };
+        let (behind, ahead) = (&line[end..], &line[..start]);
+        let Some(value_at) = value::start(behind, secrecy, name, ahead) else { continue };
         let begin = end + value_at;
-        let length = value_length(&line[begin..], secrecy);
-        let value = &line[begin..begin + length];
-        if length > 0 && !is_switch(value) && (!is_weak(name) || is_token(value)) {
+        let secrecy = of_several(name, secrecy, &line[begin..]);
+        let around = Surroundings { ahead, name, sign: &behind[..value_at] };
+        let length = value::length(&line[begin..], secrecy, &around);
+        if is_value(name, &around, secrecy, &line[begin..begin + length]) {
             places.push(begin..begin + length);
         }
         from = begin + length;
     }
 }
 
-/// Words before a name and its value that are separated only by blanks: in Apache, nginx, Caddy and
-/// shells.
-const DIRECTIVES: [&str; 13] = [
-    "setenv",
-    "fastcgi_param",
-    "uwsgi_param",
-    "scgi_param",
-    "proxy_set_header",
-    "more_set_input_headers",
-    "env",
-    "export",
-    "header set",
-    "set $",
-    "header_up",
-    "php_value",
-    "php_admin_value",
-];
-
-/// Longer than each directive with the character before it.
-const NEAR: usize = 40;
-
-/// Returns where the value begins after a name; `None` if no value follows.
-fn value_start(behind: &str, secrecy: Secrecy, name: &str, ahead: &str) -> Option<usize> {
-    let blank = |c: char| c == ' ' || c == '\t';
-    // As in `auth[]=`, also encoded in a URL.
-    let closed = ["[]", "%5B%5D", "%5b%5d"].iter().find_map(|list| behind.strip_prefix(list));
-    let closed = closed.unwrap_or(behind).trim_start_matches(['\\', '"', '\'', ']', ')']);
-    let is_quoted = closed.len() < behind.len() && ahead.ends_with(['"', '\'']);
-    let closed = closed.trim_start_matches(blank);
-    let near = (ahead.len().saturating_sub(NEAR)..).find(|at| ahead.is_char_boundary(*at));
-    let ahead = ahead[near.unwrap_or(0)..].trim_end_matches(['"', '\'']).trim_end_matches(blank);
-    let ahead = ahead.to_ascii_lowercase();
-    let is_directive = DIRECTIVES.iter().any(|directive| {
-        ahead.strip_suffix(directive).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
-            || *directive == "header set" && ahead.ends_with("requestheader set")
-    });
-    let separated =
-        match ["===", "=>", "==", "!=", "="].iter().find_map(|sign| closed.strip_prefix(sign)) {
-            Some(separated) => separated,
-            None => match one_colon(closed).or_else(|| as_pair(closed).filter(|_| is_quoted)) {
-                Some(separated) => separated,
-                None if secrecy == Secrecy::NextWord || name.starts_with("--") || is_directive => {
-                    behind.strip_prefix(blank)?
-                }
-                None => return None,
-            },
-        };
-    Some(behind.len() - separated.trim_start_matches(blank).len())
+/// `cookies: a=1; b=2` is a header, and `cookies: 3` is none.
+fn of_several(name: &str, secrecy: Secrecy, value: &str) -> Secrecy {
+    let is_header = name.to_ascii_lowercase().ends_with("cookies")
+        && value.split(char::is_whitespace).next().is_some_and(|first| {
+            first.contains('=') && !first.starts_with(['"', '\'', '{', '[', '\\'])
+        });
+    if is_header { Secrecy::Line } else { secrecy }
 }
 
-/// Strips one colon, but not PHP's `::`.
-fn one_colon(closed: &str) -> Option<&str> {
-    closed.strip_prefix(':').filter(|rest| !rest.starts_with(':'))
+fn is_value(name: &str, around: &Surroundings<'_>, secrecy: Secrecy, value: &str) -> bool {
+    !value.is_empty()
+        && !is_switch(value)
+        && !is_placeholder(name, value)
+        && !is_of_unit(name, value)
+        && (!is_weak(name) || is_token(value) && !is_variable(value))
+        && (secrecy != Secrecy::NextWord || is_after_scheme(name, around, value))
 }
 
-/// Strips `, "value"` after a quoted name, and HAR's `, "value": "…"`.
-fn as_pair(closed: &str) -> Option<&str> {
-    let blank = |c: char| c == ' ' || c == '\t';
-    let next = closed.strip_prefix(',')?.trim_start_matches(blank);
-    let of_har = ["\"value\"", "\\\"value\\\""].iter().find_map(|key| next.strip_prefix(key));
-    if let Some(value) = of_har.and_then(|rest| rest.trim_start_matches(blank).strip_prefix(':')) {
-        return Some(value);
+/// Whether a value of the name `pass` is where NGINX Unit leads a request.
+fn is_of_unit(name: &str, value: &str) -> bool {
+    let value = value.trim_matches(['"', '\'', '\\']);
+    name == "pass"
+        && (value == "routes"
+            || ["applications/", "upstreams/", "routes/"].iter().any(|to| value.starts_with(to)))
+}
+
+/// Whether a value is a variable or a cast of PHP: `$value`, `(string) …`.
+fn is_variable(value: &str) -> bool {
+    value.strip_prefix(['$', '(']).is_some_and(|rest| {
+        rest.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+    })
+}
+
+/// Whether a word after `Basic` or `Bearer` is a secret, and not the next one of a sentence.
+fn is_after_scheme(name: &str, around: &Surroundings<'_>, word: &str) -> bool {
+    // `basic: "ann:hunter2"` of a plan.
+    let is_pair = || word.split_once(':').is_some_and(|(_, password)| !password.is_empty());
+    if around.sign.contains([':', '=']) && is_pair() {
+        return true;
     }
-    next.starts_with(['"', '\'', '\\']).then_some(next)
-}
-
-/// Returns the length of a value, including its quotes.
-fn value_length(value: &str, secrecy: Secrecy) -> usize {
-    let escapes = value.len() - value.trim_start_matches('\\').len();
-    let quote = value[escapes..].chars().next().filter(|c| "\"'".contains(*c));
-    if let Some(quote) = quote {
-        // An escaped quote opens a value inside quoted text (JSON in a log). Only an escaped quote
-        // closes it.
-        let closing = format!("{}{quote}", &value[..escapes]);
-        let open = closing.len();
-        let mut from = open;
-        while let Some(found) = value[from..].find(&closing) {
-            let end = from + found;
-            let doubled = value[end + open..].starts_with(&closing); // as in YAML and SQL
-            let escaped = escapes == 0 && value[..end].ends_with('\\');
-            if !doubled && !escaped {
-                return end + open;
-            }
-            from = end + open + if doubled { open } else { 0 };
-        }
-        return value.len();
+    let word = word.trim_matches(['"', '\'', '`']);
+    if word.starts_with("realm") {
+        return false;
     }
-    let ends = |c: char| match secrecy {
-        Secrecy::Line => "\"'".contains(c),
-        Secrecy::Value | Secrecy::NextWord => c.is_whitespace() || ",;&\"'<>)]}".contains(c),
-    };
-    value.find(ends).unwrap_or(value.len())
+    match name.eq_ignore_ascii_case("basic") {
+        true => tokens::is_basic(word),
+        false => is_token(word),
+    }
 }
 
 fn is_name_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.'
 }
-
-/// Whether a value is a mere switch. Such a value is not secret, and readers want to see it.
-pub(super) fn is_switch(value: &str) -> bool {
-    let plain = value.trim_matches(|c: char| "\\\"' ".contains(c)).to_ascii_lowercase();
-    SWITCHES.contains(&plain.as_str())
-}
-
-/// Whether a value looks like a token and not like a word: it has letters and digits, or
-/// punctuation, or is long.
-pub(super) fn is_token(value: &str) -> bool {
-    let plain = value.trim_matches(|c: char| "\\\"'` ".contains(c));
-    let has = |is_one: fn(&char) -> bool| plain.chars().any(|letter| is_one(&letter));
-    let has_digit = has(char::is_ascii_digit);
-    let is_odd = has(|letter| !letter.is_alphanumeric() && !"_-., :/".contains(*letter));
-    plain.chars().count() >= 16 || has_digit && has(|letter| letter.is_alphabetic()) || is_odd
-}
-
-const SWITCHES: [&str; 12] =
-    ["", "0", "1", "true", "false", "on", "off", "yes", "no", "null", "none", "***"];
 
 #[cfg(test)]
 mod tests {
@@ -280,6 +260,28 @@ MAILER_DSN=smtp://hunter2 json token == hunter2 clientSecret=hunter2 X-Api-Key: 
     }
 
     #[test]
+    fn a_hint_says_what_is_to_be_written() {
+        for text in [
+            "log in with `--basic-auth USER:PASSWORD`, `--cookie 'NAME=VALUE'` or `-H 'Authorization: …'`",
+            "give them again: `--login ann:PASSWORD`, or give its cookie: `--cookie NAME=VALUE`",
+            "./configure --enable-session --with-sodium --enable-auth --x",
+            "{ \"pass\": \"applications/app/front\" }",
+            "foreach ($all as $key => $value) { $sessions[$key] = $value; }",
+        ] {
+            assert_eq!(mask_secrets(text), text);
+        }
+    }
+
+    /// Each line has the secret once or more, in a place of its own.
+    #[test]
+    fn no_way_to_write_a_secret_is_left_out() {
+        let lines = include_str!("ways.txt").lines();
+        let left: Vec<String> =
+            lines.map(mask_secrets).filter(|masked| masked.contains("hunt3rx")).collect();
+        assert_eq!(left, [] as [&str; 0]);
+    }
+
+    #[test]
     fn a_log_cut_inside_a_key_is_masked_from_its_first_line() {
         let text = "hunter2\nhunter2\n-----END PRIVATE KEY-----\nready\n";
         assert_eq!(mask_secrets(text), "***\n***\n***\nready\n");
@@ -288,7 +290,7 @@ MAILER_DSN=smtp://hunter2 json token == hunter2 clientSecret=hunter2 X-Api-Key: 
     proptest! {
         #[test]
         fn no_secret_survives_its_name(
-            secret in "[A-Za-z0-9+/_.!-]{8,40}",
+            secret in "-?[A-Za-z0-9+/_.!][A-Za-z0-9+/_.!-]{7,40}",
             name in "(DB_|my-)?(PASSWORD|password|Secret|api[_-]?key|token)(_MAIN|2)?",
             shape in 0..6,
             around in "[a-z ,;]{0,10}",

@@ -49,6 +49,10 @@ pub struct ResourceSample {
     /// with the CPU time that they used since the first row. Only in the last row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherProcess>,
+    /// The processes of container engines (the daemon, shims, proxies), likewise: all names that used
+    /// CPU time. Only in the last row; `None`: the machine has no such process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Vec<OtherProcess>>,
 }
 
 /// Processes of one name beside the stack.
@@ -141,6 +145,31 @@ pub struct RoleSample {
     /// Processes that the kernel killed because the memory limit was reached.
     #[serde(default)]
     pub oom_kills: u64,
+    /// What it read from disks and wrote to them; `None`: this cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskSample>,
+    /// What its network received and sent; `None`: it shares the network of the machine, whose
+    /// counters are those of all programs, or of another role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSample>,
+}
+
+/// Bytes that a role read from disks and wrote to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskSample {
+    /// Bytes that were read from a disk, and not from the cache.
+    pub read_bytes: u64,
+    /// Bytes that were written, or are to be written soon.
+    pub written_bytes: u64,
+}
+
+/// Bytes that the network of a role received and sent, without its loopback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkSample {
+    /// Bytes that came in.
+    pub received_bytes: u64,
+    /// Bytes that went out.
+    pub sent_bytes: u64,
 }
 
 /// What the machine did.

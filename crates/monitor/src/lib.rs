@@ -25,6 +25,7 @@ pub mod reader;
 mod role;
 mod session_locks;
 mod source;
+mod transfer;
 mod workers;
 
 use std::io;

@@ -33,14 +33,14 @@ impl Others {
     }
 
     /// The processes that used most CPU time since the beginning, at most [`MOST`] names, the largest
-    /// first. Processes of one name are one entry, and so are the threads of the kernel. `is_ours`
+    /// first, and apart from them those of container engines. Processes of one name are one entry, and so are the threads of the kernel. `is_ours`
     /// says whether a process belongs to the stack or to stampede; its descendants then do too.
     pub fn used(
         &self,
         sources: &Sources,
         text: &mut ReadBuffer,
         is_ours: impl Fn(u32) -> bool,
-    ) -> Vec<OtherProcess> {
+    ) -> Used {
         let all = processes(sources, text);
         let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
         for (pid, now) in &all {
@@ -58,9 +58,22 @@ impl Others {
             })
             .collect();
         used.sort_by_key(|one| std::cmp::Reverse(one.cpu_ns));
-        used.truncate(MOST);
-        used
+        let is_engine = |name: &str| ENGINES.contains(&name);
+        let (engine, mut others): (Vec<_>, Vec<_>) =
+            used.into_iter().partition(|one| is_engine(&one.name));
+        others.truncate(MOST);
+        let engine = all.values().any(|one| is_engine(&one.name)).then_some(engine);
+        Used { others, engine }
     }
+}
+
+/// What other processes used.
+#[derive(Debug, Default)]
+pub struct Used {
+    /// At most [`MOST`] names, the largest first.
+    pub others: Vec<OtherProcess>,
+    /// Processes of container engines, the largest first; `None`: there is none.
+    pub engine: Option<Vec<OtherProcess>>,
 }
 
 fn processes(sources: &Sources, text: &mut ReadBuffer) -> BTreeMap<u32, Process> {
@@ -89,6 +102,25 @@ fn ancestry(all: &BTreeMap<u32, Process>, pid: u32) -> impl Iterator<Item = u32>
 const DEPTH: usize = 64;
 /// Pid of `kthreadd`, the parent of all threads of the kernel.
 const KERNEL: u32 = 2;
+/// Names of what runs containers, as the kernel cuts them: at most 15 bytes. What runs in a container
+/// has names of its own.
+const ENGINES: &[&str] = &[
+    "aardvark-dns",
+    "conmon",
+    "containerd",
+    "containerd-shim",
+    "crun",
+    "docker-proxy",
+    "dockerd",
+    "fuse-overlayfs",
+    "pasta",
+    "podman",
+    "rootlesskit",
+    "rootlessport",
+    "runc",
+    "slirp4netns",
+    "vpnkit",
+];
 /// The most names that are kept. A sentence names three of them.
 const MOST: usize = 5;
 
@@ -126,12 +158,42 @@ mod tests {
         process(&fake, 60, "cc1", 30, [6, 0]);
         process(&fake, 61, "sh", 10, [6, 0]);
         let used = others.used(&sources, &mut text, |pid| pid == 10);
-        let used: Vec<_> = used.iter().map(|one| (one.name.as_str(), one.cpu_ns)).collect();
+        assert_eq!(used.engine, None, "the machine has no engine");
+        let used: Vec<_> = used.others.iter().map(|one| (one.name.as_str(), one.cpu_ns)).collect();
         let ms = |ms: u64| ms * 1_000_000;
         assert_eq!(
             used,
             [("make", ms(500)), ("chrome", ms(200)), ("the kernel", ms(70)), ("cc1", ms(60))]
         );
+    }
+
+    #[test]
+    fn the_engine_is_apart_and_what_runs_in_its_containers_is_not_it() {
+        let fake = FakeProc::new();
+        process(&fake, 10, "dockerd", 1, [5, 0]);
+        process(&fake, 20, "containerd-shim", 1, [1, 0]);
+        process(&fake, 21, "nginx", 20, [1, 0]);
+        process(&fake, 30, "containerd-shim", 1, [1, 0]);
+        process(&fake, 31, "mysqld", 30, [1, 0]);
+        let (sources, mut text) = (fake.sources(), ReadBuffer::default());
+        let others = Others::begin(&sources, &mut text);
+        let idle = others.used(&sources, &mut text, |pid| pid == 21);
+        assert_eq!(idle.engine, Some(Vec::new()));
+        process(&fake, 10, "dockerd", 1, [7, 2]);
+        process(&fake, 20, "containerd-shim", 1, [2, 0]);
+        process(&fake, 21, "nginx", 20, [90, 0]);
+        process(&fake, 31, "mysqld", 30, [9, 0]);
+        process(&fake, 40, "docker-proxy", 10, [3, 0]);
+        let used = others.used(&sources, &mut text, |pid| pid == 21);
+        let shown = |list: &[OtherProcess]| -> Vec<(String, u64)> {
+            list.iter().map(|one| (one.name.clone(), one.cpu_ns / 1_000_000)).collect()
+        };
+        let named = |name: &str, ms| (name.to_owned(), ms);
+        assert_eq!(
+            shown(&used.engine.unwrap()),
+            [named("dockerd", 40), named("docker-proxy", 30), named("containerd-shim", 10)]
+        );
+        assert_eq!(shown(&used.others), [named("mysqld", 80)]);
     }
 
     #[test]
@@ -147,6 +209,6 @@ mod tests {
         let (sources, mut text) = (fake.sources(), ReadBuffer::default());
         let others = Others::begin(&sources, &mut text);
         stat(9, 3);
-        assert_eq!(others.used(&sources, &mut text, |_| false)[0].cpu_ns, 30_000_000);
+        assert_eq!(others.used(&sources, &mut text, |_| false).others[0].cpu_ns, 30_000_000);
     }
 }

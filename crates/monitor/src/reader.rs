@@ -10,14 +10,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use stampede_linux::proc::numbers_in;
 
 use stampede_model::process_group::ProcessGroup;
-use stampede_model::sample::{OtherProcess, OwnSample, ResourceSample, RoleSample};
+use stampede_model::sample::{OwnSample, ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::MonitorError;
 use super::host::Host;
 use super::limit::Limit;
 use super::listeners::Listeners;
-use super::others::Others;
+use super::others::{Others, Used};
 use super::quota::Quota;
 use super::role::{MemoryDetail, Role};
 use super::session_locks::SessionLocks;
@@ -64,7 +64,8 @@ impl Reader {
         let mut text = ReadBuffer::default();
         let roles: Result<Vec<Role>, MonitorError> =
             group.roles.iter().map(|role| Role::open(&sources, role, &mut text)).collect();
-        let roles = roles?;
+        let mut roles = roles?;
+        count_networks_once(&mut roles);
         let pids = || roles.iter().flat_map(Role::pids_before);
         let allowed = cpus_of_threads(pids().copied().chain(own_threads()));
         let firsts = roles.iter().filter_map(|role| role.pids_before().next().copied());
@@ -149,9 +150,11 @@ impl Reader {
             memory_stalled_ns: self.limit.stalled_ns(text),
             pool: None,
             others: Vec::new(),
+            engine: None,
         };
-        let others = (position == ReadingPosition::Edge).then(|| self.read_others());
-        let sample = ResourceSample { others: others.unwrap_or_default(), ..sample };
+        let used = (position == ReadingPosition::Edge).then(|| self.read_others());
+        let Used { others, engine } = used.unwrap_or_default();
+        let sample = ResourceSample { others, engine, ..sample };
         self.read_at = now;
         self.own = own;
         self.find_workers();
@@ -173,7 +176,7 @@ impl Reader {
         roles
     }
 
-    fn read_others(&mut self) -> Vec<OtherProcess> {
+    fn read_others(&mut self) -> Used {
         let of_stack: BTreeSet<u32> =
             self.roles.iter().flat_map(Role::pids_before).copied().collect();
         let own = std::process::id();
@@ -184,6 +187,16 @@ impl Reader {
     /// Sets the CPU time that stampede had used before the first interval.
     pub fn start_own_at(&mut self, own: OwnSample) {
         self.own = own;
+    }
+}
+
+/// Containers of one pod have one network: its bytes count for the first role alone.
+fn count_networks_once(roles: &mut [Role]) {
+    let mut counted = BTreeSet::new();
+    for transfer in roles.iter_mut().filter_map(Role::transfer) {
+        if transfer.namespace().is_some_and(|namespace| !counted.insert(namespace.clone())) {
+            transfer.without_network();
+        }
     }
 }
 
@@ -214,6 +227,8 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
         context_switches,
         oom_kills,
         thread_cpu_ns_max,
+        disk,
+        network,
     } = read;
     to.cpu_ns += cpu_ns;
     to.memory_bytes += memory_bytes;
@@ -222,6 +237,16 @@ fn add(to: &mut RoleSample, read: &RoleSample) {
     to.started += started;
     to.context_switches += context_switches;
     to.oom_kills += oom_kills;
+    if let Some(disk) = disk {
+        let all = to.disk.get_or_insert_default();
+        all.read_bytes += disk.read_bytes;
+        all.written_bytes += disk.written_bytes;
+    }
+    if let Some(network) = network {
+        let all = to.network.get_or_insert_default();
+        all.received_bytes += network.received_bytes;
+        all.sent_bytes += network.sent_bytes;
+    }
     // The maximum is known only if it is known for both.
     to.thread_cpu_ns_max = to.thread_cpu_ns_max.zip(*thread_cpu_ns_max).map(|(a, b)| a.max(b));
 }

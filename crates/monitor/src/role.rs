@@ -12,6 +12,7 @@ use stampede_model::sample::RoleSample;
 use super::MonitorError;
 use super::process::Tree;
 use super::source::{OpenFile, ReadBuffer, Sources};
+use super::transfer::Transfer;
 
 /// Whether a reading includes the expensive figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Role {
     memory: MemorySource,
     /// `memory.events` (v2) or `memory.oom_control` (v1).
     oom: Option<OpenFile>,
+    /// `None` only while it is opened.
+    transfer: Option<Transfer>,
     before: PreviousReading,
 }
 
@@ -125,11 +128,20 @@ impl Role {
             cpu: cpu.unwrap_or_else(|_| Cpu::Processes(tree())),
             memory: memory.unwrap_or(MemorySource::Processes),
             oom: oom.and_then(|path| OpenFile::open(&path).ok()),
+            transfer: None,
             before: PreviousReading::default(),
         };
         if matches!((&role.members, &role.cpu), (Members::Tree, Cpu::V1(_) | Cpu::V2(_))) {
             role.cpu = Cpu::Processes(tree());
         }
+        let pids: BTreeSet<u32> = match &mut role.cpu {
+            Cpu::Processes(tree) => {
+                tree.refresh(sources, text);
+                role.pids(text)
+            }
+            Cpu::V1(_) | Cpu::V2(_) => role.pids(text),
+        };
+        role.transfer = Some(Transfer::open(sources, &group.accounting, &pids));
         role.read(sources, MemoryDetail::CgroupOnly, text);
         Ok(role)
     }
@@ -148,7 +160,13 @@ impl Role {
         let memory_bytes = self.memory(sources, &pids, memory, text);
         let oom = self.oom.as_ref().and_then(|file| cgroup::keyed(text.reread(file)?, "oom_kill"));
         let oom_kills = oom.unwrap_or(self.before.oom_kills);
+        let transfer = self.transfer.as_mut();
+        let (disk, network) = transfer.map_or((None, None), |transfer| {
+            (transfer.disk(sources, &pids, text), transfer.network(sources, &pids, text))
+        });
         let sample = RoleSample {
+            disk,
+            network,
             cpu_ns: cpu_ns.saturating_sub(self.before.cpu_ns),
             memory_bytes: memory_bytes.unwrap_or(0),
             memory_read: memory_bytes.is_some(),
@@ -162,6 +180,11 @@ impl Role {
         self.before.cpu_ns = self.before.cpu_ns.max(cpu_ns);
         self.before.pids = Some(pids);
         sample
+    }
+
+    /// What it transfers. Roles that share a network namespace must not all count its bytes.
+    pub fn transfer(&mut self) -> Option<&mut Transfer> {
+        self.transfer.as_mut()
     }
 
     /// The role's processes at the last reading.
@@ -367,6 +390,8 @@ const THREADS_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::sample::DiskSample;
+
     use super::*;
     use crate::fake::FakeProc;
 
@@ -390,8 +415,10 @@ mod tests {
         fake.put("cg/memory.stat", "anon 1\nfile 7\nkernel 2\nshmem 4\n");
         fake.put("cg/cgroup.procs", "10\n11\n");
         fake.put("cg/memory.events", "low 0\noom 1\noom_kill 1\n");
+        fake.put("cg/io.stat", "8:0 rbytes=10 wbytes=20 rios=1\n");
         fake.figures(10, 100, 0);
         let mut role = open(&fake, Accounting::CgroupV2(fake.path().join("cg")));
+        fake.put("cg/io.stat", "8:0 rbytes=14 wbytes=26 rios=1\n");
         fake.put("cg/cpu.stat", "usage_usec 4000\nthrottled_usec 15\n");
         fake.put("cg/cgroup.procs", "10\n12\n13\n");
         fake.put("cg/memory.events", "low 0\noom 3\noom_kill 3\n");
@@ -407,6 +434,8 @@ mod tests {
             // The imitated `/proc` has no files of single threads here.
             thread_cpu_ns_max: None,
             oom_kills: 2,
+            disk: Some(DiskSample { read_bytes: 4, written_bytes: 6 }),
+            network: None,
         };
         assert_eq!(read(&fake, &mut role, MemoryDetail::CgroupOnly), expected);
     }

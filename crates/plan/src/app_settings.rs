@@ -180,8 +180,9 @@ impl AppSettings {
     /// Registers the values that log somebody in, so that they are masked in everything that is
     /// written.
     pub fn learn_secrets(&self) {
-        for value in self.cookies.values() {
+        for (name, value) in &self.cookies {
             stampede_mask::named("Cookie", value);
+            stampede_mask::beside(name, value);
         }
         for (name, value) in &self.headers {
             stampede_mask::named(name, value);
@@ -191,8 +192,8 @@ impl AppSettings {
             stampede_mask::named("password", password);
         }
         let fields = self.login.iter().flat_map(|login| &login.form);
-        for (_, value) in fields.filter(|(name, _)| !stampede_mask::names_a_user(name)) {
-            stampede_mask::named("password", value);
+        for (name, value) in fields.filter(|(name, _)| !stampede_mask::names_a_user(name)) {
+            stampede_mask::beside(name, value);
         }
     }
 

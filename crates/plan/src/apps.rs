@@ -100,7 +100,12 @@ fn app_with_settings(
         (None, None) if is_provided => AppPlace::Provided,
         (None, None) => return Err(node.place.wrong(Mistake::Missing("path"), EXPECTED)),
     };
-    Ok(AppChoice { place, settings: settings(node, &fields)?, copy_of: None })
+    Ok(AppChoice {
+        place,
+        settings: settings(node, &fields)?,
+        copy_of: None,
+        checkouts: Vec::new(),
+    })
 }
 
 /// Reads what the map of an app says about it.

@@ -107,3 +107,19 @@ fn each_version_of_php_is_a_row_that_asks_the_project_for_it() {
         assert!(read_text(&text, &Overrides::default()).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_search_takes_compose_projects_from_flags_alone() {
+    let compose = vec!["docker/fpm.yml".to_owned()];
+    let flags = Overrides { compose, service: Some("web".to_owned()), ..Overrides::default() };
+    let plan = search(None, &flags).expect("a search needs no load of its own");
+    assert_eq!(plan.stack.apps.choices, [AppChoice::provided()]);
+    let RuntimeSource::Compose(source) = &plan.stack.runtimes[0].source else { panic!("one") };
+    assert_eq!(
+        (plan.stack.runtimes[0].name.as_str(), source.service.as_deref()),
+        ("fpm", Some("web"))
+    );
+    let runtimes = Some("nginx-fpm".to_owned());
+    let both = search(None, &Overrides { runtimes, app: Some("hello".to_owned()), ..flags });
+    assert_eq!(both.expect("a plan").stack.runtimes.len(), 2);
+}

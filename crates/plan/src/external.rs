@@ -8,12 +8,13 @@ use super::model::{RuntimeChoice, RuntimeSource, Watch};
 use super::runtimes::NamedRuntime;
 use super::tree::{Node, shortened};
 use super::value::{Fields, entries, not_a, text, texts, whole_u32};
+use super::watch::{PID_MAX, is_name};
 use crate::lookup::{Lookup, LookupError};
 use crate::target::Url;
 
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
 const WATCH: &str =
-    "one thing to watch: `{container: shop}`, `{unit: shop.service}` or `{pid: 4711}`";
+    "one thing to watch: `container:shop`, `project:shop`, `unit:shop.service` or `pid:4711`";
 const CONNECT_TO: &str = "`connect_to: [\"shop.example:80:127.0.0.1:8080\"]`";
 const RESOLVE: &str = "`resolve: [\"shop.example:80:127.0.0.2,127.0.0.3\"]`";
 
@@ -99,33 +100,32 @@ fn lookup(connect_to: Option<&Node>, resolve: Option<&Node>) -> Result<Lookup, P
     Ok(parsed.expect("each text was parsed before"))
 }
 
-/// Reads `{container: shop}`, `{unit: php-fpm.service}` or `{pid: 4711}`.
+/// Reads `container:shop` or `{container: shop}`, and so of the other kinds.
 fn watch(node: &Node) -> Result<Watch, PlanError> {
+    if let Some(text) = node.text() {
+        return text.parse().map_err(|error| node.place.wrong(Mistake::refused(error), WATCH));
+    }
     let entries = entries(node, WATCH)?;
     let fields = Fields::of(node, &WATCH_KEYS)?;
     if let [_, (second, _), ..] = entries {
         return Err(second.place.wrong(Mistake::WatchedTwice, WATCH));
     }
-    let (container, unit) = (fields.get("container"), fields.get("unit"));
-    match (container, unit, fields.get("pid")) {
-        (Some(container), _, _) => name(container).map(Watch::Container),
-        (_, Some(unit), _) => name(unit).map(Watch::Unit),
-        (_, _, Some(pid)) => whole_u32(pid, "pid", 1..=PID_MAX).map(Watch::Pid),
-        (None, None, None) => Err(not_a(node, "something to watch", WATCH)),
+    let kinds = ["container", "unit", "project"];
+    let named = kinds.into_iter().find_map(|kind| Some((kind, fields.get(kind)?)));
+    match (named, fields.get("pid")) {
+        (Some(("container", node)), _) => name(node).map(Watch::Container),
+        (Some(("unit", node)), _) => name(node).map(Watch::Unit),
+        (Some((_, node)), _) => name(node).map(Watch::Project),
+        (None, Some(pid)) => whole_u32(pid, "pid", 1..=PID_MAX).map(Watch::Pid),
+        (None, None) => Err(not_a(node, "something to watch", WATCH)),
     }
 }
 
 /// A name that no program takes for one of its options.
 fn name(node: &Node) -> Result<String, PlanError> {
     let name = text(node, "a name", WATCH)?;
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"-_.@:\\".contains(&b);
-    match name.len() <= NAME_MAX && !name.starts_with('-') && name.bytes().all(fits) {
+    match is_name(name) {
         true => Ok(name.to_owned()),
         false => Err(not_a(node, "a name", WATCH)),
     }
 }
-
-/// The highest pid that Linux assigns (proc_sys_kernel(5), `pid_max`).
-pub(super) const PID_MAX: u32 = 1 << 22;
-/// Longest name: 255 for units (systemd.unit(5)), and no more for containers.
-const NAME_MAX: usize = 255;

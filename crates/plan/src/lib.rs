@@ -46,6 +46,7 @@ mod tree;
 mod unknown_keys;
 pub mod urls;
 mod value;
+mod watch;
 
 pub use app_flags::AppFlags;
 pub use apps::settings_of_app_yaml;

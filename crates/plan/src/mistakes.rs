@@ -157,6 +157,8 @@ fn runtimes_and_their_settings() {
             "runtimes: [external: {url: \"http://a\", connect_to: \"a:0:b:1\"}]",
             "runtimes: [external: {url: \"http://a\", watch: {docker: x}}]",
             "runtimes: [external: {url: \"http://a\", watch: {pid: 1, unit: x}}]",
+            "runtimes: [external: {url: \"http://a\", watch: docker:x}]",
+            "runtimes: [external: {url: \"http://a\", watch: container:-x}]",
             "runtimes: [{fpm: {compose: []}}]",
             "runtimes: [{fpm: {compose: a.yml, workers: 8}}]",
             "runtimes: [{fpm: {compose: a.yml, servcie: web}}]",

@@ -10,12 +10,13 @@ use stampede_model::expectation::Expectation;
 use stampede_model::fact::{Notice, RequestFile};
 use stampede_model::load::{Arrivals, HttpVersion, Model};
 pub use stampede_model::record::Starts;
-use stampede_model::record::{AgainstRecord, PeakRecord};
+use stampede_model::record::{AgainstRecord, PeakRecord, WorkingTreeRecord};
 use stampede_model::time::Nanos;
 
 use super::app_settings::AppSettings;
 use super::lookup::Lookup;
 use super::parts::StackPlan;
+pub use super::watch::{Watch, WatchError};
 
 /// A whole comparison.
 #[derive(Clone, Debug)]
@@ -59,6 +60,9 @@ pub struct Plan {
     pub notices: Vec<Notice>,
     /// The other version of the apps, when one is measured beside them.
     pub against: Option<Against>,
+    /// Where the working tree of an app stood when the run began; `None`: it was not asked for, or no
+    /// app is in a git repository.
+    pub working_tree: Option<WorkingTreeRecord>,
 }
 
 /// A row that the user keeps the same in each run.
@@ -158,6 +162,20 @@ pub struct AppChoice {
     /// is no copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<PathBuf>,
+    /// Repositories whose compose projects are read from a copy of another version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkouts: Vec<Checkout>,
+}
+
+/// Another version of a repository's files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkout {
+    /// The top directory of the working tree, without links.
+    pub top: PathBuf,
+    /// The directory that has the other version's files in its place.
+    pub tree: PathBuf,
+    /// The full id of the version's commit.
+    pub commit: String,
 }
 
 /// Where an app is.
@@ -175,21 +193,22 @@ pub enum AppPlace {
 impl AppChoice {
     /// The app of the catalogue with this name.
     pub fn named(name: String) -> AppChoice {
-        AppChoice { place: AppPlace::Named(name), settings: AppSettings::default(), copy_of: None }
+        AppChoice::at(AppPlace::Named(name))
     }
 
     /// The app that each runtime brings itself.
     pub fn provided() -> AppChoice {
-        AppChoice { place: AppPlace::Provided, settings: AppSettings::default(), copy_of: None }
+        AppChoice::at(AppPlace::Provided)
     }
 
     /// The app in this directory.
     pub fn directory(directory: PathBuf) -> AppChoice {
-        AppChoice {
-            place: AppPlace::Directory(directory),
-            settings: AppSettings::default(),
-            copy_of: None,
-        }
+        AppChoice::at(AppPlace::Directory(directory))
+    }
+
+    fn at(place: AppPlace) -> AppChoice {
+        let settings = AppSettings::default();
+        AppChoice { place, settings, copy_of: None, checkouts: Vec::new() }
     }
 
     /// The app's directory. `None`: the app is one of the catalogue.
@@ -322,28 +341,6 @@ pub enum VolumeState {
     Empty,
     /// The project's own volumes, to which the trials write.
     Shared,
-}
-
-/// Where the resource use of a runtime is read that stampede did not start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Watch {
-    /// A container of Docker or Podman, by name or id.
-    Container(String),
-    /// A systemd unit.
-    Unit(String),
-    /// A process and all its descendants.
-    Pid(u32),
-}
-
-impl std::fmt::Display for Watch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Watch::Container(name) => write!(f, "container {name}"),
-            Watch::Unit(name) => write!(f, "unit {name}"),
-            Watch::Pid(pid) => write!(f, "pid {pid}"),
-        }
-    }
 }
 
 /// A setting's value.

@@ -289,6 +289,7 @@ pub(super) fn resolve(
         out: out(&fields, home.as_deref())?,
         notices: Vec::new(),
         against: None,
+        working_tree: None,
     };
     only(&mut plan, &named, flags)?;
     plan.baseline = baseline(&plan, fields.get("baseline"))?;

@@ -7,7 +7,8 @@
 //! ```
 //! The server only reads. No request writes or starts anything. A client without the token sees
 //! nothing. Neither does a page of another origin that reaches us under a name of its own (DNS
-//! rebinding).
+//! rebinding). A browser gets the token as a cookie at its first visit, and is sent to the same page
+//! without it, so that it stays in no list of visited pages.
 
 mod schema;
 mod shows;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{RawQuery, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
@@ -52,7 +53,8 @@ impl Server {
     pub fn bind(results: PathBuf, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
-        Ok(Server { listener, site: Arc::new(Site::new(results)) })
+        let port = listener.local_addr()?.port();
+        Ok(Server { listener, site: Arc::new(Site::new(results, port)) })
     }
 
     /// Returns the URL of the list, with the token.
@@ -61,7 +63,7 @@ impl Server {
     /// The system does not report the port.
     pub fn address(&self) -> io::Result<String> {
         let at: SocketAddr = self.listener.local_addr()?;
-        Ok(format!("http://{at}{}", self.site.home()))
+        Ok(format!("http://{at}{}", self.site.entrance()))
     }
 
     /// Answers requests until an end is asked for.
@@ -102,25 +104,25 @@ fn router(site: Arc<Site>) -> Router {
         .route("/run", get(run))
         .route("/run/events", get(run_events))
         .route("/over", get(overlay))
+        .route("/rows", get(rows))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard))
         .with_state(site)
 }
 
-/// Lets a request through if its host is a name of this machine and it has the token.
+/// Lets a request through if its host is a name of this machine and it has the token, in its query or
+/// in its cookie.
 async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let name = host.unwrap_or_default();
-    let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
-    let mut response = if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
-        (StatusCode::FORBIDDEN, "Ask for 127.0.0.1 or localhost.\n").into_response()
-    } else if !site.accepts(Query::of(request.uri().query()).one("token")) {
-        let say =
-            "The address lacks its token: take the whole one that `stampede serve` printed.\n";
-        (StatusCode::FORBIDDEN, say).into_response()
-    } else {
-        next.run(request).await
+    let entry = Entry::of(&site, &request);
+    let gets_cookie = matches!(entry, Entry::Moved(_) | Entry::Allowed { is_first: true });
+    let mut response = match entry {
+        Entry::Refused(why) => (StatusCode::FORBIDDEN, why).into_response(),
+        Entry::Moved(place) => (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response(),
+        Entry::Allowed { .. } => next.run(request).await,
     };
     let headers = response.headers_mut();
+    if let (true, Ok(cookie)) = (gets_cookie, HeaderValue::from_str(&site.cookie())) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
     for (name, value) in [
         (header::CACHE_CONTROL, "no-store"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -130,6 +132,42 @@ async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// What becomes of a request.
+enum Entry {
+    /// It gets nothing, and why.
+    Refused(&'static str),
+    /// A browser's first visit: the same page without the token.
+    Moved(String),
+    /// It is answered; at first with the cookie.
+    Allowed { is_first: bool },
+}
+
+impl Entry {
+    fn of(site: &Site, request: &Request) -> Entry {
+        let text = |name: header::HeaderName| {
+            request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        };
+        let host = text(header::HOST);
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+            return Entry::Refused("Ask for 127.0.0.1 or localhost.\n");
+        }
+        let query = Query::of(request.uri().query());
+        let is_first = site.accepts(query.one("token"));
+        let is_visit =
+            request.method() == Method::GET && text(header::ACCEPT).contains("text/html");
+        match () {
+            () if is_first && is_visit => {
+                Entry::Moved(shows::place(request.uri().path(), &query.without("token")))
+            }
+            () if is_first || site.knows(text(header::COOKIE)) => Entry::Allowed { is_first },
+            () => Entry::Refused(
+                "The address lacks its token: take the whole one that `stampede serve` printed.\n",
+            ),
+        }
+    }
 }
 
 async fn list(State(site): State<Arc<Site>>) -> Response {
@@ -144,6 +182,10 @@ async fn run(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Respon
 async fn overlay(State(site): State<Arc<Site>>, RawQuery(query): RawQuery) -> Response {
     let query = Query::of(query.as_deref());
     blocking(move || site.overlay_page(&query.all("run"))).await
+}
+
+async fn rows(State(site): State<Arc<Site>>) -> Response {
+    blocking(move || Ok(site.rows_page())).await
 }
 
 /// Runs `read` outside the thread that answers, because reading a run's directory may take a
@@ -205,6 +247,11 @@ impl Query {
 
     fn one(&self, name: &str) -> &str {
         self.0.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
+    }
+
+    fn without(&self, name: &str) -> Vec<(&str, &str)> {
+        let others = self.0.iter().filter(|(other, _)| other != name);
+        others.map(|(name, value)| (&**name, &**value)).collect()
     }
 
     fn all(&self, name: &str) -> Vec<String> {

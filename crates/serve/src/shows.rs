@@ -1,10 +1,12 @@
 //! Makes the shown pages and data: the list, one run, several runs combined.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use stampede_history::RowsOverRuns;
 use stampede_results::history::{self, Entry};
 use stampede_results::report::LoadedRuns;
 use stampede_results::report::page::model::ServerLinks;
@@ -16,6 +18,8 @@ use stampede_results::store::{self, RunState, StoreError};
 pub struct Site {
     results: PathBuf,
     token: String,
+    /// The cookie's name. Browsers keep the cookies of all ports together, so it has the port.
+    cookie: String,
 }
 
 /// The list of runs, in the form that the page reads.
@@ -38,8 +42,28 @@ pub struct List {
 struct LinkedRun {
     #[serde(flatten)]
     entry: Entry,
-    /// Path and query of the run's page.
+    /// Path and query of the run's page. Empty: it has none, since its directory is a link.
     page: String,
+}
+
+/// Each row over the runs, in the form that the page reads.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OverRuns {
+    /// The format's version, as of a report.
+    format: u32,
+    /// The version of stampede that serves the page.
+    stampede: &'static str,
+    /// The directory that holds the runs.
+    results: String,
+    /// The rows that several runs have.
+    #[serde(flatten)]
+    rows: RowsOverRuns,
+    /// Maps the name of each run to path and query of its page.
+    pages: BTreeMap<String, String>,
+    /// Number of runs that are older than those that were read.
+    older: usize,
+    /// Where the server has the list.
+    served: ServerLinks,
 }
 
 /// Addresses on the server that sent the list.
@@ -51,12 +75,15 @@ struct ListAddresses {
     events: String,
     /// The page of several runs, to which the names of the runs are appended.
     over: String,
+    /// The page of each row over the runs.
+    rows: String,
 }
 
 impl Site {
-    /// A site with a new token.
-    pub fn new(results: PathBuf) -> Site {
-        Site { results, token: stampede_linux::fresh::token() }
+    /// A site with a new token, at this port.
+    pub fn new(results: PathBuf, port: u16) -> Site {
+        let token = stampede_linux::fresh::token();
+        Site { results, token, cookie: format!("stampede_{port}") }
     }
 
     /// Whether this is the right token. The time of the comparison reveals nothing about the token.
@@ -66,20 +93,26 @@ impl Site {
         token.len() == self.token.len() && differ == 0
     }
 
+    /// Whether a `Cookie` header has the right token.
+    pub fn knows(&self, cookies: &str) -> bool {
+        let pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(|(name, _)| *name == self.cookie).any(|(_, token)| self.accepts(token))
+    }
+
+    /// The cookie with the token, as `Set-Cookie` has it. No script reads it, no other site's page
+    /// sends it, and it is gone when the browser is closed.
+    pub fn cookie(&self) -> String {
+        format!("{}={}; Path=/; HttpOnly; SameSite=Lax", self.cookie, self.token)
+    }
+
     /// The directory of results.
     pub fn results(&self) -> &Path {
         &self.results
     }
 
-    /// Path and query of the list's page.
-    pub fn home(&self) -> String {
-        self.address("/", &[])
-    }
-
-    fn address(&self, path: &str, pairs: &[(&str, &str)]) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(pairs).append_pair("token", &self.token);
-        format!("{path}?{}", query.finish())
+    /// Path and query of the list's page, with the token.
+    pub fn entrance(&self) -> String {
+        place("/", &[("token", &self.token)])
     }
 
     /// The list as JSON.
@@ -94,8 +127,9 @@ impl Site {
 
     fn list_data(&self) -> List {
         let linked = |entry: Entry| {
-            let page = self.address("/run", &[("name", &entry.name)]);
-            LinkedRun { entry, page }
+            let has_page = self.directory(&entry.name).is_ok();
+            let page = place("/run", &[("name", &entry.name)]);
+            LinkedRun { page: if has_page { page } else { String::new() }, entry }
         };
         List {
             format: page::model::FORMAT,
@@ -103,14 +137,33 @@ impl Site {
             history: history::of(&self.results).into_iter().map(linked).collect(),
             results: self.results.display().to_string(),
             served: ListAddresses {
-                home: self.home(),
-                events: self.address("/events", &[]),
-                over: self.address("/over", &[]),
+                home: HOME.to_owned(),
+                events: "/events".to_owned(),
+                over: "/over?".to_owned(),
+                rows: "/rows".to_owned(),
             },
         }
     }
 
-    /// Returns the directory of a listed run. The name cannot be a path.
+    /// The page of each row over the newest runs. Every run is read as a whole, so this may take some
+    /// seconds.
+    pub fn rows_page(&self) -> String {
+        let (history, _) = stampede_history::read(&self.results, RUNS_MAX);
+        let page = |name: &str| place("/run", &[("name", name)]);
+        let names = history.runs.iter().map(|run| run.entry.name.as_str());
+        page::served_html(&OverRuns {
+            format: page::model::FORMAT,
+            stampede: env!("CARGO_PKG_VERSION"),
+            results: self.results.display().to_string(),
+            rows: stampede_history::rows(&history),
+            pages: names.map(|name| (name.to_owned(), page(name))).collect(),
+            older: history::of(&self.results).len().saturating_sub(RUNS_MAX),
+            served: ServerLinks { home: HOME.to_owned(), events: None },
+        })
+    }
+
+    /// Returns the directory of a listed run. The name cannot be a path, and the directory no link: it
+    /// could lead out of the results.
     ///
     /// # Errors
     /// [`StoreError::NoRun`].
@@ -118,7 +171,7 @@ impl Site {
         let mut parts = Path::new(name).components();
         let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
         let directory = self.results.join(name);
-        if is_name && directory.join("run.json").is_file() {
+        if is_name && !directory.is_symlink() && directory.join("run.json").is_file() {
             return Ok(directory);
         }
         Err(store::no_run(&self.results, name))
@@ -152,9 +205,8 @@ impl Site {
         let stored = shown.stored();
         let ended = stored.trials.len().to_string();
         let live = stored.state == RunState::UnderWay;
-        let events =
-            live.then(|| self.address("/run/events", &[("name", name), ("ended", &ended)]));
-        let served = Some(ServerLinks { home: self.home(), events });
+        let events = live.then(|| place("/run/events", &[("name", name), ("ended", &ended)]));
+        let served = Some(ServerLinks { home: HOME.to_owned(), events });
         Ok(Page { served, ..shown.page()? })
     }
 
@@ -164,7 +216,22 @@ impl Site {
     /// As [`Site::run_page`], and those of [`LoadedRuns::read`].
     pub fn overlay_page(&self, names: &[String]) -> Result<String, StoreError> {
         let page = self.shown(names)?.page()?;
-        let served = Some(ServerLinks { home: self.home(), events: None });
+        let served = Some(ServerLinks { home: HOME.to_owned(), events: None });
         Ok(page::served_html(&Page { served, ..page }))
     }
+}
+
+/// Most runs whose rows are drawn: as many as changes are looked for in.
+const RUNS_MAX: usize = 100;
+
+/// Path and query of the list's page.
+const HOME: &str = "/";
+
+/// A path with a query, if there are any pairs.
+pub fn place(path: &str, pairs: &[(&str, &str)]) -> String {
+    if pairs.is_empty() {
+        return path.to_owned();
+    }
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    format!("{path}?{}", query.extend_pairs(pairs).finish())
 }

@@ -2,13 +2,15 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use stampede_app_config::OwnPaths;
+use stampede_frameworks::KnownFramework;
 use stampede_keeper::KeeperOptions;
 use stampede_model::fact::Notice;
 use stampede_model::fact::app::Detected;
 use stampede_plan::app_settings::AppSettings;
+use stampede_plan::model::Checkout;
 
 use super::answer::{Answer, Masks};
 use super::app_file::AppFile;
@@ -37,6 +39,8 @@ pub struct App {
     /// The path that the app's own files may name it by, without links; `None`: its files are no
     /// directory of the user.
     pub(super) home: Option<PathBuf>,
+    /// Repositories whose compose projects are read from a copy of another version.
+    pub(super) checkouts: Vec<Checkout>,
     directory: Directory,
     /// What its `.htaccess` files say, once they were read.
     pub(super) rules: OnceLock<stampede_htaccess::Directory>,
@@ -69,15 +73,17 @@ impl App {
             said: None,
             only: None,
             home: None,
+            checkouts: Vec::new(),
             directory,
             rules: OnceLock::new(),
         })
     }
 
-    /// The app that each runtime brings itself. Nothing of it is known but what `said` says.
-    pub(crate) fn provided(said: &AppSettings) -> App {
+    /// The app that each runtime brings itself. Nothing of it is known but what `said` says, and what
+    /// `framework` sets for its kind.
+    pub(crate) fn provided(said: &AppSettings, framework: Option<Arc<KnownFramework>>) -> App {
         let name = "app".to_owned();
-        let parts = DetectedParts::default();
+        let parts = DetectedParts { framework, ..DetectedParts::default() };
         let manifest = AppManifest::new(&name, AppFile::default(), said.clone(), parts);
         App {
             name,
@@ -87,6 +93,7 @@ impl App {
             said: None,
             only: None,
             home: None,
+            checkouts: Vec::new(),
             directory: Directory::Nowhere,
             rules: OnceLock::new(),
         }

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use stampede_frameworks::KnownFramework;
 use stampede_model::app_kind::AppKind;
 use stampede_plan::app_settings::AppSettings;
 
@@ -62,6 +64,8 @@ pub struct AppManifest {
     pub database: Option<AppDatabase>,
     /// The versions of PHP that the app requires.
     pub php: PhpRequirements,
+    /// What is known of the app's framework, or of its kind; `None`: nothing is.
+    pub framework: Option<Arc<KnownFramework>>,
     /// All that was detected or said, with its sources.
     pub settings: AppSettings,
 }
@@ -100,6 +104,7 @@ impl AppManifest {
             caches: file.caches.unwrap_or(parts.caches),
             database: file.database,
             php: parts.php,
+            framework: parts.framework,
             settings,
         }
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use include_dir::{Dir, include_dir};
 use minijinja::Value;
 use serde::de::DeserializeOwned;
+use stampede_frameworks::KnownFramework;
 use stampede_model::app_kind::AppKind;
 use stampede_plan::app_settings::{AppSettings, SettingSource};
 use stampede_plan::model::{AppChoice, AppPlace, RuntimeChoice, RuntimeSource, Scalar};
@@ -43,6 +44,8 @@ pub struct Catalogue {
     apps: BTreeMap<String, Directory>,
     pub(super) fronts: BTreeMap<String, Directory>,
     pub(super) databases: BTreeMap<String, Directory>,
+    /// The files of frameworks by name: their paths for messages and their texts.
+    frameworks: BTreeMap<String, (String, String)>,
     /// The recipes that get needs, by the need's name. Read at first use.
     recipes: OnceLock<BTreeMap<String, BuildRecipe>>,
 }
@@ -63,7 +66,7 @@ pub struct RuntimeDirectory {
 
 impl Catalogue {
     /// Loads the embedded directories, then those of `~/.config/stampede` (`runtimes`, `apps`,
-    /// `fronts`, `databases`), then the directories of `STAMPEDE_RUNTIMES`, `STAMPEDE_APPS` and so
+    /// `fronts`, `databases`, `frameworks`), then the directories of `STAMPEDE_RUNTIMES`, `STAMPEDE_APPS` and so
     /// on. Later directories override earlier ones of the same name. Manifests are read when they
     /// are needed.
     pub fn load(places: SearchPaths) -> Catalogue {
@@ -79,7 +82,11 @@ impl Catalogue {
         let apps = all("apps", &APPS, &places.apps);
         let fronts = all("fronts", &FRONTS, &places.fronts);
         let databases = all("databases", &DATABASES, &places.databases);
-        Catalogue { places, runtimes, apps, fronts, databases, recipes: OnceLock::new() }
+        let own = places.config.iter().map(|config| config.join("frameworks"));
+        let frameworks: Vec<PathBuf> = own.chain(places.frameworks.iter().cloned()).collect();
+        let frameworks = stampede_frameworks::texts(&frameworks);
+        let recipes = OnceLock::new();
+        Catalogue { places, runtimes, apps, fronts, databases, frameworks, recipes }
     }
 
     /// Names of all runtimes, sorted.
@@ -223,6 +230,16 @@ impl Catalogue {
     /// # Errors
     /// An unknown name, a directory without an app, or a wrong `app.yaml`.
     pub fn app(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
+        let mut app = self.app_alone(choice)?;
+        app.checkouts.clone_from(&choice.checkouts);
+        Ok(app)
+    }
+
+    fn app_alone(&self, choice: &AppChoice) -> Result<App, RuntimeError> {
+        let frameworks = stampede_frameworks::read(&self.frameworks, parse)?;
+        let of_kind = |settings: &AppSettings| {
+            stampede_frameworks::of_kind(&frameworks, settings.kind.unwrap_or(AppKind::Script))
+        };
         match &choice.place {
             AppPlace::Named(name) => {
                 let directory = self.apps.get(name).ok_or_else(|| RuntimeError::UnknownApp {
@@ -233,23 +250,29 @@ impl Catalogue {
                 let (file, text) = directory.manifest(name, APP_YAML)?;
                 let (own, said) = AppFile::parse(&file, &text)?;
                 let settings = said.overlaid(&choice.settings);
-                let manifest = AppManifest::new(name, own, settings, DetectedParts::default());
+                let framework = of_kind(&settings);
+                let parts = DetectedParts { framework, ..DetectedParts::default() };
+                let manifest = AppManifest::new(name, own, settings, parts);
                 App::new(name.clone(), &file, manifest, directory.clone())
             }
             AppPlace::Directory(directory) => {
-                let mut app = app_in(directory, &choice.settings)?;
+                let mut app = app_in(directory, &choice.settings, &frameworks)?;
                 let home = choice.copy_of.as_ref().and_then(|home| home.canonicalize().ok());
                 app.home = home.or(app.home);
                 Ok(app)
             }
-            AppPlace::Provided => Ok(App::provided(&choice.settings)),
+            AppPlace::Provided => Ok(App::provided(&choice.settings, of_kind(&choice.settings))),
         }
     }
 }
 
 /// The app in the directory `path`: what is detected there, below what its `app.yaml` says, below
 /// `said`.
-fn app_in(path: &Path, said: &AppSettings) -> Result<App, RuntimeError> {
+fn app_in(
+    path: &Path,
+    said: &AppSettings,
+    known: &[Arc<KnownFramework>],
+) -> Result<App, RuntimeError> {
     let no_app = || RuntimeError::NoApp { directory: path.to_path_buf(), entries: Vec::new() };
     let path = path.canonicalize().map_err(|_| no_app())?;
     if path.is_file() {
@@ -269,7 +292,7 @@ fn app_in(path: &Path, said: &AppSettings) -> Result<App, RuntimeError> {
     };
     let has_kind = given.kind.is_some();
     let given = given.overlaid(said);
-    let detection = detect(&name, &path, &given, yaml)?;
+    let detection = detect(&name, &path, &given, yaml, known)?;
     let settings = detection.settings.clone().overlaid(&given);
     let manifest = AppManifest::new(&name, own, settings, detection.parts.clone());
     let mut app = App::new(name, &file, manifest, directory)?;

@@ -3,10 +3,14 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use stampede_linux::space;
+
 use super::error::RuntimeError;
+use super::process::user::{User, unprivileged};
+use super::process::working_directory::may_enter;
 
 /// What is never copied: a repository's history, packages of other languages and our own results.
 /// PHP does not run them, and they are often the largest part.
@@ -60,7 +64,7 @@ fn below(path: &Path, root: &Path, to: &Path) -> PathBuf {
 }
 
 /// Copies a directory of the user. A link that leads out of the directory is replaced by a copy of
-/// its target. A link to a directory that contains it, or to nothing, is left out. So is what
+/// its target. A link that PHP's user made to what this user may not read, a link to a directory that contains it, or to nothing, is left out. So is what
 /// `exclude` names, relative to `root`.
 pub(super) fn all(
     root: &Path,
@@ -70,8 +74,8 @@ pub(super) fn all(
 ) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
     let emptied = EMPTIED.iter().filter_map(|sub| fs::canonicalize(real.join(sub)).ok()).collect();
-    let within = vec![real.clone()];
-    let mut copying = TreeCopy { root: &real, to, emptied, exclude, settings, within };
+    let (within, user) = (vec![real.clone()], unprivileged());
+    let mut copying = TreeCopy { root: &real, to, emptied, exclude, settings, within, user };
     copying.directory(&real, to)
 }
 
@@ -84,8 +88,8 @@ pub fn some(
     settings: SettingsPaths<'_>,
 ) -> Result<(), RuntimeError> {
     let real = fs::canonicalize(root).map_err(io_error("read", root))?;
-    let (emptied, within) = (Vec::new(), vec![real.clone()]);
-    let mut copying = TreeCopy { root: &real, to, emptied, exclude: &[], settings, within };
+    let (emptied, within, user) = (Vec::new(), vec![real.clone()], unprivileged());
+    let mut copying = TreeCopy { root: &real, to, emptied, exclude: &[], settings, within, user };
     let copy = to;
     for place in places.iter().filter(|place| !is_left_out(place)) {
         let (from, to) = (real.join(place), to.join(place));
@@ -156,9 +160,19 @@ struct TreeCopy<'a> {
     /// The directories to which links have led on the way here; the app's own directory is the
     /// first.
     within: Vec<PathBuf>,
+    /// The user that PHP runs as, where stampede is root.
+    user: Option<User>,
 }
 
 impl TreeCopy<'_> {
+    /// Whether a link may be followed to `real`, out of the app's directory. On many servers PHP's user
+    /// may create links in it. Root follows those only to what this user may read anyway.
+    fn may_follow(&self, link: &Path, real: &Path) -> bool {
+        let Some(user) = &self.user else { return true };
+        let is_of_user = fs::symlink_metadata(link).is_ok_and(|meta| meta.uid() == user.uid);
+        !is_of_user || may_read(real, user)
+    }
+
     /// Whether the user left out what would be copied to `to`.
     fn is_excluded(&self, to: &Path) -> bool {
         let place = to.strip_prefix(self.to).unwrap_or(to);
@@ -203,8 +217,7 @@ impl TreeCopy<'_> {
             }),
         };
         let Some(moved) = moved else {
-            fs::copy(from, to).map_err(io_error("copy", from))?;
-            return Ok(());
+            return fs::copy(from, to).map(drop).map_err(|source| copy_error(from, to, source));
         };
         fs::write(to, moved).map_err(io_error("write", to))?;
         let meta = fs::metadata(from).map_err(io_error("read", from))?;
@@ -219,6 +232,9 @@ impl TreeCopy<'_> {
             let target: PathBuf = std::iter::repeat_n("..", up).collect();
             return symlink(target.join(relative_to_root), to).map_err(io_error("copy", from));
         }
+        if !self.may_follow(from, &real) {
+            return Ok(());
+        }
         if real.is_file() && !without_files {
             return self.file(&real, to);
         }
@@ -230,6 +246,20 @@ impl TreeCopy<'_> {
         self.within.pop();
         Ok(())
     }
+}
+
+/// Whether the user may read a file or a directory, and pass all directories above it.
+fn may_read(path: &Path, user: &User) -> bool {
+    let may_enter = |directory: &Path| may_enter(directory, user).unwrap_or(false);
+    let is_readable = fs::metadata(path).is_ok_and(|meta| {
+        let bits = match meta.mode() {
+            mode if meta.uid() == user.uid => mode >> 6,
+            mode if meta.gid() == user.gid => mode >> 3,
+            mode => mode,
+        };
+        bits & 0o4 != 0 && (!meta.is_dir() || may_enter(path))
+    });
+    is_readable && path.ancestors().skip(1).all(may_enter)
 }
 
 /// Whether `path` is the working directory that contains `to`.
@@ -279,6 +309,14 @@ fn relative_to_root(path: &str, root: &Path) -> Option<PathBuf> {
 
 pub fn make_dir(path: &Path) -> Result<(), RuntimeError> {
     fs::create_dir_all(path).map_err(io_error("create", path))
+}
+
+/// The error of a copy. A full disk is that of the copy, not of what was read.
+pub fn copy_error(from: &Path, to: &Path, source: io::Error) -> RuntimeError {
+    match space::is_of_disk(source.kind()) {
+        true => io_error("write", to)(source),
+        false => io_error("copy", from)(source),
+    }
 }
 
 pub fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuntimeError {
@@ -333,6 +371,60 @@ mod tests {
             assert!(fs::symlink_metadata(copied.join(gone)).is_err(), "{gone}");
         }
         assert!(copied.join("storage/logs").is_dir());
+    }
+
+    /// Root must not read for PHP's user what this user may not read.
+    #[test]
+    fn a_link_that_the_user_of_php_made_leads_only_to_what_this_user_may_read() {
+        let Some(user) = unprivileged() else {
+            return println!("SKIPPED: only root runs PHP as another user");
+        };
+        let place = tempfile::tempdir().unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(place.path(), 0o755);
+        let (app, copied) = (place.path().join("app"), place.path().join("copy"));
+        write(&app.join("index.php"), "<?php");
+        for (name, bits) in [("open", 0o644), ("closed", 0o600), ("shut/in", 0o644)] {
+            let file = place.path().join(name);
+            write(&file, name);
+            mode(&file, bits);
+        }
+        mode(&place.path().join("shut"), 0o700);
+        for name in ["open", "closed", "shut/in", "shut"] {
+            let target = place.path().join(name);
+            for (whose, owner) in [("own", 0), ("php", user.uid)] {
+                let link = app.join(format!("{whose}-{}", name.replace('/', "-")));
+                symlink(&target, &link).unwrap();
+                std::os::unix::fs::lchown(&link, Some(owner), None).unwrap();
+            }
+        }
+        all(&app, &copied, &[], SettingsPaths::Kept).unwrap();
+        let mut names: Vec<String> = fs::read_dir(&copied)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let expected =
+            ["index.php", "own-closed", "own-open", "own-shut", "own-shut-in", "php-open"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_not_the_file_that_was_read() {
+        let place = tempfile::tempdir().unwrap();
+        let (app, disk) = (place.path().join("app"), place.path().join("disk"));
+        write(&app.join("large"), &"x".repeat(1 << 20));
+        fs::create_dir(&disk).unwrap();
+        stampede_testing::small_disk::with_small_disk(&disk, 128 << 10, || {
+            let error = all(&app, &disk.join("copy"), &[], SettingsPaths::Kept).unwrap_err();
+            let named = format!("cannot write `{}`", disk.join("copy/large").display());
+            assert_eq!(error.to_string(), named);
+            let hint = error.hint().expect("what to do");
+            let disk = fs::canonicalize(&disk).unwrap_or(disk.clone());
+            assert!(hint.contains(&format!("the file system at `{}`", disk.display())), "{hint}");
+        });
     }
 
     #[test]

@@ -18,7 +18,7 @@ use stampede_model::record::DATABASE_ROLE;
 
 use super::app::App;
 use super::catalogue::RuntimeDirectory;
-use super::copy::{io_error, make_dir};
+use super::copy::{copy_error, io_error, make_dir};
 use super::error::RuntimeError;
 use super::locate::{self, ResolvedNeed, SearchPaths};
 use super::logs;
@@ -241,7 +241,7 @@ impl Database {
                 continue;
             }
             let to = directory.join(format!("{}{more}", of.name));
-            std::fs::copy(&from, &to).map_err(io_error("copy", &from))?;
+            std::fs::copy(&from, &to).map_err(|source| copy_error(&from, &to, source))?;
             let Some(user) = user else { continue };
             std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
                 .map_err(io_error("give away", &to))?;

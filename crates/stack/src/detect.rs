@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use stampede_frameworks::{KnownFramework, of_kind};
 use stampede_model::app_kind::AppKind;
 use stampede_model::fact::app::{Detected, DetectedNote, RecognisedBy};
 use stampede_plan::app_settings::{AppSettings, SettingSource};
@@ -17,7 +19,6 @@ use super::entry;
 use super::error::RuntimeError;
 use super::framework;
 use super::php_constraint::PhpRequirements;
-use crate::process::preparation;
 
 /// What the files of a project say.
 pub(super) struct Detection {
@@ -39,6 +40,8 @@ pub(super) struct DetectedParts {
     pub preload: Option<String>,
     pub caches: Vec<String>,
     pub php: PhpRequirements,
+    /// What is known of its framework, or of its kind; `None`: nothing is.
+    pub framework: Option<Arc<KnownFramework>>,
 }
 
 impl DetectedParts {
@@ -58,7 +61,8 @@ pub(super) enum AppYaml {
     Missing,
 }
 
-/// Reads the project in `path`, called `name`. `given` is what was said about it.
+/// Reads the project in `path`, called `name`. `given` is what was said about it, `known` are the
+/// frameworks that can be recognised.
 ///
 /// # Errors
 /// The project has no front controller, or lacks the file through which the given kind is entered.
@@ -68,6 +72,7 @@ pub(super) fn detect(
     path: &Path,
     given: &AppSettings,
     yaml: AppYaml,
+    known: &[Arc<KnownFramework>],
 ) -> Result<Detection, RuntimeError> {
     let index = given.index.as_deref().unwrap_or(INDEX);
     let has_index = |docroot: &&str| path.join(docroot).join(index).is_file();
@@ -86,7 +91,7 @@ pub(super) fn detect(
     };
     let composer = Composer::read(path)?;
     let project = Project { path: path.to_path_buf(), docroot, composer, entries };
-    let found = project.recognised();
+    let found = project.recognised(known);
     let kind = given.kind.unwrap_or(found.kind);
     project.is_there(name, given, kind)?;
     if yaml == AppYaml::Missing {
@@ -95,23 +100,28 @@ pub(super) fn detect(
         }
         given.kind.map_or(Ok(()), |kind| project.is_entered(name, kind))?;
     }
-    let preload = (kind == AppKind::Symfony && path.join(PRELOAD_OF_SYMFONY).is_file())
-        .then(|| PRELOAD_OF_SYMFONY.to_owned());
+    // What is set for a framework is not for an app that is used as another kind.
+    let framework = match kind == found.kind && found.framework.is_some() {
+        true => found.framework.clone(),
+        false => of_kind(known, kind),
+    };
+    let of = framework.as_deref();
     let settings = AppSettings {
         kind: Some(found.kind),
         docroot: Some(project.docroot.clone()),
-        env: production(kind),
+        env: of.map(|known| known.env.clone()).unwrap_or_default(),
         extensions: project.composer.extensions(),
-        writable: project.writable(),
+        writable: project.writable(of),
         exclude: project.unreadable_unserved(given),
         ..AppSettings::default()
     };
     let parts = DetectedParts {
         needs: found.need.iter().cloned().collect(),
-        prepare: preparation::of_project(kind, path),
-        preload,
+        prepare: of.and_then(|known| project.prepare(known)),
+        preload: of.and_then(|known| known.preload.clone()).filter(|file| project.has(file)),
         php: project.required_php(),
-        caches: caches_of(kind).iter().map(|directory| (*directory).to_owned()).collect(),
+        caches: of.map(|known| known.caches.clone()).unwrap_or_default(),
+        framework,
         ..DetectedParts::of_any_project()
     };
     Ok(Detection { settings: settings.said_by(SettingSource::Detected), parts, project, found })
@@ -124,52 +134,6 @@ impl Detection {
         self.project.describe(app, &self.found, given)
     }
 }
-
-/// A framework, and how it is recognised.
-struct FrameworkRule {
-    kind: AppKind,
-    /// The framework's name in the list of versions.
-    name: &'static str,
-    title: &'static str,
-    /// The Composer packages; any one of them identifies the framework.
-    packages: &'static [&'static str],
-    /// Groups of files: all files of one group identify the framework, if no package is required.
-    files: &'static [&'static [&'static str]],
-    /// A file and a text in it that must also be there, unless the package is installed.
-    says: Option<(&'static str, &'static str)>,
-}
-
-/// The known frameworks. Lumen comes before Laravel, since it has Laravel's files.
-const KNOWN: [FrameworkRule; 3] = [
-    FrameworkRule {
-        kind: AppKind::Lumen,
-        name: "lumen",
-        title: "Lumen",
-        packages: &["laravel/lumen-framework"],
-        files: &[&["artisan", "bootstrap/app.php"]],
-        says: Some(("bootstrap/app.php", "Laravel\\Lumen\\")),
-    },
-    FrameworkRule {
-        kind: AppKind::Laravel,
-        name: "laravel",
-        title: "Laravel",
-        packages: &["laravel/framework"],
-        files: &[&["artisan", "bootstrap/app.php"]],
-        says: None,
-    },
-    FrameworkRule {
-        kind: AppKind::Symfony,
-        name: "symfony",
-        title: "Symfony",
-        packages: &["symfony/framework-bundle", "symfony/symfony"],
-        files: &[&["bin/console", "config/bundles.php"], &["bin/console", "src/Kernel.php"]],
-        says: None,
-    },
-];
-
-/// The directories below the public directory in which WordPress may lie: the public directory
-/// itself, or where Composer puts it.
-const WORDPRESS: [&str; 3] = ["", "wp/", "wordpress/"];
 
 /// A project's directory, with its composer.json.
 struct Project {
@@ -189,8 +153,8 @@ struct NotInstalled {
 /// What a project was recognised as.
 struct Recognition {
     kind: AppKind,
-    /// The framework's title, such as `Symfony`; `None`: no known framework.
-    title: Option<&'static str>,
+    /// The framework; `None`: none that is known.
+    framework: Option<Arc<KnownFramework>>,
     /// How the project was recognised.
     by: RecognisedBy,
     /// The framework, if its version can be found.
@@ -200,7 +164,7 @@ struct Recognition {
 impl Project {
     /// The directories that the project writes to: those of frameworks, and those directly in the
     /// project that hold a database file. Such a database writes its journal beside its file.
-    fn writable(&self) -> Vec<String> {
+    fn writable(&self, framework: Option<&KnownFramework>) -> Vec<String> {
         let is_database = |path: &Path| {
             let end = path.extension().unwrap_or_default();
             path.is_file() && SQLITE.iter().any(|known| end == *known)
@@ -212,10 +176,11 @@ impl Project {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let directories = entries.filter(|entry| entry.path().is_dir() && holds_one(&entry.path()));
         let names = directories.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let own = framework.map(|known| known.writable.clone()).unwrap_or_default();
         let is_there = |name: &&str| self.path.join(name).is_dir();
         let usual = WRITABLE.into_iter().chain(WRITABLE_IF_THERE.into_iter().filter(is_there));
         let mut all: Vec<String> = usual.map(String::from).collect();
-        for name in names {
+        for name in own.into_iter().chain(names) {
             if !all.contains(&name) {
                 all.push(name);
             }
@@ -327,24 +292,33 @@ impl Project {
         }
     }
 
+    /// The commands that fill the caches of a project of this framework; `None`: there are none.
+    fn prepare(&self, framework: &KnownFramework) -> Option<String> {
+        let has = |package: &str| self.has_package(package);
+        let wanted = framework.prepare.iter().filter(|command| command.applies(&self.path, has));
+        let lines: Vec<&str> = wanted.map(|command| command.run.as_str()).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
     /// Recognises the project by the packages that it requires, or else by its files. If nothing is
     /// known, it is a front controller and nothing more.
-    fn recognised(&self) -> Recognition {
-        let required = KNOWN.iter().find_map(|known| {
-            let package = known.packages.iter().find(|package| self.composer.requires(package))?;
-            let by = RecognisedBy::Requires { package: (*package).to_owned() };
-            Some(self.recognition(known, Some(package), by))
+    fn recognised(&self, known: &[Arc<KnownFramework>]) -> Recognition {
+        let required = known.iter().filter_map(|one| {
+            let package = one.packages.iter().find(|package| self.composer.requires(package))?;
+            let by = RecognisedBy::Requires { package: package.clone() };
+            Some(self.recognition(one, Some(package), by, &[]))
         });
         let by_files = || {
-            KNOWN.iter().find_map(|known| {
-                let installed = known.packages.iter().find(|package| self.has_package(package));
-                let by = self.looks_like(known, installed.is_some())?;
-                Some(self.recognition(known, installed.copied(), by))
-            })
+            let found = known.iter().filter_map(|one| {
+                let installed = one.packages.iter().find(|package| self.has_package(package));
+                let (by, files) = self.looks_like(one, installed.is_some())?;
+                Some(self.recognition(one, installed.map(String::as_str), by, &files))
+            });
+            first_meant(found.collect())
         };
-        required.or_else(by_files).or_else(|| self.wordpress()).unwrap_or_else(|| Recognition {
+        first_meant(required.collect()).or_else(by_files).unwrap_or_else(|| Recognition {
             kind: AppKind::Script,
-            title: None,
+            framework: None,
             by: match self.composer.is_missing() {
                 true => RecognisedBy::Nothing {},
                 false => RecognisedBy::NoFramework {},
@@ -357,58 +331,36 @@ impl Project {
         self.path.join(self.composer.vendor()).join(package).join(COMPOSER).is_file()
     }
 
-    /// The files that identify the project as `known`; `None`: it is something else.
-    fn looks_like(&self, known: &FrameworkRule, installed: bool) -> Option<RecognisedBy> {
-        let all = |files: &&&[&str]| files.iter().all(|file| self.has(file));
-        let files = known.files.iter().find(all)?.iter().map(|file| (*file).to_owned()).collect();
-        let Some((file, text)) = known.says else { return Some(RecognisedBy::Files { files }) };
-        let says = || fs::read_to_string(self.path.join(file)).is_ok_and(|all| all.contains(text));
-        let framework = known.title.to_owned();
-        (installed || says()).then_some(RecognisedBy::FilesOf { files, framework })
+    /// The files that identify the project as `known`, for readers and by themselves; `None`: it is
+    /// something else.
+    fn looks_like(
+        &self,
+        known: &KnownFramework,
+        installed: bool,
+    ) -> Option<(RecognisedBy, Vec<String>)> {
+        let files = known.files_of(&self.docroot, |file| self.has(file))?;
+        let Some(wanted) = &known.contains else {
+            return Some((RecognisedBy::Files { files: files.clone() }, files));
+        };
+        let text = || fs::read_to_string(self.path.join(&wanted.file));
+        let says = || text().is_ok_and(|all| all.contains(&wanted.text));
+        let by = RecognisedBy::FilesOf { files: files.clone(), framework: known.title.clone() };
+        (installed || says()).then_some((by, files))
     }
 
     /// Builds the result. `package` is the installed package that has the version; `None`: the
-    /// framework is not among the project's own packages.
+    /// framework is not among the project's own packages. `files` are those that identify it.
     fn recognition(
         &self,
-        known: &FrameworkRule,
+        known: &Arc<KnownFramework>,
         package: Option<&str>,
         by: RecognisedBy,
+        files: &[String],
     ) -> Recognition {
-        let need = |package: &str| Framework {
-            own: None,
-            package: package.to_owned(),
-            file: None,
-            version: None,
-            install: Default::default(),
-        };
         // In a vendor directory with another name, the version is not looked for.
         let package = package.filter(|_| self.has(framework::AUTOLOAD));
-        let need = package.map(|package| (known.name.to_owned(), need(package)));
-        Recognition { kind: known.kind, title: Some(known.title), by, need }
-    }
-
-    fn wordpress(&self) -> Option<Recognition> {
-        let docroot =
-            if self.docroot == "." { String::new() } else { format!("{}/", self.docroot) };
-        let files = WORDPRESS.map(|below| format!("{docroot}{below}wp-includes/version.php"));
-        let file = files.into_iter().find(|file| self.has(file))?;
-        let need = Framework {
-            own: None,
-            package: "roots/wordpress".to_owned(),
-            file: Some(file.clone().into()),
-            version: Some(VersionIn {
-                file: file.clone().into(),
-                after: "$wp_version = '".to_owned(),
-            }),
-            install: Default::default(),
-        };
-        Some(Recognition {
-            kind: AppKind::Script,
-            title: Some("WordPress"),
-            by: RecognisedBy::Files { files: vec![file.clone()] },
-            need: Some(("wordpress".to_owned(), need)),
-        })
+        let need = need(known, package, files).map(|need| (known.name.clone(), need));
+        Recognition { kind: known.kind, framework: Some(Arc::clone(known)), by, need }
     }
 
     /// What the project was detected as, and why.
@@ -416,7 +368,7 @@ impl Project {
         let version = found.need.as_ref().and_then(|(_, need)| framework::version(app, need));
         let version = version.and_then(|version| Some(version.split(' ').next()?.to_owned()));
         Detected {
-            framework: found.title.map(str::to_owned),
+            framework: found.framework.as_ref().map(|known| known.title.clone()),
             version: version.filter(|version| !version.is_empty()),
             by: found.by.clone(),
             kind: app.manifest.kind.name().to_owned(),
@@ -435,10 +387,27 @@ impl Project {
     }
 }
 
-/// The environment for production: Laravel says `production` where Symfony says `prod`.
-fn production(kind: AppKind) -> BTreeMap<String, String> {
-    let is_laravel = matches!(kind, AppKind::Laravel | AppKind::Lumen);
-    is_laravel.then(|| ("APP_ENV".to_owned(), "production".to_owned())).into_iter().collect()
+/// Where the version is found: in the installed `package`, else in the first of `files`, which identified
+/// the app. `None`: it is not known.
+fn need(known: &KnownFramework, package: Option<&str>, files: &[String]) -> Option<Framework> {
+    let version = known.version.as_ref().zip(files.first());
+    let version =
+        version.map(|(after, file)| VersionIn { file: file.into(), after: after.clone() });
+    let package = package.or(version.as_ref().map(|_| known.name.as_str()))?.to_owned();
+    let file = version.as_ref().map(|version| version.file.clone());
+    Some(Framework { own: None, package, file, version, install: BTreeMap::new() })
+}
+
+/// The framework that is meant, where a project has the files or packages of several.
+fn first_meant(found: Vec<Recognition>) -> Option<Recognition> {
+    let is_before = |one: &Recognition, other: &Recognition| {
+        one.framework
+            .as_ref()
+            .zip(other.framework.as_ref())
+            .is_some_and(|(one, other)| one.before.contains(&other.name))
+    };
+    let first = found.iter().position(|one| !found.iter().any(|other| is_before(other, one)))?;
+    found.into_iter().nth(first)
 }
 
 /// Directories that frameworks write to, whether or not they exist yet.
@@ -489,21 +458,6 @@ const USUAL_EXTENSIONS: &[&str] = &[
     "xmlwriter",
     "zip",
 ];
-
-/// The preload file that Symfony's recipe creates.
-const PRELOAD_OF_SYMFONY: &str = "config/preload.php";
-
-/// The directories with a framework's caches, filled by itself or by the commands of a deployment.
-fn caches_of(kind: AppKind) -> &'static [&'static str] {
-    match kind {
-        AppKind::Symfony => &["var/cache"],
-        AppKind::Laravel => {
-            &["bootstrap/cache", "storage/framework/cache/data", "storage/framework/views"]
-        }
-        AppKind::Lumen => &["storage/framework/cache/data", "storage/framework/views"],
-        _ => &[],
-    }
-}
 
 /// Whether a character of a served path means something in one of the web servers' configurations,
 /// which have paths in double quotes. Blanks and letters of any language do not.

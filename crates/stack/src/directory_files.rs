@@ -137,7 +137,7 @@ pub(crate) fn told(
     let mut told = Told::default();
     match form {
         RuleForm::Apache => {
-            told.apache = told_apache(&rules, settings, needs, dir)?;
+            told.apache = told_apache(app, &rules, settings, (needs, dir))?;
         }
         RuleForm::Nginx => told.nginx = rules.nginx().what,
         RuleForm::Lighttpd => told.lighttpd = rules.lighttpd().what,
@@ -152,18 +152,24 @@ pub(crate) fn told(
 }
 
 fn told_apache(
+    app: &App,
     rules: &Directory,
     settings: &Settings,
-    needs: &BTreeMap<String, ResolvedNeed>,
-    dir: &Path,
+    (needs, dir): (&BTreeMap<String, ResolvedNeed>, &Path),
 ) -> Result<ToldApache, RuntimeError> {
     let modules: Vec<&Path> = needs.values().filter_map(|need| need.path.parent()).collect();
     let has = |name: &str| modules.iter().any(|at| at.join(format!("mod_{name}.so")).is_file());
+    let with_php = needs.contains_key(MOD_PHP);
     match settings.values.get(SETTING).and_then(|how| how.as_str()) {
-        Some("once") => included(rules.apache(has, needs.contains_key(MOD_PHP)), dir),
+        Some("once") => included(rules.apache(has, with_php), dir),
         Some("per-request") => {
             let modules = htaccess::MODULES.into_iter().filter(|name| has(name)).collect();
-            Ok(ToldApache { modules, files: Vec::new() })
+            // Apache finds the app's own files by itself, and the framework's nowhere.
+            let files = match app.has_rules_of_framework() {
+                true => included(app.rules_of_framework().apache(has, with_php), dir)?.files,
+                false => Vec::new(),
+            };
+            Ok(ToldApache { modules, files })
         }
         _ => Ok(ToldApache::default()),
     }
@@ -197,8 +203,26 @@ impl App {
     fn source(&self, directory: String) -> Option<Source> {
         let below = if directory.is_empty() { String::new() } else { format!("{directory}/") };
         let file = self.public(&format!("{below}{HTACCESS}"));
-        let bytes = self.foreign_file(&file, BYTES_MAX)?;
+        let Some(bytes) = self.foreign_file(&file, BYTES_MAX) else {
+            return self.source_of_framework().filter(|_| directory.is_empty());
+        };
         Some(Source { directory, file, text: String::from_utf8_lossy(&bytes).into_owned() })
+    }
+
+    /// What is known of the app's framework for a public directory without such a file.
+    fn source_of_framework(&self) -> Option<Source> {
+        let framework = self.manifest.framework.as_ref()?;
+        let (file, text) =
+            (format!("frameworks/{}.yaml", framework.name), framework.htaccess.clone()?);
+        Some(Source { directory: String::new(), file, text })
+    }
+
+    /// Whether the rules of the public directory are those of the framework.
+    fn has_rules_of_framework(&self) -> bool {
+        self.source_of_framework().is_some()
+            && self.path().is_some()
+            && self.only.is_none()
+            && self.foreign_file(&self.public(HTACCESS), BYTES_MAX).is_none()
     }
 
     /// What the files of the public directory say. They are read once.
@@ -226,6 +250,11 @@ impl App {
             level = next;
         }
         Directory::read(sources, &self.manifest.index)
+    }
+
+    fn rules_of_framework(&self) -> Directory {
+        let source = self.source_of_framework();
+        Directory::read(source.into_iter().collect(), &self.manifest.index)
     }
 
     /// The settings of PHP in the public directory.

@@ -2,6 +2,7 @@
 //! nothing here changes what it gets.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use stampede_model::app_kind::AppKind;
 use stampede_model::fact::Notice;
@@ -52,8 +53,17 @@ pub(super) fn learn_secrets_with_env(app: &App, env: &BTreeMap<String, String>) 
         let beside = stampede_app_config::secrets(&settings);
         beside.for_each(|setting| stampede_mask::named(&setting.names.join("_"), &setting.value));
     }
+    let public = |name: &str| Path::new(&app.manifest.docroot).join(name).display().to_string();
+    let of_server = [".htaccess", ".user.ini"].map(|name| [name.to_owned(), public(name)]);
+    let names = of_server.into_iter().flatten().chain([AUTH_OF_COMPOSER.to_owned()]);
+    for bytes in names.filter_map(|name| app.file(&name)) {
+        stampede_mask::text(&String::from_utf8_lossy(&bytes));
+    }
     app.manifest.settings.learn_secrets();
 }
+
+/// Composer's passwords and tokens for repositories.
+const AUTH_OF_COMPOSER: &str = "auth.json";
 
 fn of_file(app: &App, name: &str) -> Option<BTreeMap<String, String>> {
     let bytes = app.file(name)?;
@@ -83,11 +93,11 @@ pub fn env_notices(catalogue: &Catalogue, app: &App, choice: &RuntimeChoice) -> 
 /// The notice that the app sends no mail although its files say how; `None`: they do not.
 fn no_mail_notice(app: &App, env: &BTreeMap<String, String>) -> Option<Notice> {
     let said = values(app);
-    let is_off = |(key, off): &&(&str, &str)| {
+    let is_off = |(key, off): &(&str, &str)| {
         let sends = said.get(*key).is_some_and(|value| !value.is_empty() && value != off);
         sends && env.get(*key).is_some_and(|value| value == off)
     };
-    let (variable, _) = without_mail(app.manifest.kind).iter().find(is_off)?;
+    let (variable, _) = without_mail(app).find(is_off)?;
     Some(Notice::NoMail { variable: (*variable).to_owned() })
 }
 

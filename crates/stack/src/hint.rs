@@ -1,5 +1,7 @@
 //! Says what the user can do about an error of a runtime or an app.
 
+use stampede_keeper::KeeperError;
+use stampede_linux::space;
 use stampede_model::fact::app::entry_choices;
 
 use super::detect::NOT_SERVABLE;
@@ -62,10 +64,15 @@ impl RuntimeError {
             E::OutOfMemory { .. } => Some("use fewer workers, or more memory".into()),
             E::Template { .. }
             | E::NotLoggedIn { .. }
-            | E::Io { .. }
             | E::External { .. }
             | E::Interrupted { .. } => None,
-            E::Keeper { .. } | E::Lost { .. } | E::Unprepared { .. } => None,
+            E::Io { path, source, .. } => {
+                space::hint(path, source.kind(), "set TMPDIR to a directory of another one")
+            }
+            E::Keeper { source, .. } | E::Lost { source, .. } => {
+                source.downcast_ref::<KeeperError>().and_then(KeeperError::hint)
+            }
+            E::Unprepared { .. } => None,
             E::AlreadyRunning(_) => None,
             E::NoDatabase { .. } => None,
             E::Containers { problem, .. } => problem.hint(),

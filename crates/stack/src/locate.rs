@@ -40,6 +40,8 @@ pub struct SearchPaths {
     pub fronts: Vec<PathBuf>,
     /// The directories in `STAMPEDE_DATABASES`.
     pub databases: Vec<PathBuf>,
+    /// The directories in `STAMPEDE_FRAMEWORKS`.
+    pub frameworks: Vec<PathBuf>,
     /// The directory in which working directories are created: TMPDIR. `None`: it is not set, and
     /// the best one is chosen.
     pub temp: Option<PathBuf>,
@@ -104,6 +106,7 @@ impl SearchPaths {
             apps: list("STAMPEDE_APPS"),
             fronts: list("STAMPEDE_FRONTS"),
             databases: list("STAMPEDE_DATABASES"),
+            frameworks: list("STAMPEDE_FRAMEWORKS"),
             temp: var("TMPDIR").map(PathBuf::from),
             memory: var("TMPDIR").is_none().then(|| "/dev/shm".into()),
             family: family(&std::fs::read_to_string("/etc/os-release").unwrap_or_default()),

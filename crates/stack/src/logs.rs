@@ -19,6 +19,10 @@ const TAIL_BYTES: u64 = 64 << 10;
 /// The most bytes read of each log that is searched: a server may write a line for every failed
 /// request.
 const SINCE_BYTES: u64 = 16 << 20;
+/// The bytes read of a log at once.
+const READ_BYTES: usize = 64 << 10;
+/// The most bytes of each log in which PHP's messages are counted; searching them takes about a second.
+const COUNTED_BYTES: u64 = 1 << 30;
 /// The file to which servers write a line per request.
 const ACCESS: &str = "access.log";
 /// The most lines, and characters of a line, in a note about processes that ended: enough to say
@@ -38,6 +42,11 @@ pub fn open(dir: &Path, log: &Path) -> io::Result<fs::File> {
     beneath::open_file(base, log)
 }
 
+/// The length of a file, if it can be opened without a link.
+fn length(dir: &Path, file: &Path) -> Option<u64> {
+    Some(open(dir, file).ok()?.metadata().ok()?.len())
+}
+
 /// The directories in which an app of a framework writes its own logs. They are empty in a new
 /// copy.
 const OWN_LOGS: [&str; 2] = ["var/log", "storage/logs"];
@@ -55,8 +64,8 @@ pub fn of_app(dir: &Path) -> Vec<PathBuf> {
 
 /// The last lines of all logs, each as `  name: line`, with secrets masked.
 pub fn last_lines(dir: &Path) -> String {
-    let texts = files(dir).into_iter().map(|file| (tail(dir, &file, 0), file));
-    let own = of_app(dir).into_iter().map(|file| (entries(&tail(dir, &file, 0)), file));
+    let texts = files(dir).into_iter().map(|file| (masked_tail(dir, &file, 0), file));
+    let own = of_app(dir).into_iter().map(|file| (entries(&masked_tail(dir, &file, 0)), file));
     let texts: Vec<(String, PathBuf)> =
         texts.chain(own).filter(|(text, _)| !text.trim().is_empty()).collect();
     // Each log gets the same share of the lines. A web server that repeats a message must not hide
@@ -67,7 +76,7 @@ pub fn last_lines(dir: &Path) -> String {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let own = told(text);
         for line in &own[own.len().saturating_sub(each)..] {
-            let line: String = mask_foreign(line).chars().take(LINE_MAX).collect();
+            let line: String = line.chars().take(LINE_MAX).collect();
             lines.push(format!("  {name}: {line}"));
         }
     }
@@ -119,7 +128,7 @@ const THREADS_BEGUN: &str = "tmp/threads-begun";
 /// How often a worker thread has begun since the start. The process list does not show this, since
 /// no process is new.
 pub fn threads_begun(dir: &Path) -> u64 {
-    fs::metadata(dir.join(THREADS_BEGUN)).map_or(0, |file| file.len())
+    length(dir, &dir.join(THREADS_BEGUN)).unwrap_or(0)
 }
 
 /// The lengths of the logs of a runtime's processes and its app, at one moment.
@@ -153,7 +162,7 @@ fn elsewhere(dir: &Path, docroot: &Path) -> Vec<PathBuf> {
 impl LogMarks {
     /// The lengths now.
     pub fn of(dir: &Path, docroot: &Path) -> LogMarks {
-        let length = |file: PathBuf| Some((file.clone(), fs::metadata(&file).ok()?.len()));
+        let length = |file: PathBuf| Some((file.clone(), length(dir, &file)?));
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot));
         LogMarks(all.filter(|file| is_process_log(file)).filter_map(length).collect())
     }
@@ -161,7 +170,8 @@ impl LogMarks {
     /// Calls `take` with each line that was written since then, up to a maximum per log. The lines
     /// are not masked: what is kept of them must be.
     pub fn lines_since(&self, dir: &Path, mut take: impl FnMut(&str)) {
-        self.lines_of(dir, files(dir), |_, line| take(line));
+        let as_text = |_: &Path, line: &[u8]| take(String::from_utf8_lossy(line).trim_end());
+        self.lines_of(dir, files(dir), SINCE_BYTES, as_text);
     }
 
     /// The same with the file of each line, and also for logs that the app itself writes. Returns
@@ -170,17 +180,36 @@ impl LogMarks {
         &self,
         dir: &Path,
         docroot: &Path,
-        take: impl FnMut(&Path, &str),
+        mut take: impl FnMut(&Path, &str),
     ) -> BTreeMap<PathBuf, f64> {
         let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
-        self.lines_of(dir, all, take)
+        self.lines_of(dir, all, SINCE_BYTES, |file, line| {
+            take(file, String::from_utf8_lossy(line).trim_end());
+        })
+    }
+
+    /// The same for the lines that `is_meant`, of whole logs up to 1 GiB each.
+    pub fn counted_lines_since(
+        &self,
+        dir: &Path,
+        docroot: &Path,
+        is_meant: impl Fn(&[u8]) -> bool,
+        mut take: impl FnMut(&Path, &str),
+    ) -> BTreeMap<PathBuf, f64> {
+        let all = files(dir).into_iter().chain(elsewhere(dir, docroot)).collect();
+        self.lines_of(dir, all, COUNTED_BYTES, |file, line| {
+            if is_meant(line) {
+                take(file, String::from_utf8_lossy(line).trim_end());
+            }
+        })
     }
 
     fn lines_of(
         &self,
         dir: &Path,
         files: Vec<PathBuf>,
-        mut take: impl FnMut(&Path, &str),
+        bytes_max: u64,
+        mut take: impl FnMut(&Path, &[u8]),
     ) -> BTreeMap<PathBuf, f64> {
         let mut lengths = BTreeMap::new();
         for file in files.into_iter().filter(|file| is_process_log(file)) {
@@ -190,14 +219,14 @@ impl LogMarks {
             if log.seek(SeekFrom::Start(from)).is_err() {
                 continue;
             }
-            let mut lines = BufReader::new(log.take(SINCE_BYTES));
+            let mut lines = BufReader::with_capacity(READ_BYTES, log.take(bytes_max));
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                take(&file, String::from_utf8_lossy(&line).trim_end());
+                take(&file, &line);
                 line.clear();
             }
             let written = length.saturating_sub(from);
-            lengths.insert(file, (written as f64 / SINCE_BYTES as f64).max(1.0));
+            lengths.insert(file, (written as f64 / bytes_max as f64).max(1.0));
         }
         lengths
     }
@@ -206,7 +235,7 @@ impl LogMarks {
     pub fn last_lines_since(&self, dir: &Path) -> Vec<String> {
         let from = |file: &PathBuf| self.0.get(file).copied().unwrap_or(0);
         let texts = files(dir).into_iter().filter(|file| is_process_log(file));
-        let texts: Vec<String> = texts.map(|file| tail(dir, &file, from(&file))).collect();
+        let texts: Vec<String> = texts.map(|file| masked_tail(dir, &file, from(&file))).collect();
         let spoke: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
         let each = (WORDS_LINES / spoke.len().max(1)).max(1);
         let mut lines = Vec::new();
@@ -214,9 +243,7 @@ impl LogMarks {
             let new: Vec<&str> =
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             let last = new[new.len().saturating_sub(each)..].iter();
-            lines.extend(
-                last.map(|line| mask_foreign(line).chars().take(WORDS_MAX).collect::<String>()),
-            );
+            lines.extend(last.map(|line| line.chars().take(WORDS_MAX).collect::<String>()));
         }
         lines
     }
@@ -227,7 +254,12 @@ fn is_process_log(file: &Path) -> bool {
     file.file_name().is_none_or(|name| name != ACCESS)
 }
 
-/// The end of a file, but nothing before the offset `from`.
+/// The end of a file with secrets masked, but nothing before the offset `from`. It is masked as a
+/// whole: a key has several lines, and a name may be on the line above its value.
+fn masked_tail(dir: &Path, file: &Path, from: u64) -> String {
+    mask_foreign(&tail(dir, file, from))
+}
+
 fn tail(dir: &Path, file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = open(dir, file).and_then(|mut file| {
@@ -273,6 +305,8 @@ mod tests {
         write("1-web.log", "new\n");
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d", "new"]);
+        write("0-php.log", "ready\nkey\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n");
+        assert_eq!(marks.last_lines_since(place.path()), ["key", "***", "***", "new"]);
         assert_eq!(
             LogMarks::of(place.path(), place.path()).last_lines_since(place.path()).len(),
             0

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use stampede_linux::{fresh, interrupt};
 use stampede_markup::forms::forms;
 use stampede_mask::{mask_foreign, mask_secrets};
+use stampede_model::observed::constant_lines;
 use stampede_model::record::PageRecord;
 use stampede_model::redirect::is_redirect;
 use stampede_plan::model::RequestSpec;
@@ -26,6 +27,10 @@ const ALL_WITHIN: Duration = Duration::from_secs(60);
 /// The timeout of all second answers together. Pages that are not asked again within it are
 /// compared as if they change.
 const AGAIN_WITHIN: Duration = Duration::from_secs(20);
+
+/// Further answers of a page that changes. With fewer, one of three texts that an app shows at random would
+/// more often be the only one that a runtime shows, and count as what stays.
+const MORE_ANSWERS: usize = 3;
 
 /// The app and where it runs, which its answers may show.
 pub struct AnswerContext<'a> {
@@ -59,6 +64,12 @@ impl AnswerContext<'_> {
             true => format!("{}\n\n{body}", answer.status),
             false => self.stable(&answer.head()) + "\n" + body,
         }
+    }
+
+    /// That text without secrets. It is masked before it is hashed: a page that shows a secret of each
+    /// start is the same page.
+    fn masked_text(&self, path: &str, answer: &Answer, body: &str) -> String {
+        mask_foreign(&self.text(path, answer, body))
     }
 
     fn body(&self, answer: &Answer) -> String {
@@ -142,8 +153,7 @@ impl<'a> Pages<'a> {
             let location = location.map(|to| mask_foreign(&context.without_place_in_target(to)));
             let body = context.body(&answer);
             let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
-            // Masked before it is hashed: a page that shows a secret of each start is the same page.
-            let text = mask_foreign(&context.text(&request.path, &answer, &body));
+            let text = context.masked_text(&request.path, &answer, &body);
             let record = PageRecord {
                 path,
                 text_sha256: sha256(&text),
@@ -195,23 +205,39 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Asks again for each page that was answered, within the timeout.
+    /// Asks again for each page that was answered, within the timeout. Those that change are asked for
+    /// some times more, to tell the parts that stay.
     pub fn request_again(&mut self, site: &impl Site, context: &AnswerContext<'_>) {
         let begun = Instant::now();
+        let is_in_time = || begun.elapsed() < AGAIN_WITHIN && !interrupt::is_requested();
         let answered = self.0.iter_mut().filter(|asked| asked.record.status != 0);
-        for asked in
-            answered.take_while(|_| begun.elapsed() < AGAIN_WITHIN && !interrupt::is_requested())
-        {
+        for asked in answered.take_while(|_| is_in_time()) {
             let RequestSpec { path, headers, .. } = asked.request;
             let Ok(again) = site.request_path(path, headers, WITHIN) else { continue };
             let body = context.body(&again);
-            asked.record.changes = again.status != asked.record.status || hash(&body) != asked.body;
-            asked.record.title_changes = gist(&body) != asked.record.title;
-            if asked.record.changes {
-                // A third length shows more of how much it changes.
-                let third = site.request_path(path, headers, WITHIN);
-                let all = std::iter::once(&again).chain(&third);
-                asked.record.bytes_again = all.map(|answer| answer.body_bytes).collect();
+            let record = &mut asked.record;
+            record.changes = again.status != record.status || hash(&body) != asked.body;
+            record.title_changes = gist(&body) != record.title;
+            if record.changes {
+                let text = |answer: &Answer, body: &str| {
+                    beginning(context.masked_text(path, answer, body))
+                };
+                let mut texts = vec![text(&again, &body)];
+                record.bytes_again = vec![again.body_bytes];
+                for _ in 0..MORE_ANSWERS {
+                    let Ok(more) = site.request_path(path, headers, WITHIN) else { break };
+                    let body = context.body(&more);
+                    record.title_changes |= gist(&body) != record.title;
+                    record.bytes_again.push(more.body_bytes);
+                    texts.push(text(&more, &body));
+                    if !is_in_time() {
+                        break;
+                    }
+                }
+                // Three lengths in all show how much it changes.
+                record.bytes_again.truncate(2);
+                record.text = constant_lines(&record.text, &texts);
+                record.text_sha256 = sha256(&record.text);
             }
         }
     }

@@ -5,7 +5,6 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use stampede_mask::mask_json;
-use stampede_model::app_kind::AppKind;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
@@ -181,18 +180,15 @@ impl fmt::Display for StackSpec {
 pub(crate) fn app_env(app: &App, choice: &RuntimeChoice) -> BTreeMap<String, String> {
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     let mut env = BTreeMap::from([("APP_ENV", "prod"), ("APP_DEBUG", "0")].map(pair));
-    env.extend(without_mail(app.manifest.kind).iter().copied().map(pair));
+    env.extend(without_mail(app).map(pair));
     env.extend(app_env_given(app, choice));
     env
 }
 
 /// The variables by which a framework's app sends no mail: a load would send thousands.
-pub(crate) const fn without_mail(kind: AppKind) -> &'static [(&'static str, &'static str)] {
-    match kind {
-        AppKind::Symfony => &[("MAILER_DSN", "null://null"), ("MAILER_URL", "null://localhost")],
-        AppKind::Laravel | AppKind::Lumen => &[("MAIL_MAILER", "log"), ("MAIL_DRIVER", "log")],
-        AppKind::Callable | AppKind::Psr15 | AppKind::Script => &[],
-    }
+pub(crate) fn without_mail(app: &App) -> impl Iterator<Item = (&str, &str)> {
+    let all = app.manifest.framework.iter().flat_map(|known| &known.mail);
+    all.map(|(key, value)| (key.as_str(), value.as_str()))
 }
 
 /// The app's variables and the plan's, without defaults.

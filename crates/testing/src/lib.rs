@@ -3,3 +3,4 @@
 pub mod allocator;
 pub mod schema_fits;
 pub mod seccomp;
+pub mod small_disk;

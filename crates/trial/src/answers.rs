@@ -48,7 +48,10 @@ pub(super) fn php_log(log: PhpLog, counts: &Counts) -> impl Iterator<Item = Judg
             true => Validity::Invalid,
             false => Validity::Valid,
         };
-        (judged, Server::PhpErrors { lines: count, first }.into())
+        // PHP answers such a request with status 500, unless its headers were sent before. PHP's log does
+        // not name requests, so they are matched by their number.
+        let failed = counts.failed.get(FAILED_BY_PHP).copied().unwrap_or(0).min(count);
+        (judged, Server::PhpErrors { lines: count, failed, first }.into())
     });
     let others = log.others.map(|PhpMessages { count, first }| {
         let per_request = count as f64 / requests as f64;
@@ -61,11 +64,15 @@ pub(super) fn php_log(log: PhpLog, counts: &Counts) -> impl Iterator<Item = Judg
 const KINDS_SHOWN: usize = 3;
 /// The share of correct answers with another length from which a trial is suspect.
 const UNUSUAL_SHARE: f64 = 0.01;
+/// The kind of failure of a request that PHP itself answers after a fatal error.
+const FAILED_BY_PHP: &str = "http:500";
 /// The share of requests that end in a fatal error, from which a trial is invalid.
 const FATAL_SHARE: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::fact::{Fact, Reason};
+
     use super::*;
 
     fn counts(started: u64) -> Counts {
@@ -87,6 +94,22 @@ mod tests {
         assert_eq!(judged(11, &counts(10_000)), Validity::Invalid);
         assert_eq!(judged(1, &counts(10)), Validity::Invalid);
         assert_eq!(php_log(PhpLog::default(), &counts(10)).count(), 0);
+    }
+
+    #[test]
+    fn errors_of_requests_that_failed_are_told_apart() {
+        let failed = |lines, of_500| {
+            let failed = [("http:500".to_owned(), of_500), ("http:502".to_owned(), 7)].into();
+            let counts = Counts { started: 10_000, failed, ..Counts::default() };
+            let log = PhpLog { fatal: messages(lines), others: None };
+            match php_log(log, &counts).next().expect("a judgement").1 {
+                Fact::Known(Reason::Server(Server::PhpErrors { failed, .. })) => failed,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(failed(10, 8), 8, "two were answered as if they were right");
+        assert_eq!(failed(10, 30), 10, "the app answers with 500 itself, too");
+        assert_eq!(failed(10, 0), 0);
     }
 
     #[test]

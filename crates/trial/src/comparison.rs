@@ -14,7 +14,7 @@ use stampede_model::fact::{self, Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
 use stampede_model::record::{
-    CaseRecord, Closed, ControlRecord, LoadModel, PublishedRecord, RunRecord, TrialRecord,
+    CaseRecord, Closed, ControlRecord, LoadModel, PublishedRecord, RESULTS, RunRecord, TrialRecord,
 };
 use stampede_model::time::Nanos;
 use stampede_plan::model::{
@@ -22,7 +22,7 @@ use stampede_plan::model::{
 };
 use stampede_plan::parts::StackPlan;
 use stampede_published::TablesError;
-use stampede_results::store::run_id;
+use stampede_results::store::{self, run_id};
 use stampede_stack::external::External;
 use stampede_stack::{App, Catalogue, Placement, Provider, Providers, RuntimeTraits, env_notices};
 
@@ -131,6 +131,7 @@ impl Comparison {
         notices.extend(cases::scaling_notice(&plan));
         notices.extend(cases::start_shared_notice(&plan));
         notices.extend(executor::auto_rounds_notice(plan.rounds));
+        notices.extend(clock_notice(plan.out.as_deref()));
         notices.extend(lacking);
         let places = assign_cpus(&plan.stack);
         notices.extend(budget::sharing_notice(places.split.shared));
@@ -410,6 +411,7 @@ fn run_record(
         machine: serde_json::to_value(facts).unwrap_or_default(),
         notices: notices.into_iter().map(Fact::from).collect(),
         against: plan.against.as_ref().map(|against| against.record.clone()),
+        working_tree: plan.working_tree.clone(),
         ..RunRecord::empty(id, stampede, now())
     }
 }
@@ -484,6 +486,14 @@ fn case_record(plan: &Plan, apps: &[App], case: &Case, traits: &[RuntimeTraits])
         refused: case.refused.clone(),
         sent: Some(sent::sent(load, &apps[app])),
     }
+}
+
+/// That the clock was set back since an earlier run, in the directory that this run will be in.
+fn clock_notice(out: Option<&Path>) -> Option<Notice> {
+    let results = out.map_or(Some(Path::new(RESULTS)), Path::parent)?;
+    let results = if results.as_os_str().is_empty() { Path::new(".") } else { results };
+    let (run, started_at) = store::begun_after(results, &now())?;
+    Some(Notice::ClockSetBack { run, started_at })
 }
 
 /// Rounds down to two digits, which are enough and can be read.

@@ -28,7 +28,7 @@ mod watch;
 use std::time::Duration;
 
 use serde_json::Value;
-use stampede_linux::interrupt;
+use stampede_linux::{interrupt, space};
 use stampede_load::{Generator, Load, LoadResult};
 use stampede_model::event::{EventListener, Phase};
 use stampede_model::fact::{Machine, Server, Traffic};
@@ -43,7 +43,7 @@ use stampede_model::record::{
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
-use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
+use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, RuntimeSource, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
     App, Caches, CookieJar, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider,
@@ -396,7 +396,14 @@ fn app_notes(
         denied.map(|DeniedFiles { lines, paths }| Server::PermissionDenied { lines, paths });
     let mail = (mails > 0).then_some(Server::MailCaught { mails });
     let all = denied.into_iter().chain(sessions::lock_waits(resources)).chain(mail);
-    all.map(|note| (Validity::Valid, note.into()))
+    let full = full_disk(measured).map(|full| (Validity::Suspect, full.into()));
+    all.map(|note| (Validity::Valid, note.into())).chain(full)
+}
+
+/// That the disk of the working directory is full: the app may have failed to write.
+fn full_disk(measured: &dyn Stack) -> Option<Server> {
+    let directory = measured.directory().filter(|directory| space::is_full(directory))?;
+    Some(Server::DiskFull { at: space::file_system(directory).display().to_string() })
 }
 
 /// Verifies the runtime again, and returns what differs from before the load. What was measured is
@@ -523,6 +530,7 @@ fn judge(
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
         all_watched: ctx.provider.starts(subject.runtime) && load.agents.is_empty(),
+        has_containers: matches!(subject.runtime.source, RuntimeSource::Compose(_)),
         memory_limit_bytes,
         oom_kills,
         died,

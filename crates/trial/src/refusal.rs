@@ -12,8 +12,8 @@ use stampede_plan::{self, Help, PlanError, Subject};
 use stampede_published::TablesError;
 use stampede_stack::external::External;
 use stampede_stack::{
-    App, Catalogue, ComposeError, ProgramSource, Provider, RuntimeError, RuntimeTraits,
-    entries_hint, learn_secrets, nearest,
+    App, Catalogue, ProgramSource, Provider, RuntimeError, RuntimeTraits, entries_hint,
+    learn_secrets, nearest,
 };
 
 use super::cases::Case;
@@ -143,17 +143,6 @@ pub fn apps(selection: &AppSelection, catalogue: &Catalogue) -> Result<Vec<App>,
     Ok(apps)
 }
 
-/// Refuses compose projects where only other runtimes can be measured.
-///
-/// # Errors
-/// There is one.
-pub(super) fn refuse_compose_projects(stack: &StackPlan) -> Result<(), Refusal> {
-    let is_compose = |choice: &&RuntimeChoice| matches!(choice.source, RuntimeSource::Compose(_));
-    let Some(choice) = stack.runtimes.iter().find(is_compose) else { return Ok(()) };
-    let (runtime, problem) = (choice.name.clone(), Box::new(ComposeError::OnlyCompared {}));
-    Err(Refusal::Runtime(RuntimeError::Containers { runtime, problem }))
-}
-
 /// What the providers say about the runtimes before anything starts, each once.
 ///
 /// # Errors
@@ -166,7 +155,14 @@ pub(super) fn provider_notices(
     let Some(app) = apps.first() else { return Ok(Vec::new()) };
     let of_runtime = |choice| provider.notices(choice, app).map_err(Refusal::Runtime);
     let all = stack.runtimes.iter().map(of_runtime).collect::<Result<Vec<_>, Refusal>>()?;
-    Ok(all.concat())
+    // A development configuration of any project is what matters most.
+    let is_development = |notice: &Notice| {
+        let Notice::Containers { found, .. } = notice else { return false };
+        matches!(found, stampede_model::fact::containers::Containers::Development { .. })
+    };
+    let (mut first, rest): (Vec<_>, Vec<_>) = all.concat().into_iter().partition(is_development);
+    first.extend(rest);
+    Ok(first)
 }
 
 /// The refusal of a directory without an app. It names the directory as the plan does, not its

@@ -62,7 +62,6 @@ impl SearchContext {
         catalogue: Catalogue,
         facts: MachineFacts,
     ) -> Result<SearchContext, Refusal> {
-        refusal::refuse_compose_projects(&plan.stack)?;
         plan.stack.apps.choices.truncate(1);
         let mut notices = std::mem::take(&mut plan.notices);
         notices.extend(budget::fit(&mut plan.stack, &facts)?);
@@ -72,6 +71,7 @@ impl SearchContext {
         notices.extend(take_over_today(&mut plan.stack, catalogue, &apps)?);
         notices.extend(refusal::skip_missing_runtimes(&mut plan.stack, catalogue, &apps)?);
         let traits = refusal::traits(&plan.stack, &provider, catalogue, &apps)?;
+        notices.splice(0..0, refusal::provider_notices(&plan.stack, &provider, &apps)?);
         let mut cases: Vec<Case> = (0..plan.stack.runtimes.len())
             .map(|runtime| Case { runtime, app: 0, load: 0, cpus: 0, refused: None })
             .collect();

@@ -44,6 +44,9 @@ pub struct Evidence<'a> {
     /// Whether `resources` has the CPU time of the whole stack and of the whole generator. It does not
     /// where stampede did not start the stack, or where agents send the load.
     pub all_watched: bool,
+    /// Whether a container engine of this machine runs the stack: its own work is then a part of what
+    /// the stack costs, and no disturbance.
+    pub has_containers: bool,
     /// Memory limit of the whole stack in bytes; 0: no limit.
     pub memory_limit_bytes: u64,
     /// Number of processes that the kernel ended for lack of memory since the start, also before

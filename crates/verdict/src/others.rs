@@ -22,15 +22,23 @@ pub fn about(evidence: &Evidence<'_>) -> Vec<Judgement> {
     let as_cpus = |ns: u64| ns as f64 / watched_ns.max(1) as f64;
     let named =
         |one: &OtherProcess| ProcessCpus { name: one.name.clone(), cpus: as_cpus(one.cpu_ns) };
-    let others = evidence.resources.last().map_or(&[][..], |last| &last.others);
+    let last = evidence.resources.last();
+    let others = last.map_or(&[][..], |last| &last.others);
+    let engine = last.and_then(|last| last.engine.as_deref()).unwrap_or_default();
+    // The engine of the stack's own containers works for it.
+    let (own, strange) =
+        if evidence.has_containers { (engine, &[][..]) } else { (&[][..], engine) };
+    let of_engine: u64 = own.iter().map(|one| one.cpu_ns).sum();
+    let mut others: Vec<&OtherProcess> = others.iter().chain(strange).collect();
+    others.sort_by_key(|one| std::cmp::Reverse(one.cpu_ns));
     let (services, rest): (Vec<&OtherProcess>, Vec<&OtherProcess>) =
-        others.iter().partition(|one| SERVICES.contains(&one.name.as_str()));
+        others.into_iter().partition(|one| SERVICES.contains(&one.name.as_str()));
     let of_services: u64 = services.iter().map(|one| one.cpu_ns).sum();
     let full = evidence.resources.iter().filter(|sample| is_full(sample));
     let taken: u64 = full.map(ResourceSample::others_cpu_ns).sum();
     let weighs = |ns: u64| as_cpus(ns) > SHARE * f64::from(cpus_allowed);
     let mut about: Vec<Judgement> = Vec::new();
-    let taken = taken.saturating_sub(of_services);
+    let taken = taken.saturating_sub(of_services + of_engine);
     if weighs(taken) {
         let largest = rest.iter().take(NAMED).map(|one| named(one));
         let largest = largest.filter(|one| one.cpus >= CPUS_MIN).collect();
@@ -137,6 +145,22 @@ mod tests {
         samples.push(second(100, 80, 2_000, &[("cc1plus", 1_800)]));
         assert_eq!(texts(&samples, true), [], "one second of twenty");
         assert_eq!(texts(&[], true), []);
+    }
+
+    #[test]
+    fn the_engine_of_the_stacks_own_containers_does_not_disturb_it() {
+        let mut sample = second(900, 80, 2_000, &[("cron", 10)]);
+        let cpu_ns = 950_000_000;
+        sample.engine = Some(vec![OtherProcess { name: "dockerd".to_owned(), cpu_ns }]);
+        let load = crate::tests::load();
+        let judged = |has_containers| {
+            let resources = std::slice::from_ref(&sample);
+            let evidence = crate::tests::evidence(&load, ModelKind::Closed);
+            let evidence = Evidence { resources, all_watched: true, has_containers, ..evidence };
+            about(&evidence).iter().map(|(_, reason)| reason.sentence()).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(true), [""; 0]);
+        assert!(judged(false)[0].contains("dockerd 0.95"), "{:?}", judged(false));
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub(crate) fn evidence(load: &LoadRecord, model: ModelKind) -> Evidence<'_> {
         clock_source: "tsc",
         machine_cpus: 2,
         all_watched: true,
+        has_containers: false,
         memory_limit_bytes: 0,
         oom_kills: 0,
         died: &[],

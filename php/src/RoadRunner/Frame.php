@@ -10,7 +10,8 @@ use Stampede\Worker\Problem;
  * A frame of goridge, version 1: twelve bytes of header, options of four bytes each, a payload.
  *
  * Header: version and its own length in words (4 bits each), flags, length of the payload (4
- * bytes), CRC-32 of these six bytes (4), stream bits, a spare byte. Little-endian throughout.
+ * bytes), CRC-32 of these six bytes (4), stream bits, a spare byte. Little-endian throughout. The
+ * first option of a message is the length of its context; what follows is a body.
  */
 final class Frame
 {
@@ -24,22 +25,27 @@ final class Frame
     public const HEADER = 12;
     private const VERSION = 1;
 
-    /** @param list<int> $options */
+    /**
+     * @param string $payload of a frame that was read: the context alone
+     * @param list<int> $options
+     * @param string $body what follows the context; apart, so that an upload is in memory once
+     */
     public function __construct(
         public int $flags,
         public string $payload,
         public array $options = [],
         public int $streamBits = 0,
+        public string $body = '',
     ) {
     }
 
     public function bytes(): string
     {
         $words = self::HEADER / 4 + count($this->options);
-        $begin = pack('CCV', self::VERSION << 4 | $words, $this->flags, strlen($this->payload));
+        $begin = pack('CCV', self::VERSION << 4 | $words, $this->flags, strlen($this->payload) + strlen($this->body));
 
         return $begin . pack('V', crc32($begin)) . chr($this->streamBits) . "\0" . pack('V*', ...$this->options)
-            . $this->payload;
+            . $this->payload . $this->body;
     }
 
     /**
@@ -56,7 +62,14 @@ final class Frame
         }
         $options = $words > 3 ? array_values(unpack('V*', $read(4 * $words - self::HEADER))) : [];
         $length = unpack('V', $header, 2)[1];
+        $context = min($length, $options[0] ?? $length);
 
-        return new self(ord($header[1]), $length > 0 ? $read($length) : '', $options, ord($header[10]));
+        return new self(
+            ord($header[1]),
+            $context > 0 ? $read($context) : '',
+            $options,
+            ord($header[10]),
+            $length > $context ? $read($length - $context) : '',
+        );
     }
 }

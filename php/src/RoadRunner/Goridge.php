@@ -31,7 +31,7 @@ final class Goridge implements Peer
         while (($frame = $this->relay->receive()) !== null) {
             if (($frame->flags & Frame::CONTROL) === 0) {
                 // A frame without payload is about streams, and this worker has none.
-                if ($frame->payload === '') {
+                if ($frame->payload === '' && $frame->body === '') {
                     continue;
                 }
                 $this->codec = $frame->flags & (Frame::PROTO | Frame::JSON);
@@ -61,7 +61,7 @@ final class Goridge implements Peer
     public function sendPiece(Response $response, string $piece): void
     {
         $frame = $this->begun
-            ? new Frame($this->codec, $piece, [0])
+            ? new Frame($this->codec, '', [0], body: $piece)
             : Message::response(new Response($response->status, $response->headers, $piece), $this->codec);
         $frame->streamBits = Frame::STREAM;
         $this->begun = true;

@@ -22,10 +22,9 @@ final class Message
         if ($length < 0 || $length > strlen($frame->payload)) {
             throw new Problem('a request of RoadRunner does not say where its body begins');
         }
-        $context = substr($frame->payload, 0, $length);
-        $fields = $frame->flags & Frame::PROTO ? self::fromProto($context) : self::fromJson($context);
+        $fields = $frame->flags & Frame::PROTO ? self::fromProto($frame->payload) : self::fromJson($frame->payload);
 
-        return self::buildRequest($fields, $directory, $frame->payload, $length);
+        return self::buildRequest($fields, $directory, $frame->body);
     }
 
     public static function response(Response $response, int $codec): Frame
@@ -37,7 +36,7 @@ final class Message
                 JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE,
             );
 
-        return new Frame($codec, $context . $response->body, [strlen($context)]);
+        return new Frame($codec, $context, [strlen($context)], body: $response->body);
     }
 
     /**
@@ -46,14 +45,9 @@ final class Message
      *
      * @param array<string, mixed> $fields
      * @param string $directory where uploaded files are stored
-     * @param string $bytes has the body in it, from `$bodyFrom` on
      */
-    public static function buildRequest(
-        array $fields,
-        string $directory,
-        string $bytes,
-        int $bodyFrom = 0,
-    ): Request {
+    public static function buildRequest(array $fields, string $directory, string $body): Request
+    {
         if ($fields['parsed'] ?? false) {
             throw new Problem('RoadRunner has parsed a form itself: its configuration needs '
                 . '`http.raw_body: true`, which the version must know');
@@ -76,7 +70,7 @@ final class Message
             remoteAddr: (string) $fields['remoteAddr'],
             scheme: str_starts_with($uri, 'https:') ? 'https' : 'http',
         );
-        Form::parse($request, $directory, $bytes, $bodyFrom);
+        Form::parse($request, $directory, $body);
 
         return $request;
     }

@@ -183,6 +183,11 @@ fn differs(
     }
     let nondeterminism = known.nondeterminism(&step.request);
     let difference = sapi::difference(&nondeterminism, &reference.text(), &actual.text())?;
+    let is_certain = difference.is_whole || difference.shows_user();
+    if !is_certain && actual.status() == reference.status() {
+        known.not_compared.set(known.not_compared.get() + 1);
+        return None;
+    }
     let what = match actual.status() == reference.status() {
         true => {
             format!(

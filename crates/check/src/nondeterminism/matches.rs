@@ -6,26 +6,36 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
+use super::cpu_time;
 use crate::natural::{Token, TokenKind};
 
-/// Returns pairs of tokens with the same key. Parts not processed by `until` have none.
-pub fn matches(one: &[Token], other: &[Token], until: Instant) -> Vec<(usize, usize)> {
+/// When the search ends.
+pub struct Until {
+    /// The thread's CPU time.
+    pub cpu: Duration,
+    /// For what knows the time of day only.
+    pub wall: Instant,
+}
+
+/// Returns pairs of tokens with the same key, and whether all parts were processed. Parts not
+/// processed by `until` have no pairs.
+pub fn matches(one: &[Token], other: &[Token], until: &Until) -> (Vec<(usize, usize)>, bool) {
     let mut found = Vec::new();
     let both = Matcher { one, other, until };
-    both.find(0..one.len(), 0..other.len(), &mut found);
+    let is_whole = both.find(0..one.len(), 0..other.len(), &mut found);
     found.sort_unstable();
-    found
+    (found, is_whole)
 }
 
 /// The two texts.
 struct Matcher<'a> {
     one: &'a [Token],
     other: &'a [Token],
-    until: Instant,
+    until: &'a Until,
 }
 
 /// A run that both texts have: where it begins in each, its length, and how many of its words occur
@@ -54,7 +64,17 @@ impl Matcher<'_> {
         self.one[one].key == self.other[other].key
     }
 
-    fn find(&self, one: Range<usize>, other: Range<usize>, found: &mut Vec<(usize, usize)>) {
+    fn is_over(&self) -> bool {
+        cpu_time() > self.until.cpu || Instant::now() > self.until.wall
+    }
+
+    fn find(
+        &self,
+        one: Range<usize>,
+        other: Range<usize>,
+        found: &mut Vec<(usize, usize)>,
+    ) -> bool {
+        let mut is_whole = true;
         let mut parts = vec![(one, other)];
         while let Some((one, other)) = parts.pop() {
             let head = one.clone().zip(other.clone()).take_while(|(a, b)| self.is_same(*a, *b));
@@ -69,12 +89,17 @@ impl Matcher<'_> {
             found.extend(
                 CommonRun { one: one.end, other: other.end, length: tail, words: 0 }.pairs(),
             );
-            if one.is_empty() || other.is_empty() || Instant::now() > self.until {
+            if one.is_empty() || other.is_empty() {
+                continue;
+            }
+            if self.is_over() {
+                is_whole = false;
                 continue;
             }
             let anchors = self.anchors(one.clone(), other.clone());
             if anchors.is_empty() {
                 self.myers(one, other, found);
+                is_whole &= !self.is_over();
                 continue;
             }
             let mut from = (one.start, other.start);
@@ -85,13 +110,14 @@ impl Matcher<'_> {
             }
             parts.push((from.0..one.end, from.1..other.end));
         }
+        is_whole
     }
 
     fn myers(&self, one: Range<usize>, other: Range<usize>, found: &mut Vec<(usize, usize)>) {
         let keys =
             |tokens: &[Token]| -> Vec<u64> { tokens.iter().map(|token| token.key).collect() };
         let (ours, theirs) = (keys(&self.one[one.clone()]), keys(&self.other[other.clone()]));
-        let until = Some(self.until);
+        let until = Some(self.until.wall);
         let ops = capture_diff_slices_deadline(Algorithm::Myers, &ours, &theirs, until);
         for op in ops {
             if let DiffOp::Equal { old_index, new_index, len } = op {
@@ -187,14 +213,15 @@ fn heaviest(runs: &[CommonRun], other: Range<usize>) -> Vec<CommonRun> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::natural::tokens;
 
     fn same(one: &str, other: &str) -> String {
         let (ours, theirs) = (tokens(one), tokens(other));
-        let found = matches(&ours, &theirs, Instant::now() + Duration::from_secs(5));
+        let time = Duration::from_secs(5);
+        let until = Until { cpu: cpu_time() + time, wall: Instant::now() + time };
+        let (found, is_whole) = matches(&ours, &theirs, &until);
+        assert!(is_whole);
         assert!(
             found.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 < two[1].1),
             "{found:?}"

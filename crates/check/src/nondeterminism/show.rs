@@ -19,6 +19,16 @@ pub struct Difference {
     pub missing: Vec<String>,
     /// Words that only the other answer has; users' tokens first.
     pub extra: Vec<String>,
+    /// Whether the answers were compared to their end.
+    pub is_whole: bool,
+}
+
+impl Difference {
+    /// Whether the other answer has a user's token that the reference's lacks. That is certain even
+    /// where the answers were not compared to their end.
+    pub fn shows_user(&self) -> bool {
+        self.extra.iter().any(|word| crate::natural::user_tokens(word).next().is_some())
+    }
 }
 
 /// Returns the difference of answers that fit, if a gap contains another user's token than it
@@ -249,7 +259,7 @@ impl Pieces {
         }
         let [missing, extra] = self.words.map(Words::into_list);
         let is_one = !(lines.is_empty() && missing.is_empty() && extra.is_empty());
-        is_one.then(|| Difference { text: lines.join("\n"), missing, extra })
+        is_one.then(|| Difference { text: lines.join("\n"), missing, extra, is_whole: true })
     }
 }
 

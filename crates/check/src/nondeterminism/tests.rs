@@ -271,6 +271,23 @@ fn an_image_is_one_token() {
     assert!(Nondeterminism::new().difference(&image(&mut random), &image(&mut random)).is_some());
 }
 
+#[test]
+fn without_time_only_another_users_token_is_certain() {
+    let page = |user: &str, rest: &str| format!("<p>one</p><p>{rest}</p><p>{user}</p><p>end</p>");
+    let learnt = Nondeterminism::new();
+    let compare = |time: Duration, other: &str| {
+        learnt.difference_within(time, &page(ANNA, "a b c"), other).expect("another page")
+    };
+    let long = Duration::from_secs(60);
+    let changed = page(ANNA, "a x c");
+    assert!(compare(long, &changed).is_whole && !compare(Duration::ZERO, &changed).is_whole);
+    assert!(!compare(Duration::ZERO, &changed).shows_user());
+    let leak = page(BERT, "a b c");
+    assert!(compare(long, &leak).shows_user() && compare(Duration::ZERO, &leak).shows_user());
+    // Where no part has to be searched, no time is needed.
+    assert!(compare(Duration::ZERO, &(page(ANNA, "a b c") + "<p>more</p>")).is_whole);
+}
+
 /// A leak is found in a megabyte that varies everywhere, even if a slow machine runs out of time.
 #[test]
 fn a_leak_in_a_large_body_is_reported() {

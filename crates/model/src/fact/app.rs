@@ -133,7 +133,7 @@ impl fmt::Display for RecognisedBy {
                 f.write_str("composer.json requires no framework that is known here")
             }
             RecognisedBy::Nothing {} => {
-                f.write_str("no composer.json, and neither `artisan`, `bin/console` nor WordPress")
+                f.write_str("no composer.json, and the files of no framework that is known here")
             }
         }
     }

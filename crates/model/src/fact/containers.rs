@@ -51,9 +51,41 @@ pub enum Containers {
         /// Their names.
         networks: Vec<String>,
     },
+    /// Services have limits of their own below the budget, from the project's files.
+    #[serde(rename = "own_limits")]
+    OwnLimits {
+        /// Their services, each with its limits.
+        services: Vec<OwnLimit>,
+    },
+    /// The server's name leads to HTTPS, which the load does not speak.
+    #[serde(rename = "https_name")]
+    HttpsName {
+        /// The value of `SERVER_NAME`.
+        name: String,
+    },
     /// Trials write to the project's own volumes.
     #[serde(rename = "volumes_kept")]
     VolumesKept {},
+}
+
+/// A limit of one service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnLimit {
+    /// The service.
+    pub service: String,
+    /// Its CPUs, as the project's files have them; empty: no limit.
+    pub cpus: String,
+    /// Its memory, likewise.
+    pub memory: String,
+}
+
+impl fmt::Display for OwnLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpus = (!self.cpus.is_empty()).then(|| format!("{} CPUs", self.cpus));
+        let memory = (!self.memory.is_empty()).then(|| format!("{} of memory", self.memory));
+        let all: Vec<String> = cpus.into_iter().chain(memory).collect();
+        write!(f, "{} ({})", self.service, all.join(", "))
+    }
 }
 
 /// What shows a development configuration.
@@ -74,6 +106,31 @@ pub enum DevelopmentSign {
         /// The directory of the machine.
         path: String,
     },
+    /// An image is built for development.
+    BuildTarget {
+        /// The service.
+        service: String,
+        /// The stage of its build.
+        target: String,
+    },
+    /// A directive in a php.ini file that the project mounts.
+    Directive {
+        /// The file of the machine.
+        path: String,
+        /// The directive, such as `opcache.validate_timestamps`.
+        directive: String,
+        /// Its value.
+        value: String,
+    },
+    /// A variable in the environment file of mounted code, which the app reads itself.
+    OfFile {
+        /// The file's name, such as `.env`.
+        file: String,
+        /// The variable's name.
+        variable: String,
+        /// Its value.
+        value: String,
+    },
 }
 
 impl fmt::Display for DevelopmentSign {
@@ -83,6 +140,15 @@ impl fmt::Display for DevelopmentSign {
             DevelopmentSign::MountedCode { service, path } => {
                 write!(f, "the code of service {service} is mounted from {path}")
             }
+            DevelopmentSign::BuildTarget { service, target } => {
+                write!(f, "service {service} is built with `target: {target}`")
+            }
+            DevelopmentSign::Directive { path, directive, value } => {
+                write!(f, "{directive}={value} in {path}")
+            }
+            DevelopmentSign::OfFile { file, variable, value } => {
+                write!(f, "{variable}={value} in {file}")
+            }
         }
     }
 }
@@ -90,12 +156,20 @@ impl fmt::Display for DevelopmentSign {
 impl DevelopmentSign {
     /// The flag with which a run overrides it; `None`: there is no flag for it.
     fn flag(&self) -> Option<String> {
-        let DevelopmentSign::Variable { variable, value } = self else { return None };
+        let (variable, value) = match self {
+            DevelopmentSign::Variable { variable, value }
+            | DevelopmentSign::OfFile { variable, value, .. } => (variable, value),
+            DevelopmentSign::Directive { directive, .. } if directive.contains("xdebug") => {
+                return Some("--env XDEBUG_MODE=off".to_owned());
+            }
+            _ => return None,
+        };
         let value = match variable.as_str() {
             // Laravel's names.
             "APP_ENV" if value == "local" => "production",
             "XDEBUG_MODE" => "off",
-            name if name.ends_with("DEBUG") => "0",
+            name if name.ends_with("DEBUG") || name.contains("VALIDATE_TIMESTAMPS") => "0",
+            name if name.contains("OPCACHE") => "1",
             "CI_ENVIRONMENT" | "APPLICATION_ENV" => "production",
             _ => "prod",
         };
@@ -137,6 +211,16 @@ impl fmt::Display for Containers {
                 f,
                 "networks that exist outside the project are not joined: {}; what is only there is not reached",
                 words::list(networks)
+            ),
+            Containers::OwnLimits { services } => write!(
+                f,
+                "the project's files limit {} below the budget, and these limits stay",
+                words::list(&services.iter().map(ToString::to_string).collect::<Vec<_>>())
+            ),
+            Containers::HttpsName { name } => write!(
+                f,
+                "`SERVER_NAME={name}` makes Caddy answer by HTTPS, and the load is plain HTTP; if pages are \
+                 redirected, add `--env SERVER_NAME=:80`"
             ),
             Containers::VolumesKept {} => f.write_str(
                 "`volumes: keep`: the trials write to the project's own volumes, and find there what earlier trials left",

@@ -227,6 +227,15 @@ pub enum Notice {
         /// The names of the loads, in their order.
         loads: Vec<String>,
     },
+    /// An earlier run began later by the machine's clock, which was set back since. Runs are sorted by
+    /// the time of their start.
+    #[serde(rename = "clock_set_back")]
+    ClockSetBack {
+        /// The name of the run that began last by the clock.
+        run: String,
+        /// When it began, RFC 3339.
+        started_at: String,
+    },
     /// The comparison cannot end within the time that was given.
     #[serde(rename = "within_not_kept")]
     WithinNotKept {

@@ -219,6 +219,11 @@ impl Notice {
                  After an invalid trial the runtime starts again",
                 words::list(&quoted(loads))
             ),
+            Notice::ClockSetBack { run, started_at } => write!(
+                f,
+                "the clock of this machine was set back: run `{run}` began at {started_at}, which is later than now. \
+                 `last` and `history` sort runs by that time, so name this run by its directory"
+            ),
             Notice::WithinNotKept { within_ns, takes_ns: Some(takes_ns) } => write!(
                 f,
                 "it does not end within {}: with loads of one second it takes about {}; compare fewer runtimes, or fewer rounds",

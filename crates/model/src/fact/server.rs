@@ -55,6 +55,10 @@ pub enum Server {
     PhpErrors {
         /// Number of lines in the log.
         lines: u64,
+        /// How many of these ended a request that counts as failed, because its status was 500. The
+        /// others were answered as if they were right. 0 also in results of earlier versions.
+        #[serde(default)]
+        failed: u64,
         /// The first line.
         first: String,
     },
@@ -94,6 +98,12 @@ pub enum Server {
         lines: u64,
         /// The first paths, those of the app relative to its directory. Empty: no line has one.
         paths: Vec<String>,
+    },
+    /// The disk of the runtime's working directory had no space left.
+    #[serde(rename = "disk_full")]
+    DiskFull {
+        /// Where its file system is mounted.
+        at: String,
     },
     /// The runtime is gone.
     #[serde(rename = "runtime_gone")]
@@ -293,11 +303,21 @@ impl fmt::Display for Server {
                     "a page of the load ends in a PHP error, already before the load: `{first}`"
                 )
             }
-            Server::PhpErrors { lines, first } => {
-                let lines = words::quantity(*lines, "line");
+            Server::PhpErrors { lines, failed, first } => {
+                let count = words::quantity(*lines, "line");
+                let failed = match *failed {
+                    0 => String::new(),
+                    failed if failed == *lines => {
+                        ", all of them in requests that failed with status 500".to_owned()
+                    }
+                    failed => format!(
+                        ", {} of them in requests that failed with status 500",
+                        words::count(failed)
+                    ),
+                };
                 write!(
                     f,
-                    "PHP ended with fatal errors under the load ({lines} in the log): `{first}`"
+                    "PHP ended with fatal errors under the load ({count} in the log{failed}): `{first}`"
                 )
             }
             Server::PhpMessages { messages, per_request, first } => match *per_request >= 0.01 {
@@ -313,6 +333,7 @@ impl fmt::Display for Server {
             Server::MailCaught { .. }
             | Server::SessionLock { .. }
             | Server::SessionsUnseen {}
+            | Server::DiskFull { .. }
             | Server::PermissionDenied { .. } => self.of_app(f),
             Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
@@ -353,6 +374,11 @@ impl Server {
                  limit the throughput (`--login PATH --sessions N`)",
                 words::percent((*waiting as f64 * 100.0 / (*looks).max(1) as f64).round()),
                 words::count(*requests_max)
+            ),
+            Server::DiskFull { at } => write!(
+                f,
+                "the file system at `{at}` was full after the load, so the app and the logs could not write there: \
+                 free some space on it, or set TMPDIR to a directory of another one"
             ),
             Server::PermissionDenied { lines, paths } => {
                 let lines = words::number_of(u32::try_from(*lines).unwrap_or(u32::MAX), "line");

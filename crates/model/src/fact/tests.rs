@@ -187,8 +187,8 @@ fn of_agents() -> Vec<String> {
     ]
 }
 
-/// Facts of the generator, the machine and the server.
-fn of_machine_and_server() -> Vec<String> {
+/// Facts of the generator and the machine.
+fn of_machine() -> Vec<String> {
     let of = |reason: Fact<Reason>| reason.sentence();
     vec![
         of(Generator::Short { sent_share: 0.981 }.into()),
@@ -197,7 +197,19 @@ fn of_machine_and_server() -> Vec<String> {
         of(Machine::OutOfMemory { kills: 3, limit_bytes: 1 << 30 }.into()),
         of(Machine::MemoryFull { peak_bytes: 1_000 << 20, limit_bytes: 1 << 30 }.into()),
         of(Machine::PortsExhausted { addresses: 3 }.into()),
-        of(Server::PhpErrors { lines: 2, first: "PHP Fatal error: x in a.php:1".into() }.into()),
+    ]
+}
+
+/// Facts of the server.
+fn of_server() -> Vec<String> {
+    let of = |reason: Fact<Reason>| reason.sentence();
+    vec![
+        of(Server::PhpErrors {
+            lines: 2,
+            failed: 1,
+            first: "PHP Fatal error: x in a.php:1".into(),
+        }
+        .into()),
         of(Server::PhpMessages {
             messages: 300,
             per_request: 3.0,
@@ -226,6 +238,7 @@ fn of_machine_and_server() -> Vec<String> {
         of(Server::SessionsUnseen {}.into()),
         of(Server::SessionLock { looks: 50, waiting: 41, requests_max: 7 }.into()),
         of(Server::PermissionDenied { lines: 2, paths: vec!["cache/page.html".into()] }.into()),
+        of(Server::DiskFull { at: "/var/lib".into() }.into()),
         of(Server::Replaced {
             started: 1,
             threads: false,
@@ -422,7 +435,7 @@ fn lines_that_are_not_applied_are_named_with_their_place() {
 /// One fact of each shape, as printed for a user.
 #[test]
 fn sentences_are_as_they_were() {
-    let text = [of_machine_and_server(), of_answers(), of_load(), of_agents()].concat();
+    let text = [of_machine(), of_server(), of_answers(), of_load(), of_agents()].concat();
     insta::assert_snapshot!(text.join("\n").replace('\u{202f}', " "));
 }
 

@@ -27,7 +27,11 @@ pub(super) fn differing(reference: &str, one: &str) -> Vec<String> {
         true => blocks(a, b),
         false => vec![(a, b)],
     };
-    let all: Vec<String> = blocks.into_iter().flat_map(|(a, b)| shown(a, b)).collect();
+    limited(blocks.into_iter().flat_map(|(a, b)| shown(a, b)).collect())
+}
+
+/// The first of these lines, and the number of the others.
+pub(super) fn limited(all: Vec<String>) -> Vec<String> {
     let more = all.len().saturating_sub(LINES_MAX);
     let mut found: Vec<String> = all.into_iter().take(LINES_MAX).collect();
     if more > 0 {
@@ -38,10 +42,20 @@ pub(super) fn differing(reference: &str, one: &str) -> Vec<String> {
 
 /// The lines of a page. Long ones are split between their tags.
 fn lines(text: &str) -> Vec<&str> {
+    split(text, LONG)
+}
+
+/// The lines of a page, each split between its tags: a line that changes may be long at times.
+pub(super) fn between_tags(text: &str) -> Vec<&str> {
+    split(text, 0)
+}
+
+/// The lines of a page. Those of more bytes than `long` are split between their tags.
+fn split(text: &str, long: usize) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
         let mut rest = line;
-        if line.len() > LONG {
+        if line.len() > long {
             while let Some(at) = rest.find("><") {
                 found.push(&rest[..=at]);
                 rest = &rest[at + 1..];
@@ -88,7 +102,7 @@ fn blocks<'a, 'b>(a: &'a [&'b str], b: &'a [&'b str]) -> Vec<Block<'a, 'b>> {
 }
 
 /// The lines of a block. Of lines that stand for each other, the part with the difference is shown.
-fn shown(a: &[&str], b: &[&str]) -> Vec<String> {
+pub(super) fn shown(a: &[&str], b: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for place in 0..a.len().max(b.len()) {
         let (old, new) = (a.get(place).copied(), b.get(place).copied());

@@ -1,10 +1,12 @@
 //! Decides whether runtimes were the same in everything that should be the same. It is pure: it
 //! compares records, both during a measurement and long after it.
 
+mod constant;
 mod lines;
 mod matters;
 mod pages;
 
+pub use constant::constant_lines;
 pub use pages::agree as pages_agree;
 
 use std::collections::{BTreeMap, BTreeSet};

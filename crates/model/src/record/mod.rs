@@ -24,7 +24,7 @@ use unknown::known_values;
 pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
 pub use run::{
     AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, ControlRecord, PeakRate, PeakRecord,
-    PublishedRecord, RunRecord, Starts,
+    PublishedRecord, RunRecord, Starts, WorkingTreeRecord,
 };
 
 /// The default directory for runs, in the current directory.

@@ -64,6 +64,18 @@ pub struct RunRecord {
     /// The other version of the apps, which is measured in the same rounds; `None`: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstRecord>,
+    /// Where the app's working tree stood in its git repository. With several apps, that of the first
+    /// one that is in a repository. `None`: none is, or an earlier stampede wrote this record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_tree: Option<WorkingTreeRecord>,
+}
+
+/// A working tree of git.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkingTreeRecord {
+    /// Full id of the commit that it is based on. What differs from it is known only beside another
+    /// version, [`AgainstRecord::changed`]: git needs a second to find it in a large tree.
+    pub commit: String,
 }
 
 /// How many loads a start of a runtime serves.
@@ -179,6 +191,7 @@ impl RunRecord {
             notices: Vec::new(),
             published: None,
             against: None,
+            working_tree: None,
         }
     }
 

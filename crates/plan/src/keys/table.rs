@@ -7,12 +7,12 @@ use super::super::app_settings::SESSIONS_MAX;
 use super::super::budget::CPUS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
 use super::super::compose::{FILES_MAX, VOLUMES};
-use super::super::external::PID_MAX;
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
 use super::super::preset::PRESETS;
 use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX, STARTS};
 use super::super::runtimes::{RUNTIMES_MAX, WORKERS};
 use super::super::traffic_file::LOG_ERRORS;
+use super::super::watch::PID_MAX;
 use super::super::{apps, requests};
 use super::{Entries, Form, Group, Key, Kind, Object};
 
@@ -345,12 +345,17 @@ pub static COMPOSE: Object = Object {
 pub static WATCH: Object = Object {
     name: "watch",
     place: "`watch`",
-    about: "One of these:",
-    short: None,
+    about: "One of these, or the same as one text: `container:shop`.",
+    short: Some(&WATCHED),
     groups: &[&Group {
         title: None,
         keys: &[
             Key::new("container", &Kind::Text, "A container by its name or id."),
+            Key::new(
+                "project",
+                &Kind::Text,
+                "All containers of a compose project that runs, by the project's name.",
+            ),
             Key::new("unit", &Kind::Text, "A unit of systemd, such as `php8.4-fpm.service`."),
             Key::new(
                 "pid",
@@ -661,6 +666,12 @@ static URL: Kind = Kind::Form(Form {
     name: "url",
     shown: "URL",
     pattern: "^(http://|unix:)[^ ?]+$",
+    number: None,
+});
+static WATCHED: Kind = Kind::Form(Form {
+    name: "watched",
+    shown: "text",
+    pattern: r"^(container|project|unit|pid):[A-Za-z0-9_.@:\\][A-Za-z0-9_.@:\\-]*$",
     number: None,
 });
 static PATH: Kind =

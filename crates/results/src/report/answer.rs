@@ -1,6 +1,8 @@
 //! Renders the answer: the headline, one table, and what the reader must know to trust it. All
 //! other figures are in the details.
 
+use stampede_model::fact::Notice;
+use stampede_model::fact::containers::Containers;
 use stampede_model::record::{LoadShape, PageRecord};
 use stampede_model::words;
 
@@ -21,6 +23,13 @@ use crate::summary::{cost, headline, pages};
 /// width unless a single word is.
 pub fn answer(summary: &Summary, style: &Style) -> String {
     let mut lines = Lines::new(*style);
+    // What a development configuration measures is not what production serves: nothing comes before.
+    let (first, notices): (Vec<_>, Vec<_>) = summary.notices.iter().partition(|one| {
+        one.known().is_some_and(|one| {
+            matches!(one, Notice::Containers { found: Containers::Development { .. }, .. })
+        })
+    });
+    first.iter().for_each(|notice| lines.paragraph(&notice.to_string(), Tone::Warning, 2));
     let mut apps: Vec<&str> = summary.groups.iter().map(|group| group.app.as_str()).collect();
     apps.dedup();
     for (place, app) in apps.into_iter().enumerate() {
@@ -29,8 +38,7 @@ pub fn answer(summary: &Summary, style: &Style) -> String {
         }
         AppAnswer::of(summary, app).write(summary, &mut lines);
     }
-    let notices =
-        summary.notices.iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
+    let notices = notices.into_iter().filter(|one| one.known().is_none_or(|one| !one.is_detail()));
     let notices: Vec<String> = notices.map(ToString::to_string).collect();
     if !notices.is_empty() {
         lines.blank();
@@ -161,6 +169,7 @@ impl<'a> AppAnswer<'a> {
             }
         }
         facts.extend(self.cost());
+        facts.extend(self.engine());
         facts.extend(self.doubtful_pages());
         facts
     }
@@ -232,6 +241,29 @@ impl<'a> AppAnswer<'a> {
                 first.runtime
             )),
         }
+    }
+
+    /// What the container engine spent beside the budget, which CPU per request does not include.
+    fn engine(&self) -> Option<String> {
+        let (_, cases) = match self.steady_and_peak() {
+            Some((_, peak)) => peak,
+            None => self.groups.first()?,
+        };
+        let shown = rows(cases);
+        let spent = |case: &&CaseSummary| {
+            let us = case.figures.engine_cost_us.value()?;
+            let of_stack = case.figures.cpu_cost_us.value().filter(|of_stack| *of_stack > 0.0);
+            let share = of_stack.map(|of_stack| words::short_percent(us / of_stack * 100.0));
+            let share = share.map_or_else(String::new, |share| format!(" ({share} more)"));
+            Some(format!("{}{share} with {}", words::time(us * 1e3), case.runtime))
+        };
+        let spent: Vec<String> = shown.iter().copied().filter_map(|case| spent(&case)).collect();
+        (!spent.is_empty()).then(|| {
+            format!(
+                "Beside the budget, the container engine spent CPU time for each request: {}.",
+                spent.join(", ")
+            )
+        })
     }
 
     fn correct(&self) -> Option<String> {

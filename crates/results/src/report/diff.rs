@@ -85,19 +85,19 @@ fn table(diff: &Diff, case: &CaseDiff) -> (Column, Section) {
 }
 
 /// The figures that at least one side has.
-fn shown(case: &CaseDiff) -> Vec<&FigureDiff> {
+pub(super) fn shown(case: &CaseDiff) -> Vec<&FigureDiff> {
     use crate::summary::model::Figure;
     let is_there = |one: &&FigureDiff| (one.base, one.other) != (Figure::None, Figure::None);
     case.figures.iter().filter(is_there).collect()
 }
 
 /// The ratio `1.24 ×`, or for a share the difference `−0.80 points`.
-fn ratio(one: &FigureDiff) -> Option<String> {
+pub(super) fn ratio(one: &FigureDiff) -> Option<String> {
     let points = one.points.map(|points| format!("{} points", signed(points.value)));
     one.ratio.map(|ratio| words::ratio(ratio.value)).or(points)
 }
 
-fn interval_text(one: &FigureDiff) -> Option<String> {
+pub(super) fn interval_text(one: &FigureDiff) -> Option<String> {
     let of_ratio = one.ratio.and_then(|ratio| ratio.interval);
     let of_points = one.points.and_then(|points| points.interval);
     let points = of_points.map(|(low, high)| format!("{} – {}", signed(low), signed(high)));
@@ -114,7 +114,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-fn judged(one: &FigureDiff) -> &'static str {
+pub(super) fn judged(one: &FigureDiff) -> &'static str {
     one.judged.map_or("not compared", |judged| one.measure().verdict(judged))
 }
 
@@ -154,8 +154,15 @@ fn expected(one: &ChangeExpectation) -> String {
     format!("{}: {outcome}: {}", one.text, one.found)
 }
 
+/// Outcomes of expectations, why figures are not compared, why trials do not count.
+pub(super) fn case_notes(case: &CaseDiff) -> Vec<String> {
+    let expected = case.expectations.iter().map(expected);
+    let notes = case.notes.iter().map(ToString::to_string);
+    expected.chain(reasons(case)).chain(notes).collect()
+}
+
 /// The title of a case: `nginx-fpm · hello · day: const(200,10s)`.
-fn title(case: &CaseDiff) -> String {
+pub(super) fn title(case: &CaseDiff) -> String {
     let load = match case.load == case.load_text {
         true => case.load.clone(),
         false => format!("{}: {}", case.load, case.load_text),
@@ -216,7 +223,7 @@ pub fn difference_lines(all: &[Difference], [base, other]: [&str; 2]) -> Vec<Str
 
 /// What the base shows when it is compared with itself: the primary figure of each case. Empty: it
 /// was measured once.
-fn noise_lines(diff: &Diff) -> Vec<String> {
+pub(super) fn noise_lines(diff: &Diff) -> Vec<String> {
     let of_primary = |case: &CaseDiff| {
         let about = case.figures.iter().find(|one| one.figure == case.primary)?;
         let ratio = about.ratio?;
@@ -280,12 +287,7 @@ pub fn diff_markdown(diff: &Diff) -> String {
             ]);
         }
         out.push('\n');
-        let expected = case.expectations.iter().map(expected);
-        let notes: Vec<String> = expected
-            .chain(reasons(case))
-            .chain(case.notes.iter().map(ToString::to_string))
-            .collect();
-        out += &list(&notes);
+        out += &list(&case_notes(case));
     }
     out += &list(&[notices(diff), noise_lines(diff), only_in_lines(diff)].concat());
     out + &format!(

@@ -123,11 +123,13 @@ impl Style {
         format!("{head}{dots}{tail}")
     }
 
-    /// `text` wrapped between words, with later lines indented by `indent`. A number stays together
-    /// with its unit and its groups of three digits. A word longer than a line stays whole.
+    /// `text` wrapped between words, with later lines indented by `indent`. The first keeps the blanks
+    /// that it begins with. A number stays together with its unit and its groups of three digits. A
+    /// word longer than a line stays whole.
     pub fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut line = String::new();
+        let blanks = text.len() - text.trim_start_matches(' ').len();
+        let mut line = " ".repeat(blanks);
         for piece in pieces(&self.letters(text)) {
             let width = measure_text_width(&line) + 1 + measure_text_width(&piece);
             if line.trim().is_empty() {

@@ -50,3 +50,22 @@ impl Lines {
         text.replace('\u{a0}', " ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{CharacterSet, Colour};
+
+    #[test]
+    fn further_lines_of_a_paragraph_are_indented() {
+        let mut lines =
+            Lines::new(Style { width: 32, colour: Colour::Never, letters: CharacterSet::Unicode });
+        lines.paragraph("a: differs\n- one two three four five six seven\n+ 2", Tone::Plain, 2);
+        insta::assert_snapshot!(lines.finish(), @r"
+        a: differs
+            - one two three four five
+              six seven
+            + 2
+        ");
+    }
+}

@@ -81,7 +81,7 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
         let forced: Vec<&Fact<Php>> = case.forced.iter().filter(|one| !is_patch(one)).collect();
         add_list("set by its SAPI", words::some_of(&forced));
         add_list("kept between requests (normal in this mode)", words::some_of(&case.kept));
-        add_list("what a request means here", differences(case.differs.len()));
+        add_list("what a request means here", differences(&case.differs));
         if let Some(patch) = case.forced.iter().find(is_patch) {
             add(Importance::Doubt, format!("{name}: {patch}, another patch release"));
         }
@@ -112,16 +112,21 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
     notes
 }
 
-/// How many differences from nginx with PHP-FPM a runtime is known to have. `--json` has them all.
-fn differences(number: usize) -> String {
-    match number {
-        0 => String::new(),
-        number => {
-            let known = words::quantity(number as u64, "known difference");
+/// The differences from nginx with PHP-FPM that a runtime is known to have: a few as sentences, of more
+/// their number. `--json` has them all.
+fn differences(sentences: &[String]) -> String {
+    match sentences {
+        [] => String::new(),
+        few if few.len() <= DIFFERENCES_MAX => few.join("; "),
+        many => {
+            let known = words::quantity(many.len() as u64, "known difference");
             format!("{known} from nginx with PHP-FPM (docs/paths.md, docs/requests.md)")
         }
     }
 }
+
+/// The most known differences that are printed as sentences: more would hide the answer.
+const DIFFERENCES_MAX: usize = 2;
 
 /// Adds how much of the marked figures is the generator's own delay.
 fn about_lag(case: &CaseSummary, add: &mut impl FnMut(Importance, String)) {

@@ -29,8 +29,8 @@ pub use directory::{PageText, RunDirectory, TrialDirectory};
 use hlog::HistogramError;
 pub use name::run_id;
 pub use read::{
-    Rows, RunState, StoredRun, StoredTrial, directories, ended_trials, left_out, no_run,
-    read_below, read_record, read_run, runs,
+    Rows, RunState, StoredRun, StoredTrial, begun_after, directories, ended_trials, left_out,
+    no_run, read_below, read_record, read_run, runs,
 };
 use stampede_mask::Masked;
 pub use stampede_mask::{MASK, mask_secrets};

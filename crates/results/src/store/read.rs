@@ -127,6 +127,18 @@ pub fn runs(results: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, directory)| directory).collect()
 }
 
+/// Returns the name of the run in a results directory that began last, and when, if that is later
+/// than `now` (RFC 3339): the machine's clock was set back since. `None`: none did.
+pub fn begun_after(results: &Path, now: &str) -> Option<(String, String)> {
+    let now: Timestamp = now.parse().ok()?;
+    let last = runs(results).pop()?;
+    let text = fs::read(last.join("run.json")).ok()?;
+    let run: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let started_at = run.get("started_at")?.as_str()?;
+    let name = last.file_name()?.to_string_lossy().into_owned();
+    (started_at.parse::<Timestamp>().ok()? > now).then(|| (name, started_at.to_owned()))
+}
+
 fn find(results: &Path, path_or_name: &str) -> Result<PathBuf, StoreError> {
     if let Some(back) = runs_back(path_or_name) {
         let known = runs(results);

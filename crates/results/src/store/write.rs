@@ -137,3 +137,38 @@ impl AppendFile {
         self.file.sync_all().map_err(|source| self.failed(source))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stampede_testing::small_disk::with_small_disk;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_keeps_what_was_written_and_no_half_file() {
+        let place = tempfile::tempdir().expect("a directory");
+        let disk = place.path();
+        with_small_disk(disk, 64 << 10, || {
+            let (kept, large) = (disk.join("kept.json"), disk.join("large.html"));
+            whole(&kept, &Masked::text("kept")).expect("there is room");
+            let mut rows = AppendFile::create(disk.join("rows.ndjson")).expect("there is room");
+            rows.rows(["one"]).expect("there is room");
+            let text = Masked::numbers(vec![b'x'; 256 << 10]);
+            for path in [&large, &kept] {
+                let error = whole(path, &text).expect_err("there is no room");
+                let hint = error.hint().expect("what to do");
+                let named = format!("the file system at `{}`", disk.display());
+                assert!(hint.contains("free some space on") && hint.contains(&named), "{hint}");
+            }
+            rows.append(&text).expect_err("there is no room");
+            assert_eq!(fs::read_to_string(&kept).expect("it stays"), "kept");
+            let mut names: Vec<_> = fs::read_dir(disk)
+                .expect("the disk")
+                .flatten()
+                .map(|one| one.file_name())
+                .collect();
+            names.sort();
+            assert_eq!(names, ["kept.json", "rows.ndjson"]);
+        });
+    }
+}

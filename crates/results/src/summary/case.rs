@@ -231,6 +231,7 @@ fn over(trials: &[&Figures]) -> Figures {
         cpu_percent_median: one(|figures| figures.cpu_percent_median),
         cpu_percent_max: one(|figures| figures.cpu_percent_max),
         cpu_cost_us: one(|figures| figures.cpu_cost_us),
+        engine_cost_us: one(|figures| figures.engine_cost_us),
         memory_bytes_median: one(|figures| figures.memory_bytes_median),
         memory_bytes_max: one(|figures| figures.memory_bytes_max),
         roles: roles_over(trials),

@@ -415,6 +415,10 @@ pub struct Figures {
     pub cpu_percent_max: Figure,
     /// CPU time of the whole stack per correct answer, in µs.
     pub cpu_cost_us: Figure,
+    /// CPU time of the container engine beside the budget (its daemon, shims and proxies) per correct
+    /// answer, in µs. Rows of containers only.
+    #[serde(default, skip_serializing_if = "Figure::is_unknown")]
+    pub engine_cost_us: Figure,
     /// Memory of the whole stack: the median of the readings.
     pub memory_bytes_median: Figure,
     /// The highest reading.
@@ -459,6 +463,11 @@ impl Figure {
     /// An exact figure of one trial.
     pub fn exact(value: f64) -> Figure {
         Figure::Exact(Estimate { value, interval: None, trials: 1 })
+    }
+
+    /// Whether the figure does not exist, or could not be read.
+    pub fn is_unknown(&self) -> bool {
+        *self == Figure::None
     }
 
     /// A lower bound from one trial.

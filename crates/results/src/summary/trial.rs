@@ -6,7 +6,7 @@ use stampede_model::counts::{End, TimeSet};
 use stampede_model::cpus::CpuCount;
 use stampede_model::failure::FailureKind;
 use stampede_model::lag::LagMark;
-use stampede_model::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
+use stampede_model::record::{CaseRecord, LoadRecord, ProviderKind, RunRecord, TrialRecord};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
@@ -214,6 +214,7 @@ fn add_resources(
     (figures.cpu_percent_median, figures.cpu_percent_max) = spent.cpu_percent(|_| true);
     figures.cpu_cost_us = spent.cpu_cost_us(|_| true, load.counts.ok);
     (figures.memory_bytes_median, figures.memory_bytes_max) = spent.memory_bytes(|_| true);
+    figures.engine_cost_us = engine_cost_us(record, load.counts.ok, samples);
     let roles: BTreeMap<&String, ()> =
         samples.iter().flat_map(|sample| sample.roles.keys()).map(|role| (role, ())).collect();
     for role in roles.into_keys() {
@@ -231,6 +232,18 @@ fn add_resources(
                 memory_bytes_max,
             },
         );
+    }
+}
+
+/// What the container engine spent beside the budget, per correct answer.
+fn engine_cost_us(record: &TrialRecord, ok: u64, samples: &[ResourceSample]) -> Figure {
+    let engine = samples.last().and_then(|last| last.engine.as_ref());
+    match engine {
+        Some(engine) if record.runtime.given.provider == ProviderKind::Compose && ok > 0 => {
+            let spent_ns: u64 = engine.iter().map(|one| one.cpu_ns).sum();
+            Figure::exact(spent_ns as f64 / 1e3 / ok as f64)
+        }
+        _ => Figure::None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use stampede_plan::model::Checkout;
 
 use super::ResolvedProject;
 use super::engine::failed;
@@ -32,15 +33,25 @@ impl Builds {
         directory: &Path,
     ) -> Result<&BTreeMap<String, String>, ComposeError> {
         let document = Value::Object(resolved.project.document.clone());
-        let what = format!("{document}{:?}", resolved.source.arguments());
-        let key = sha256(format!("{}\n{what}", resolved.project.directory.display()));
+        let directory_of = resolved.project.directory.display();
+        let what = format!("{directory_of}\n{document}{:?}", resolved.source.arguments());
+        let key = sha256(lasting(what, &resolved.checkouts));
         if !self.0.contains_key(&key) {
             let images = build(resolved, &key[..HASH_LENGTH], directory)?;
             fetch(resolved, &images)?;
+            check_architectures(resolved, &images)?;
             self.0.insert(key.clone(), images);
         }
         Ok(&self.0[&key])
     }
+}
+
+/// The same text for every copy of a version: the copies are elsewhere in each run.
+fn lasting(text: String, checkouts: &[Checkout]) -> String {
+    checkouts.iter().fold(text, |text, Checkout { top, tree, commit }| {
+        let named = format!("{}@{commit}", top.display());
+        text.replace(&tree.display().to_string(), &named)
+    })
 }
 
 /// Builds the services with `build`, under image names of our own: the user's images keep theirs.
@@ -83,6 +94,7 @@ fn build(
     let unwritten = |error: std::io::Error| ComposeError::Tool {
         command: format!("write {}", file.display()),
         said: error.to_string(),
+        example: None,
     };
     super::start::write_private(&file, &Value::Object(document).to_string()).map_err(unwritten)?;
     let project_name = format!("{BUILT}-{hash}");
@@ -141,9 +153,50 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
     Ok(())
 }
 
+/// Refuses images for another architecture: the engine would run them in an emulator, if at all.
+fn check_architectures(
+    resolved: &ResolvedProject,
+    built: &BTreeMap<String, String>,
+) -> Result<(), ComposeError> {
+    let engine = &resolved.engine;
+    for (name, service) in resolved.project.services() {
+        let own = built.get(name).map(String::as_str).or_else(|| service["image"].as_str());
+        let image = own.unwrap_or_default();
+        let words = ["image", "inspect", "--format", "{{.Architecture}}", image];
+        let found = engine.run(&words)?;
+        let of_image = found.trim();
+        if !of_image.is_empty() && !runs_on(&engine.architecture, of_image) {
+            return Err(ComposeError::OtherArchitecture {
+                service: name.to_owned(),
+                image: image.to_owned(),
+                of_image: of_image.to_owned(),
+                of_machine: engine.architecture.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a machine runs an image's programs itself.
+fn runs_on(machine: &str, image: &str) -> bool {
+    machine == image || matches!((machine, image), ("amd64", "386") | ("arm64", "arm"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_images_of_a_version_have_the_same_name_in_every_run() {
+        let checkout = |tree: &str| Checkout {
+            top: "/srv/shop".into(),
+            tree: tree.into(),
+            commit: "4f1e".to_owned(),
+        };
+        let name = |tree: &str| lasting(format!("{tree}/docker {tree}"), &[checkout(tree)]);
+        assert_eq!(name("/tmp/one/shop"), "/srv/shop@4f1e/docker /srv/shop@4f1e");
+        assert_eq!(name("/tmp/one/shop"), name("/tmp/two/shop"));
+    }
 
     #[test]
     fn arguments_are_added_to_every_form_of_a_build() {
@@ -160,5 +213,6 @@ mod tests {
         assert_eq!(built(json!({"image": "nginx"})), (false, Value::Null));
         assert!(!built(json!({"image": "nginx", "build": null})).0);
         assert_eq!(image_name("My_App.1"), "my-app-1");
+        assert!(runs_on("amd64", "386") && !runs_on("amd64", "arm64"));
     }
 }

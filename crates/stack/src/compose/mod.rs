@@ -9,25 +9,22 @@
 
 mod build;
 mod container;
-mod edit;
-mod engine;
-mod error;
-mod project;
 mod proof;
 mod removal;
-mod signs;
 mod stack;
 mod start;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
+use stampede_compose::{edit, engine, error, known, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
-use stampede_model::fact::containers::Containers;
-use stampede_plan::model::{ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
+use stampede_model::fact::containers::{Containers, OwnLimit};
+use stampede_plan::model::{Checkout, ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
 
 use crate::app::App;
 use crate::error::RuntimeError;
@@ -63,6 +60,8 @@ pub(crate) struct ResolvedProject {
     target: Target,
     source: ComposeSource,
     env: BTreeMap<String, String>,
+    /// Copies of another version that the project's files are in.
+    checkouts: Vec<Checkout>,
 }
 
 /// What a description of a stack shows of a project.
@@ -129,7 +128,14 @@ impl ComposeProvider {
         };
         let resolve = || {
             let engine = self.engine()?.clone();
-            let mut project = Project::render(&engine, source)?;
+            let files = versioned(&source.files, &app.checkouts);
+            // The version of PHP may be a build argument, or a variable in the name of an image.
+            let versions = source.php.iter();
+            let versions = versions.map(|php| (php.argument.clone(), php.version.clone())).collect();
+            let mut project = Project::render(&engine, &files, &versions)?;
+            for Checkout { top, tree, .. } in &app.checkouts {
+                project.use_originals(tree, top);
+            }
             project.learn_secrets();
             let target = project.target(source.service.as_deref(), source.port)?;
             for service in &source.beside {
@@ -145,7 +151,8 @@ impl ComposeProvider {
                 return Err(ComposeError::HostNetwork { service: service.to_owned() });
             }
             let env = app_env_given(app, choice);
-            Ok(ResolvedProject { engine, project, left_out, target, source: source.clone(), env })
+            let (source, checkouts) = (source.clone(), app.checkouts.clone());
+            Ok(ResolvedProject { engine, project, left_out, target, source, env, checkouts })
         };
         resolve().map_err(failed)
     }
@@ -183,9 +190,22 @@ impl Provider for ComposeProvider {
     }
 }
 
+/// The same files in the copies of another version, where they are in one.
+fn versioned(files: &[PathBuf], checkouts: &[Checkout]) -> Vec<PathBuf> {
+    let one = |file: &PathBuf| {
+        let real = file.canonicalize().ok()?;
+        checkouts.iter().find_map(|Checkout { top, tree, .. }| {
+            let place = real.strip_prefix(top).ok()?;
+            // An empty path at the end would be a slash at the end.
+            Some(if place == Path::new("") { tree.clone() } else { tree.join(place) })
+        })
+    };
+    files.iter().map(|file| one(file).unwrap_or_else(|| file.clone())).collect()
+}
+
 /// What the user should know before anything starts; what matters most comes first.
 fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
-    let ResolvedProject { engine, project, left_out, target, source, env } = resolved;
+    let ResolvedProject { engine, project, left_out, target, source, env, .. } = resolved;
     let signs = signs::development_signs(project, &source.beside, env);
     let networks = project.document.get("networks").and_then(serde_json::Value::as_object);
     let external = networks.into_iter().flatten().filter(|(_, network)| edit::is_external(network));
@@ -211,7 +231,23 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
+    let limited: Vec<OwnLimit> = resolved
+        .services()
+        .into_iter()
+        .filter_map(|name| edit::own_limit(&name, project.service(&name)?))
+        .collect();
+    let limits = (!limited.is_empty()).then_some(Containers::OwnLimits { services: limited });
+    let mut server = project.service(&target.service).cloned().unwrap_or_default();
+    edit::add_variables_to(&mut server, env);
+    let name = known::https_name(&server).map(|name| Containers::HttpsName { name });
     let checks = (!checked.is_empty()).then_some(Containers::HealthChecksRun { services: checked });
     let all = development.into_iter().chain([about]);
-    all.chain(alone).chain(proxy).chain(networks).chain(checks).chain(kept).collect()
+    all.chain(name)
+        .chain(alone)
+        .chain(proxy)
+        .chain(limits)
+        .chain(networks)
+        .chain(checks)
+        .chain(kept)
+        .collect()
 }

@@ -18,14 +18,11 @@ use stampede_proof::{
 
 use super::ResolvedProject;
 use super::container::Container;
-use super::edit::variables;
-use super::engine::Engine;
-use super::error::ComposeError;
+use stampede_compose::edit::{PHP_SCANNED, ProofMount, variables};
+use stampede_compose::engine::Engine;
+use stampede_compose::error::ComposeError;
 use crate::answer::sha256;
 use crate::error::RuntimeError;
-
-/// The variable that names the directories with further files of php.ini.
-const SCANNED: &str = "PHP_INI_SCAN_DIR";
 
 /// What is known of the PHP of projects, by project.
 #[derive(Clone, Debug, Default)]
@@ -77,26 +74,6 @@ struct Asked {
     token: String,
     /// By service.
     directories: BTreeMap<String, ProofDirectory>,
-}
-
-/// What a service gets so that its PHP answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ProofMount {
-    pub mounts: [String; 2],
-    /// The value of [`SCANNED`].
-    pub scanned: String,
-}
-
-impl ProofMount {
-    /// Adds it to a service.
-    pub fn add_to(&self, service: &mut Map<String, Value>) {
-        let given = service.get("volumes").and_then(Value::as_array).cloned().unwrap_or_default();
-        let mounts = self.mounts.iter().map(|mount| json!(mount));
-        service.insert("volumes".to_owned(), given.into_iter().chain(mounts).collect());
-        let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
-        all.insert(SCANNED.to_owned(), json!(self.scanned));
-        service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
-    }
 }
 
 /// What a start shows.
@@ -252,15 +229,15 @@ impl SeenStart<'_> {
     }
 }
 
-/// The value of [`SCANNED`] that a service has, from the project or from its image; empty: none.
+/// The value of [`PHP_SCANNED`] that a service has, from the project or from its image; empty: none.
 fn scanned_by(engine: &Engine, service: &Value, image: &str) -> String {
-    if let Some(value) = variables(&service["environment"]).get(SCANNED).and_then(Value::as_str) {
+    if let Some(value) = variables(&service["environment"]).get(PHP_SCANNED).and_then(Value::as_str) {
         return value.to_owned();
     }
     let words = ["image", "inspect", "--format", "{{json .Config.Env}}", image];
     let output = engine.command(&words).run().map(|output| output.stdout).unwrap_or_default();
     let all: Vec<String> = serde_json::from_slice(&output).unwrap_or_default();
-    let own = all.iter().find_map(|one| one.strip_prefix(SCANNED)?.strip_prefix('='));
+    let own = all.iter().find_map(|one| one.strip_prefix(PHP_SCANNED)?.strip_prefix('='));
     // A `$` would be read as the begin of a name.
     own.unwrap_or_default().replace('$', "$$")
 }

@@ -24,6 +24,13 @@ all() {
     "$engine" network ls -q --filter "$project" && "$engine" volume ls -q --filter "$project" &&
         "$engine" volume ls -q --filter "$stack"
 }
+# An engine that is being restarted answers a little later.
+waited=0
+until "$engine" ps -q --filter "$project" >/dev/null 2>&1; do
+    waited=$((waited + 1))
+    [ "$waited" -le 40 ] || exit 1
+    sleep 0.25
+done
 if [ -n "$stop" ]; then
     ids=$(found) || exit 1
     [ -z "$ids" ] || "$engine" stop -t "$stop" $ids >/dev/null 2>&1

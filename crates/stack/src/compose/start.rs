@@ -163,6 +163,7 @@ impl Starting<'_> {
         let unwritten = |error: io::Error| ComposeError::Tool {
             command: format!("write {}", file.display()),
             said: error.to_string(),
+            example: None,
         };
         let proof = proof.prepare(self.resolved, images, self.directory).map_err(unwritten)?;
         let edit = Edit {

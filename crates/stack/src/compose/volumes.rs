@@ -29,8 +29,11 @@ pub(super) fn copy_paths(
     for (number, path) in written_paths(&resolved.project).into_iter().enumerate() {
         let copy = directory.join(format!("mount-{number}"));
         let name = || format!("cp -a {}", path.display());
-        let unwritten =
-            |error: std::io::Error| ComposeError::Tool { command: name(), said: error.to_string() };
+        let unwritten = |error: std::io::Error| ComposeError::Tool {
+            command: name(),
+            said: error.to_string(),
+            example: None,
+        };
         match path.exists() {
             // The engine would create it in the user's project.
             false => fs::create_dir(&copy).map_err(unwritten)?,

@@ -59,7 +59,7 @@ pub enum ExternalError {
     NoProgram {
         /// The programs that would be asked.
         programs: &'static str,
-        /// What was looked for: `a unit`, `a container`.
+        /// What was looked for: `a unit`, `a container`, `a project`.
         what: &'static str,
     },
     /// A program is installed but could not be run.
@@ -129,10 +129,10 @@ impl ExternalError {
             }
             ExternalError::NoUnit { .. } => "a unit that `systemctl list-units` shows",
             ExternalError::Unknown { .. } => {
-                "a container or unit of this machine; or watch a process by its pid"
+                "a container, project or unit of this machine; or watch a process by its pid"
             }
             ExternalError::NoProgram { .. } | ExternalError::Asking { .. } => {
-                "`{pid: 4711}`, which needs no other program"
+                "`pid:4711`, which needs no other program"
             }
             ExternalError::Elsewhere { .. } => {
                 "a process that `ps` on this machine shows, or no `watch`"

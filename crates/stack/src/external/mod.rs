@@ -8,6 +8,7 @@
 
 mod error;
 mod group;
+mod project;
 mod stack;
 mod watch;
 
@@ -33,12 +34,11 @@ use crate::{
     Accepts, Answer, AnswerContext, App, ClientError, PageRequest, PageResult, SingleClient, Site,
     SiteRequest, client, holds_port, outside, request_page,
 };
-use watch::WatchedProcesses;
 
 pub use error::ExternalError;
 pub(crate) use group::{CgroupOwner, accounting};
 pub use stack::ExternalProvider;
-pub use watch::ROLE;
+pub use watch::{ROLE, WatchedProcesses};
 
 /// An external runtime that was found.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Finds the processes of an external runtime that are watched, by container, unit or pid.
+//! Finds the processes of a server that are watched, by container, compose project, unit or pid.
 
 use std::io;
 use std::process::ExitStatus;
@@ -14,17 +14,19 @@ use stampede_plan::model::Watch;
 
 use super::error::ExternalError;
 use super::group::{self, CgroupOwner};
+use super::project;
 
 /// Watched processes, with what shows whether they are still the same.
 #[derive(Clone, Debug)]
 pub struct WatchedProcesses {
     watch: Watch,
-    /// The main process; `None`: the unit has none.
-    main: Option<Identity>,
-    role: RoleGroup,
+    /// The main process of each part; empty: the unit has none.
+    mains: Vec<Identity>,
+    /// One, or one for each service of a project.
+    roles: Vec<RoleGroup>,
 }
 
-/// The only role: from outside, a web server and PHP cannot be told apart.
+/// The only role of anything but a project: from outside, a web server and PHP cannot be told apart.
 pub const ROLE: &str = "all";
 
 impl WatchedProcesses {
@@ -37,44 +39,66 @@ impl WatchedProcesses {
             Watch::Pid(pid) => of_pid(*pid),
             Watch::Unit(name) => of_unit(name),
             Watch::Container(name) => of_container(name),
+            Watch::Project(name) => project::of(name),
         }
+    }
+
+    /// Several parts, each with a role of its own.
+    pub(super) fn of_parts(
+        watch: Watch,
+        parts: Vec<(String, WatchedProcesses)>,
+    ) -> WatchedProcesses {
+        let mut whole = WatchedProcesses { watch, mains: Vec::new(), roles: Vec::new() };
+        for (name, part) in parts {
+            whole.mains.extend(part.mains);
+            let named = part.roles.into_iter().map(|role| RoleGroup { role: name.clone(), ..role });
+            whole.roles.extend(named);
+        }
+        whole
     }
 
     /// The processes as the monitor takes them.
     pub fn group(&self) -> ProcessGroup {
-        ProcessGroup { roles: vec![self.role.clone()] }
+        ProcessGroup { roles: self.roles.clone() }
     }
 
     /// Where CPU time and memory are read, for the record.
     pub fn accounting(&self) -> String {
-        let (cpu, memory) =
-            (group::name(&self.role.accounting), group::memory_name(&self.role.accounting));
-        if cpu == memory { cpu.to_owned() } else { format!("{cpu}, memory from {memory}") }
+        let name = |role: &RoleGroup| {
+            let (cpu, memory) =
+                (group::name(&role.accounting), group::memory_name(&role.accounting));
+            if cpu == memory { cpu.to_owned() } else { format!("{cpu}, memory from {memory}") }
+        };
+        let mut names: Vec<String> = self.roles.iter().map(name).collect();
+        names.dedup();
+        names.join("; ")
     }
 
     /// The processes as a tree below the first ones, not through their cgroup.
     pub fn tree(&self) -> ProcessGroup {
-        let role = RoleGroup { accounting: Accounting::Proc, ..self.role.clone() };
-        ProcessGroup { roles: vec![role] }
+        let tree = |role: &RoleGroup| RoleGroup { accounting: Accounting::Proc, ..role.clone() };
+        ProcessGroup { roles: self.roles.iter().map(tree).collect() }
     }
 
     /// The note about how memory is read from `/proc`; `None`: it is read from a cgroup, as for
     /// other runtimes.
     pub fn memory_note(&self) -> Option<External> {
         let proc = Proc::default();
-        let read = |pid: &u32| proc.shows_memory(*pid);
-        match group::memory_name(&self.role.accounting) {
-            "proc" if self.role.roots.iter().any(read) => Some(External::MemoryShared {}),
-            "proc" => Some(External::MemoryUnreadable {}),
-            _ => None,
+        let is_shared = |role: &&RoleGroup| group::memory_name(&role.accounting) == "proc";
+        let is_read = |role: &RoleGroup| role.roots.iter().any(|pid: &u32| proc.shows_memory(*pid));
+        let shared: Vec<&RoleGroup> = self.roles.iter().filter(is_shared).collect();
+        match shared.iter().all(|role| is_read(role)) {
+            _ if shared.is_empty() => None,
+            true => Some(External::MemoryShared {}),
+            false => Some(External::MemoryUnreadable {}),
         }
     }
 
     /// The plan's `watch`, if the processes ended or were replaced; `None`: they are the same.
     pub fn gone(&self) -> Option<Watch> {
-        let same = match self.main {
-            Some(main) => main.alive(),
-            None => WatchedProcesses::find(&self.watch).is_ok(),
+        let same = match self.mains.as_slice() {
+            [] => WatchedProcesses::find(&self.watch).is_ok(),
+            mains => mains.iter().all(Identity::alive),
         };
         (!same).then(|| self.watch.clone())
     }
@@ -91,7 +115,7 @@ fn of_pid(pid: u32) -> Result<WatchedProcesses, ExternalError> {
         return Err(ExternalError::NoProcess { pid });
     };
     let role = RoleGroup { role: ROLE.to_owned(), accounting: Accounting::Proc, roots: vec![pid] };
-    Ok(WatchedProcesses { watch, main: Some(main), role })
+    Ok(WatchedProcesses { watch, mains: vec![main], roles: vec![role] })
 }
 
 fn of_unit(name: &str) -> Result<WatchedProcesses, ExternalError> {
@@ -185,7 +209,11 @@ fn of_container(name: &str) -> Result<WatchedProcesses, ExternalError> {
 }
 
 /// Builds what is watched: the cgroup that belongs to it alone, or the process and all below it.
-fn watched(watch: Watch, pid: u32, owner: &CgroupOwner) -> Result<WatchedProcesses, ExternalError> {
+pub(super) fn watched(
+    watch: Watch,
+    pid: u32,
+    owner: &CgroupOwner,
+) -> Result<WatchedProcesses, ExternalError> {
     let proc = Proc::default();
     let main = living(pid);
     let cgroup = match (main, owner) {
@@ -208,7 +236,7 @@ fn watched(watch: Watch, pid: u32, owner: &CgroupOwner) -> Result<WatchedProcess
     roots.extend(members(&accounting));
     roots.dedup();
     let role = RoleGroup { role: ROLE.to_owned(), accounting, roots };
-    Ok(WatchedProcesses { watch, main, role })
+    Ok(WatchedProcesses { watch, mains: main.into_iter().collect(), roles: vec![role] })
 }
 
 /// The pids that are now in the cgroup. Their CPU time is counted if the group has no figure.
@@ -228,7 +256,7 @@ fn is_init(proc: &Proc, pid: u32) -> bool {
 }
 
 /// The answer of a program that was asked.
-enum Said {
+pub(super) enum Said {
     /// It is not installed.
     Nothing,
     /// It failed; its last line on standard error, for a message.
@@ -238,7 +266,7 @@ enum Said {
 }
 
 /// Runs a program for its answer.
-fn run_program(program: &'static str, args: &[&str]) -> Result<Said, ExternalError> {
+pub(super) fn run_program(program: &'static str, args: &[&str]) -> Result<Said, ExternalError> {
     match TimedCommand::new(program, ANSWERS_WITHIN).args(args).run() {
         Ok(output) => Ok(Said::Text(String::from_utf8_lossy(&output.stdout).into_owned())),
         Err(RunError::Failed { status, output, .. }) => {

@@ -57,11 +57,12 @@ impl ListenAddress {
     }
 
     /// Whether any process listens there. Read from the kernel's tables: nothing connects, and it
-    /// is not checked which process listens.
+    /// is not checked which process listens. The table of sockets is as long as the machine has
+    /// sockets, so it is read only once there is a file at the path.
     pub fn is_open(&self) -> bool {
         match self {
             ListenAddress::Port(port) => port::is_listening(*port),
-            ListenAddress::Socket(path) => Proc::default().listens_at(path),
+            ListenAddress::Socket(path) => path.exists() && Proc::default().listens_at(path),
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use regex::bytes::Regex;
 use stampede_mask::mask_foreign;
 
 use super::app_path::AppPath;
@@ -22,8 +24,8 @@ pub struct PhpLog {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpMessages {
     /// The number of messages, in the log that has most of them. The logs are not added up, since a
-    /// web server may repeat what PHP logged. Of a log of which only the beginning is read: the
-    /// number that the whole has, if it goes on like that.
+    /// web server may repeat what PHP logged. Of a log of more than 1 GiB: the number that the whole
+    /// has, if it goes on like its beginning.
     pub count: u64,
     /// The first message, from `PHP` on, with secrets masked.
     pub first: String,
@@ -36,6 +38,8 @@ struct Counted {
     first: Option<String>,
 }
 
+/// What each message begins with.
+static PHP: LazyLock<Regex> = LazyLock::new(|| Regex::new("PHP ").expect("a valid pattern"));
 /// The text at which the stack trace begins; Apache writes line feeds as `\n`.
 const STACK: [&str; 2] = ["\\nStack trace:", "Stack trace:"];
 /// The beginnings of what PHP logs for an error that ends a script.
@@ -62,13 +66,12 @@ const LINE_MAX: usize = 300;
 /// public files are in `docroot`.
 pub(crate) fn php_log(marks: &LogMarks, dir: &Path, docroot: &Path, at: &AppPath) -> PhpLog {
     let (mut fatal, mut others) = (Counted::default(), Counted::default());
-    let read = marks.all_lines_since(dir, docroot, |file, line| {
-        // Nearly all lines of a large log are of something else.
-        if line.contains("PHP ") {
-            let shown = |line: &str| short_message(&mask_foreign(line), at);
-            fatal.add(file.to_path_buf(), line, &FATAL, shown);
-            others.add(file.to_path_buf(), line, &OTHERS, shown);
-        }
+    // Nearly all lines of a large log are of something else.
+    let is_meant = |line: &[u8]| PHP.is_match(line);
+    let read = marks.counted_lines_since(dir, docroot, is_meant, |file, line| {
+        let shown = |line: &str| short_message(&mask_foreign(line), at);
+        fatal.add(file, line, &FATAL, shown);
+        others.add(file, line, &OTHERS, shown);
     });
     let whole = |file: &PathBuf| read.get(file).copied().unwrap_or(1.0);
     PhpLog { fatal: fatal.messages(whole), others: others.messages(whole) }
@@ -85,14 +88,17 @@ impl Counted {
     /// Counts the messages in a line: a web server may write several of PHP's into one.
     fn add(
         &mut self,
-        file: PathBuf,
+        file: &Path,
         line: &str,
         begins: &[&str],
         shown: impl FnOnce(&str) -> String,
     ) {
         let Some(at) = begins.iter().filter_map(|begin| line.find(begin)).min() else { return };
         let count: usize = begins.iter().map(|begin| line.matches(begin).count()).sum();
-        *self.by_file.entry(file).or_default() += count as u64;
+        match self.by_file.get_mut(file) {
+            Some(known) => *known += count as u64,
+            None => drop(self.by_file.insert(file.to_path_buf(), count as u64)),
+        }
         self.first.get_or_insert_with(|| shown(&line[at..]));
     }
 
@@ -110,7 +116,7 @@ mod tests {
     fn counted(lines: &[(&str, &str)], begins: &[&str]) -> Option<PhpMessages> {
         let mut counted = Counted::default();
         for (file, line) in lines {
-            counted.add(PathBuf::from(file), line, begins, str::to_owned);
+            counted.add(Path::new(file), line, begins, str::to_owned);
         }
         counted.messages(|_| 1.0)
     }
@@ -138,7 +144,7 @@ mod tests {
     fn of_a_log_that_is_read_in_part_the_rest_is_estimated() {
         let mut counted = Counted::default();
         for _ in 0..10 {
-            counted.add(PathBuf::from("php"), "PHP Notice:  x", &OTHERS, str::to_owned);
+            counted.add(Path::new("php"), "PHP Notice:  x", &OTHERS, str::to_owned);
         }
         assert_eq!(counted.messages(|_| 2.5).unwrap().count, 25);
     }

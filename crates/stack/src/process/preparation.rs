@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use stampede_keeper::spec::{ProcessSetSpec, ProcessSpec, StopSpec};
 use stampede_linux::interrupt;
-use stampede_model::app_kind::AppKind;
 use stampede_model::isolation::Exit;
 use stampede_model::time::Nanos;
 
@@ -42,56 +41,15 @@ pub(crate) fn php(
     Ok(found.path)
 }
 
-/// The commands that fill the caches of a project as its deployment does. Symfony's cache is always
-/// filled. Of Laravel's caches those that the project has: their copies would contain the
-/// original's paths.
-pub(crate) fn of_project(kind: AppKind, directory: &Path) -> Option<String> {
-    let has = |file: &str| directory.join(file).exists();
-    let commands: &[(&str, bool)] = match kind {
-        AppKind::Symfony => &[("bin/console cache:warmup", has("bin/console"))],
-        AppKind::Laravel => &[
-            ("artisan config:cache", has("bootstrap/cache/config.php")),
-            ("artisan route:cache", has("bootstrap/cache/routes-v7.php")),
-            ("artisan event:cache", has("bootstrap/cache/events.php")),
-            ("artisan view:cache", has_php(directory, "storage/framework/views")),
-        ],
-        _ => &[],
-    };
-    let wanted: Vec<&str> =
-        commands.iter().filter(|(_, is_wanted)| *is_wanted).map(|(command, _)| *command).collect();
-    (!wanted.is_empty()).then(|| wanted.join("\n"))
-}
-
 /// The commands that create the tables of a project's database, and fill them where the project has
 /// seeders. `None`: the project has no such commands.
 pub(crate) fn migrations(app: &App) -> Option<String> {
     let directory = app.path()?;
+    let framework = app.manifest.framework.as_ref()?;
     let has = |package: &str| app.has_package(package);
-    let command = match app.manifest.kind {
-        AppKind::Symfony if has(MIGRATIONS_OF_SYMFONY) && has_php(directory, "migrations") => {
-            "bin/console doctrine:migrations:migrate --no-interaction --allow-no-migration"
-        }
-        AppKind::Symfony if has("doctrine/orm") => {
-            "bin/console doctrine:schema:create --no-interaction"
-        }
-        AppKind::Laravel | AppKind::Lumen if has_php(directory, "database/migrations") => {
-            // Most seeders use Faker for their texts, and deployments often leave it out.
-            match has_php(directory, "database/seeders") && has("fakerphp/faker") {
-                true => "artisan migrate --force --seed --no-interaction",
-                false => "artisan migrate --force --no-interaction",
-            }
-        }
-        _ => return None,
-    };
-    Some(command.to_owned())
+    let command = framework.migrations.iter().find(|command| command.applies(directory, has))?;
+    Some(command.run.clone())
 }
-
-fn has_php(directory: &Path, sub: &str) -> bool {
-    let entries = std::fs::read_dir(directory.join(sub)).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "php"))
-}
-
-const MIGRATIONS_OF_SYMFONY: &str = "doctrine/doctrine-migrations-bundle";
 
 /// A working directory in which programs make a part of what is served. A keeper guards the
 /// directory: it ends all processes and removes the directory when stampede ends, however that

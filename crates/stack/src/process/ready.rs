@@ -40,11 +40,11 @@ impl PreparedStack {
         let ready = self.stack.ready;
         let (mut running, begun) = ProcessStack::begin(self)?;
         if ready == Readiness::Idle {
-            running.wait_until_idle(begun).map_err(|error| running.explain_with_oom(error))?;
+            running.wait_until_idle(begun).map_err(|error| running.explain_with_limits(error))?;
             return running.settle();
         }
         let answer =
-            running.wait_until_ready(begun).map_err(|error| running.explain_with_oom(error))?;
+            running.wait_until_ready(begun).map_err(|error| running.explain_with_limits(error))?;
         if let Some(answer) = answer {
             running.first_answer = Nanos::from(begun.elapsed());
             running.first_request = answer.took;
@@ -167,7 +167,7 @@ impl ProcessStack {
     /// the load decides whether it is measured.
     fn is_right(&self) -> Result<(), RuntimeError> {
         let Some(page_result) = &self.page_result else {
-            return Err(self.explain_with_oom(self.not_ready("no answer")));
+            return Err(self.explain_with_limits(self.not_ready("no answer")));
         };
         let status = page_result.answer.status;
         let Some(wrong) = page_result.wrong.clone().filter(|_| !is_redirect(status)) else {
@@ -176,9 +176,9 @@ impl ProcessStack {
         let wrong = mask_foreign(&wrong);
         let within = Nanos::from(self.stack.ready_within);
         if self.may_come_from_gateway(page_result) || self.first_answer >= within {
-            return Err(self.explain_with_oom(self.not_ready(&wrong)));
+            return Err(self.explain_with_limits(self.not_ready(&wrong)));
         }
-        Err(self.explain_with_oom(RuntimeError::WrongPage {
+        Err(self.explain_with_limits(RuntimeError::WrongPage {
             runtime: self.name().to_owned(),
             path: page_result.path.clone(),
             status,

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use stampede_keeper::spec::ProcessSetSpec;
 use stampede_keeper::{Keeper, ProcessSet};
 use stampede_linux::interrupt;
+use stampede_linux::process::Held;
+use stampede_linux::space;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
-use stampede_model::process_group::ProcessGroup;
+use stampede_model::process_group::{ProcessGroup, RoleGroup};
 use stampede_model::record::{LogEvidence, ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
 use stampede_monitor::WorkerPattern;
@@ -254,10 +256,15 @@ impl ProcessStack {
         }
     }
 
-    /// Adds to an error that memory ran out, if the kernel ended processes. A missing process
-    /// causes errors of many kinds, and none of them names memory.
-    pub(crate) fn explain_with_oom(&self, error: RuntimeError) -> RuntimeError {
+    /// Adds to an error that memory ran out, if the kernel ended processes, or that the disk of the
+    /// working directory is full. Both cause errors of many kinds, and none of them names the cause.
+    pub(crate) fn explain_with_limits(&self, error: RuntimeError) -> RuntimeError {
         match (self.oom_kills(), error) {
+            (0, error @ RuntimeError::Interrupted { .. }) => error,
+            (0, error) if space::is_full(self.dir()) => {
+                let source = io::Error::new(io::ErrorKind::StorageFull, error);
+                RuntimeError::Io { what: "write to", path: self.dir().to_path_buf(), source }
+            }
             (0, error) | (_, error @ RuntimeError::Interrupted { .. }) => error,
             (kills, error) => {
                 let limit_bytes = self.isolation().memory_bytes;
@@ -310,7 +317,7 @@ impl ProcessStack {
             // since pids may wrap around.
             pids.sort_by_key(|pid| (!role.roots.contains(pid), port::began(*pid), *pid));
             for pid in pids.iter().skip(keep.max(role.roots.len())) {
-                end(*pid);
+                end(*pid, role);
             }
         }
     }
@@ -367,7 +374,7 @@ impl Stack for ProcessStack {
     }
 
     fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
-        verify::verify(self, requests).map_err(|error| self.explain_with_oom(error))
+        verify::verify(self, requests).map_err(|error| self.explain_with_limits(error))
     }
 
     fn comparable_answer(&self) -> Result<String, RuntimeError> {
@@ -477,15 +484,11 @@ impl Site for ProcessStack {
     }
 }
 
-/// Kills a process and waits for its end. The pid cannot have been given to another process: its
-/// parent, in the same group, does not reap it.
-fn end(pid: u32) {
-    let Some(handle) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
-        return;
-    };
-    if rustix::process::kill_process(handle, rustix::process::Signal::KILL).is_err() {
-        return;
-    }
+/// Kills a process of a role and waits for its end. It is held first and then looked for once more, so
+/// that no other process that got its pid is killed.
+fn end(pid: u32, role: &RoleGroup) {
+    let Some(held) = Held::of(pid).filter(|_| port::pids(role).contains(&pid)) else { return };
+    held.kill();
     let begun = Instant::now();
     while port::is_alive(pid) && begun.elapsed() < GONE_WITHIN {
         std::thread::sleep(Duration::from_millis(1));

@@ -122,7 +122,10 @@ pub(crate) fn may_enter(directory: &Path, user: &User) -> io::Result<bool> {
 
 /// Checks that the user can enter every directory above `dir`. Otherwise a 403 or 404 would be the
 /// only sign of it, much later.
-fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
+///
+/// # Errors
+/// [`RuntimeError::WorkingDirectory`] names the directory, and the system's error.
+pub fn check_way(dir: &Path, user: &User) -> Result<(), RuntimeError> {
     for directory in dir.ancestors().skip(1).filter(|directory| directory.is_absolute()) {
         if !may_enter(directory, user).map_err(io_error("read", directory))? {
             let (directory, user) = (directory.to_path_buf(), user.name.clone());

@@ -21,6 +21,7 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use super::fail::CommandError;
+use super::shell::print_message;
 use super::{Failure, Outcome};
 
 /// Arguments of `agent`.
@@ -137,8 +138,8 @@ fn wait(place: &str, args: &AgentArgs) -> Result<Outcome, Failure> {
     };
     let at = meeting.to_string();
     let mut tell = |what| match what {
-        Served::Waiting => eprintln!("waiting for a coordinator at {at}"),
-        Served::Away(error) => eprintln!("{error}; trying again until it works"),
+        Served::Waiting => print_message(&format!("waiting for a coordinator at {at}")),
+        Served::Away(error) => print_message(&format!("{error}; trying again until it works")),
         Served::Stranger => eprintln!(
             "a coordinator has gone again: it has agents enough, or another token; still waiting"
         ),

@@ -87,6 +87,10 @@ pub struct FireArgs {
     /// Choose the I/O engine [default: epoll]
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
+    /// Measure CPU and memory of the server beside the load: container:NAME, project:NAME (of compose),
+    /// unit:NAME (of systemd) or pid:NUMBER, on this machine
+    #[arg(long, value_name = "WHAT")]
+    pub watch: Option<String>,
     /// Allow an address that is neither this machine's nor private: load only what you are allowed
     /// to load
     #[arg(long)]

@@ -7,6 +7,20 @@ use super::args_app::AppArgs;
 use super::args_traffic::RequestFileArgs;
 use super::remote::RemoteFlags;
 
+/// Compose projects, as runtimes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ComposeArgs {
+    /// Measure the containers of this compose file (repeatable); FILE:OVERRIDE merges files
+    #[arg(long, value_name = "FILE")]
+    pub compose: Vec<String>,
+    /// With --compose: send requests to this service [default: the one that publishes a port]
+    #[arg(long, value_name = "NAME")]
+    pub service: Option<String>,
+    /// With --compose: the port inside the service's container [default: the one that it publishes]
+    #[arg(long, value_name = "N")]
+    pub port: Option<String>,
+}
+
 /// The app, budget and load of a search: shared by `capacity` and `tune`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SearchFlags {
@@ -16,6 +30,9 @@ pub struct SearchFlags {
     /// Set the app's kind where detection is wrong
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
+    /// Containers
+    #[command(flatten)]
+    pub compose: ComposeArgs,
     /// Request this path and query instead of the app's own: '/search?q=1'
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
@@ -75,8 +92,8 @@ pub struct SearchFlags {
 #[derive(Args, Debug)]
 pub struct CapacityArgs {
     /// Runtimes, comma-separated; or a plan file with app, runtimes and settings
-    #[arg(value_name = "RUNTIME,…|PLAN")]
-    pub what: String,
+    #[arg(value_name = "RUNTIME,…|PLAN", required_unless_present = "compose")]
+    pub what: Option<String>,
     /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
@@ -99,9 +116,10 @@ pub struct CapacityArgs {
 #[derive(Args, Debug)]
 pub struct TuneArgs {
     /// Runtime to tune
-    pub runtime: String,
-    /// Try these values of a setting: a range of numbers or a list of words (repeatable) [default:
-    /// workers=2..64]
+    #[arg(required_unless_present = "compose")]
+    pub runtime: Option<String>,
+    /// Try these values of a setting: a range of numbers or a list of words (repeatable); of a compose
+    /// project, values of a variable [default: workers=2..64]
     #[arg(long, value_name = "NAME=VALUES")]
     pub set: Vec<String>,
     /// Find the lowest p95 at this target rate instead of the highest capacity
@@ -128,6 +146,7 @@ pub const CAPACITY_HELP: &str = "Examples:
   stampede capacity nginx-fpm,apache-modphp --app ~/shop --expect 'p99 < 250ms' \\
       --expect 'ok >= 99.9%'
   stampede capacity shop.yaml --max-time 10m --precision 5%
+  stampede capacity --compose docker/fpm.yml
 
 Each trial starts the runtime anew and is kept in stampede-results/. Ctrl-C
 keeps what was measured and prints the interval so far. `stampede report RUN`
@@ -145,6 +164,7 @@ pub const TUNE_HELP: &str = "Examples:
   stampede tune nginx-fpm --app ~/shop --set workers=4..128 --memory 1GiB
   stampede tune nginx-fpm --app ~/shop --set workers=4..64 \\
       --set pm=static,ondemand --rate 200
+  stampede tune --compose compose.yaml --set PHP_FPM_MAX_CHILDREN=4..32
 
 If values are too close to call, tune picks the smallest number, or the word
 named first. A value with which the runtime exceeds --memory has failed. Ctrl-C

@@ -98,7 +98,7 @@ pub fn run(args: &CapacityArgs) -> Result<Outcome, Failure> {
     let goal = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let workers = args.workers.clone();
     let mut writer = args.context.remote.start()?;
-    let context = context(&args.what, Overrides { workers, ..overrides(&args.context) })?;
+    let context = context(args.what.as_deref(), Overrides { workers, ..overrides(&args.context) })?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     context.prepare()?;
     let record = context.run_record();
@@ -199,6 +199,9 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
         app_flags: flags.about_app.flags(),
+        compose: flags.compose.compose.clone(),
+        service: flags.compose.service.clone(),
+        port: flags.compose.port.clone(),
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
         cpus: flags.cpus.clone(),
@@ -221,16 +224,18 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
 }
 
 /// Prepares a search from a plan file, or from names of runtimes. Nothing is started.
-pub fn context(what: &str, flags: Overrides) -> Result<SearchContext, Failure> {
-    let path = Path::new(what);
-    let is_plan = path.is_file() || what.ends_with(".yaml") || what.ends_with(".yml");
+/// `what` may be missing if the flags name a compose project.
+pub fn context(what: Option<&str>, flags: Overrides) -> Result<SearchContext, Failure> {
+    let is_plan = |what: &&str| {
+        Path::new(what).is_file() || what.ends_with(".yaml") || what.ends_with(".yml")
+    };
     let warm_up = flags.warm_up.clone().or_else(|| Some(WARM_UP.to_owned()));
     let flags = Overrides { warm_up, ..flags };
     let catalogue = Catalogue::load(SearchPaths::from_env());
-    let read = match is_plan {
-        true => stampede_plan::search(Some(path), &flags),
-        false => {
-            let runtimes = Some(what.to_owned());
+    let read = match what.filter(is_plan) {
+        Some(plan) => stampede_plan::search(Some(Path::new(plan)), &flags),
+        None => {
+            let runtimes = what.map(str::to_owned);
             stampede_plan::search(None, &Overrides { runtimes, ..flags })
         }
     };
@@ -311,14 +316,20 @@ fn write(run: &Path, report: &CapacityReport) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns an HTML page that needs no other file.
-pub fn page(title: &str, svg: &str) -> String {
+/// Returns an HTML page that needs no other file, and in which a browser runs nothing. `title` is the
+/// program's own word, written as it is.
+pub fn page(title: &'static str, svg: &str) -> String {
     let svg = svg.split_once("?>\n").map_or(svg, |(_, svg)| svg);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{title}</title>\n\
          <body style=\"margin:0 auto;max-width:960px\">\n{svg}</body>\n</html>\n"
     )
 }
+
+/// What the page may do: draw itself.
+const POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
 /// Returns the JSON that is printed and stored.
 fn json(report: &CapacityReport) -> Result<String, Failure> {

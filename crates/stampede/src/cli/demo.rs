@@ -10,6 +10,7 @@ use stampede_stack::{App, Catalogue, SearchPaths};
 use stampede_trial::causes::cause;
 
 use super::fail::CommandError;
+use super::remote::RemoteFlags;
 use super::{Failure, Outcome, compare, peak};
 
 /// Arguments of `demo`.
@@ -27,6 +28,9 @@ pub struct DemoArgs {
     /// Print the summary as JSON instead of the table
     #[arg(long)]
     pub json: bool,
+    /// Where live figures go.
+    #[command(flatten)]
+    pub remote: RemoteFlags,
 }
 
 /// The plan, which is also a file of the repository. Its runtimes are in the order of preference.
@@ -60,6 +64,7 @@ impl CommandError for DemoError {
 /// Runs the demo.
 pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     let catalogue = Catalogue::load(SearchPaths::from_env());
+    let remote = args.remote.start()?;
     let mut flags =
         Overrides { out: args.out.clone(), seed: args.seed.clone(), ..Overrides::default() };
     let all = stampede_plan::read_ready(NAME, PLAN, &flags)?;
@@ -88,8 +93,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     if !args.dry_run {
         peak::choose_rates(&mut plan)?;
     }
-    let wanted =
-        compare::Wanted { is_dry: args.dry_run, json: args.json, prices: None, remote: None };
+    let wanted = compare::Wanted { is_dry: args.dry_run, json: args.json, prices: None, remote };
     compare::measure(plan, catalogue, &machine::facts(), wanted)
 }
 

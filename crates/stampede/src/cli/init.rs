@@ -5,16 +5,17 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
+use stampede_compose::discover::{self, Candidate};
 use stampede_model::fact::{self, Notice};
 use stampede_plan::model::{AppChoice, AppPlace};
-use stampede_plan::{self, Overrides};
+use stampede_plan::{self, AppFlags, Overrides};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use super::args::InitArgs;
 use super::fail::CommandError;
 use super::shell::print;
 use super::{Failure, Outcome};
-use crate::suggest::{Suggestion, plan_text, suggest};
+use crate::suggest::{Suggestion, containers, plan_text, suggest};
 use stampede_trial::refusal;
 
 /// Writes the plan, and prints what to try next.
@@ -22,6 +23,16 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(PLAN));
     if out.exists() {
         return Err(InitError::Exists { path: out }.into());
+    }
+    let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
+    // Flags about an app ask for a plan of that app.
+    let has_app = args.app.is_some() || args.kind.is_some();
+    if !has_app && args.about_app.flags() == AppFlags::default() {
+        let here = Path::new(".");
+        let projects = discover::find(here);
+        if !projects.is_empty() {
+            return of_containers(&projects, &out, here, &command);
+        }
     }
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let overrides = Overrides {
@@ -37,7 +48,6 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     }
     let app = apps.swap_remove(0);
     let suggestion = suggest(&catalogue, std::slice::from_ref(&app))?;
-    let command = format!("stampede compare {}", shell_words::quote(&out.display().to_string()));
     let cpus = cpus();
     let defaults = suggestion.defaults.iter().filter_map(|one| catalogue.runtime(&one.name).ok());
     let notices = app.notices(&defaults.collect::<Vec<_>>());
@@ -45,6 +55,21 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let text = plan_text((&app, &notices), &choice, &suggestion, cpus, &command);
     write(&out, &text)?;
     print(summary_text(&out, &notices, &suggestion, &command).as_bytes())
+}
+
+/// Writes the plan for the compose projects of a directory.
+fn of_containers(
+    projects: &[Candidate],
+    out: &Path,
+    directory: &Path,
+    command: &str,
+) -> Result<Outcome, Failure> {
+    let path = match from(out, directory) {
+        path if path == "." => String::new(),
+        path => format!("{path}/"),
+    };
+    write(out, &containers::plan_text(projects, &path, cpus(), command))?;
+    print(containers::summary_text(projects, out, command).as_bytes())
 }
 
 /// Why no plan was written.

@@ -52,6 +52,8 @@ pub use fail::{Failure, Outcome};
 /// Runs the command of the arguments. Results go to stdout, everything else to stderr.
 pub fn run() -> ExitCode {
     crate::own_words::set();
+    shell::mask_panics();
+    stampede_mask::environment(std::env::vars_os());
     stampede_mask::args(
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
     );

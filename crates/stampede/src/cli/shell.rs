@@ -58,6 +58,21 @@ pub fn print_message(text: &str) {
     print_error(&Masked::text(text).with_line_break());
 }
 
+/// Masks what a panic says: it may show a value. Where it happened, and the trace that
+/// `RUST_BACKTRACE` asks for, is told as usual.
+pub fn mask_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        let trace = std::backtrace::Backtrace::capture();
+        let trace = match trace.status() {
+            std::backtrace::BacktraceStatus::Captured => format!("\n{trace}"),
+            _ => String::new(),
+        };
+        let name = thread.name().unwrap_or("without a name");
+        print_message(&format!("thread `{name}` {panic}{trace}"));
+    }));
+}
+
 /// Writes to stderr. If nobody reads it any more, the work must go on.
 pub fn print_error(content: &Masked) {
     let _ = std::io::stderr().write_all(content.bytes());

@@ -10,7 +10,7 @@ use stampede_mask::mask_json;
 use stampede_model::fact::search as fact;
 use stampede_model::record::RunRecord;
 use stampede_model::schedule::{RateError, parse_rate};
-use stampede_plan::Overrides;
+use stampede_plan::model::RuntimeSource;
 use stampede_results::report::svg;
 use stampede_results::store;
 use stampede_results::store::{RunDirectory, StoreError};
@@ -49,6 +49,12 @@ enum TuneError {
         /// The runtime's name.
         runtime: String,
     },
+    /// Of a compose project nothing is known that could be set.
+    #[error("`{project}` is a compose project, whose settings are the variables of its images")]
+    NothingToSet {
+        /// The project's name.
+        project: String,
+    },
     /// The value of `--rate` is not a rate.
     #[error(transparent)]
     UnusableRate(RateError),
@@ -65,6 +71,9 @@ impl CommandError for TuneError {
         let hint = match self {
             TuneError::SeveralRuntimes { .. } => "`stampede capacity` searches several",
             TuneError::AlreadyRunning { .. } => "`stampede capacity` searches its limit as it is",
+            TuneError::NothingToSet { .. } => {
+                "name a variable that an image reads, such as `--set PHP_FPM_MAX_CHILDREN=4..32`"
+            }
             TuneError::UnusableRate(_) => "requests per second, such as `--rate 200`",
             TuneError::SettingTwice { .. } => "name all of its values at once",
         };
@@ -110,9 +119,8 @@ impl CommandError for RefusedSetting {
 pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     let numbers = SearchLimits::read(&args.max_time, &args.precision, &args.length)?;
     let rate = args.rate.as_deref().map(read_rate).transpose()?;
-    let settings = read_settings(&args.set)?;
     let mut writer = args.context.remote.start()?;
-    let context = context(&args.runtime, Overrides { ..overrides(&args.context) })?;
+    let context = context(args.runtime.as_deref(), overrides(&args.context))?;
     let [choice] = context.plan.stack.runtimes.as_slice() else {
         return Err(
             TuneError::SeveralRuntimes { runtimes: context.plan.stack.runtimes.len() }.into()
@@ -121,6 +129,10 @@ pub fn run(args: &TuneArgs) -> Result<Outcome, Failure> {
     if choice.is_external() {
         return Err(TuneError::AlreadyRunning { runtime: choice.name.clone() }.into());
     }
+    if matches!(choice.source, RuntimeSource::Compose(_)) && args.set.is_empty() {
+        return Err(TuneError::NothingToSet { project: choice.name.clone() }.into());
+    }
+    let settings = read_settings(&args.set)?;
     check(&context, &settings)?;
     let max_time_s = numbers.max_time_s;
     let objective = Objective { goal: numbers.of(&context), rate, max_time_s };

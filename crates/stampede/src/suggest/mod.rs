@@ -1,6 +1,7 @@
 //! Chooses what the user did not specify: runtimes of this machine that can serve an app, and a
 //! load.
 
+pub mod containers;
 mod written;
 
 use std::collections::BTreeMap;

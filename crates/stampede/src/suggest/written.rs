@@ -113,7 +113,8 @@ workers: 8              # one number for every runtime
     )
 }
 
-const LOAD: &str = "load:
+/// The load of a plan, with alternatives.
+pub(super) const LOAD: &str = "load:
   # Closed model: 8 at a time, each sends the next request after its answer:
   rush: {concurrency: 8, for: 10s}
   # Open model: sent on schedule, answered or not; and a rising rate, to find where it breaks:
@@ -123,14 +124,15 @@ const LOAD: &str = "load:
   # pages: {concurrency: 8, for: 10s, traffic: [/, /about]}
 ";
 
-const REST: &str = "warm_up: 5s             # sent before each trial, and thrown away
+/// What follows it.
+pub(super) const REST: &str = "warm_up: 5s             # sent before each trial, and thrown away
 # cold: true            # no warm-up: the first requests count too
 rounds: 3               # how often each is measured, in shuffled order
 # expect: [\"p95 < 200ms\", \"ok >= 99.9%\"]    # what must hold; if not, the exit code is 1
 ";
 
 /// Returns `text` as comment lines, wrapped to the width of the rest of the plan.
-fn commented(text: &str) -> String {
+pub(super) fn commented(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = vec![String::from("#")];
     for word in text.split(' ') {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use stampede_model::record::RuntimeRecord;
 
 use stampede_results::tune::Line;
@@ -18,6 +19,12 @@ impl Configuration {
         let mut files: BTreeMap<String, Vec<String>> =
             record.files.iter().map(|(name, text)| (name.clone(), lines(text))).collect();
         files.insert(COMMANDS.to_owned(), record.commands.clone());
+        // A compose project reads its settings from variables.
+        let variable = |(name, value): (&String, &Value)| {
+            Some(format!("{}={}", name.strip_prefix("env.")?, value.as_str()?))
+        };
+        let variables = record.settings.iter().filter_map(variable).collect();
+        files.insert(VARIABLES.to_owned(), variables);
         Configuration(files)
     }
 
@@ -45,6 +52,7 @@ impl Configuration {
 }
 
 const COMMANDS: &str = "command line";
+const VARIABLES: &str = "environment";
 
 #[cfg(test)]
 mod tests {

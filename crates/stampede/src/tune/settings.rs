@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stampede_stats::best::{Axis, Value};
 
-use stampede_plan::model::{RuntimeChoice, Scalar};
+use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 
 /// A setting and the values to try.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +127,15 @@ pub fn variant(choice: &RuntimeChoice, settings: &[Setting], at: &[Value]) -> Ru
     for (setting, value) in settings.iter().zip(at) {
         let text = setting.value(*value);
         variant.name += &format!(" {}={text}", setting.name);
-        variant.settings.insert(setting.name.clone(), scalar(&text));
+        match variant.source {
+            // A project has no settings of ours. Its images read variables.
+            RuntimeSource::Compose(_) => {
+                variant.env.insert(setting.name.clone(), text);
+            }
+            _ => {
+                variant.settings.insert(setting.name.clone(), scalar(&text));
+            }
+        }
     }
     variant
 }

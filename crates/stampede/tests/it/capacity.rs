@@ -67,6 +67,10 @@ fn a_search_of_a_real_runtime_keeps_its_time_limit_and_every_trial() {
         page.contains("<svg") && !page.contains("http://") || page.contains("w3.org"),
         "{page}"
     );
+    assert!(
+        page.contains("content=\"default-src 'none'; "),
+        "a browser runs nothing in it: {page}"
+    );
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
     common::a_newer_format_is_refused(&sandbox, "capacity.json");
 }
@@ -230,7 +234,7 @@ fn a_search_that_runs_out_of_time_reports_and_stores_its_results() {
 /// The acceptance test of the search, for a quiet machine: `cargo test --release --test capacity --
 /// --ignored --nocapture`.
 #[test]
-#[ignore = "takes minutes, and the machine to itself"]
+#[ignore = "alone: 5 min"]
 fn an_independent_load_confirms_the_capacity() {
     let sandbox = Sandbox::new();
     let output = finish(

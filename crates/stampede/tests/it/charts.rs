@@ -416,6 +416,7 @@ fn every_view_of_a_chart_is_a_file_of_its_own() {
             at: whole(&[1.0, 2.0]),
             cpu_percent: roles(names),
             memory_mib: BTreeMap::new(),
+            ..Resources::default()
         },
         ..Series::default()
     };
@@ -529,6 +530,7 @@ fn page_of(run: &RunData, series: Vec<Series>) -> Page {
         runs: Vec::new(),
         names: BTreeMap::new(),
         summary: summarize(run),
+        versions: None,
         series,
         curves: Vec::new(),
         evidence: Evidence::default(),
@@ -569,6 +571,7 @@ fn any_series() -> impl Strategy<Value = Series> {
                     at: whole(&columns[1]),
                     cpu_percent: [("php".to_owned(), numbers(&columns[0]))].into(),
                     memory_mib: [("php".to_owned(), numbers(&columns[3]))].into(),
+                    ..Resources::default()
                 },
             }
         },

@@ -141,7 +141,7 @@ fn a_leaked_session_is_found() {
 
 /// Tests every fault on every other runtime that is installed here. Takes minutes.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "long: 5 min"]
 fn faults_are_found_on_every_other_runtime() {
     let others = ["swoole", "openswoole", "reactphp", "amphp", "workerman", "php-ppm"];
     let Some(runtimes) = here(&others) else { return };
@@ -207,7 +207,7 @@ fn octane_app(name: &str, sandbox: &Sandbox) -> Option<PathBuf> {
 /// A separate container for each request does not help if a static or a shared service keeps the
 /// value. Takes minutes.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "long: 5 min"]
 fn faults_of_laravel_are_found_under_octane() {
     let Some(runtimes) = here(&["octane-swoole", "octane-frankenphp"]) else { return };
     let faults = [

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, summary, trials};
+use crate::common::{
+    Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
+};
 use crate::containers_support::{Engine, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -96,8 +98,10 @@ fn two_compose_projects_are_compared_within_one_budget() {
         assert!(before["php_version"].as_str().expect("a text").starts_with("8.2."), "{before:#}");
         assert!(before["ini"]["memory_limit"].is_string(), "{before:#}");
     }
+    assert!(text.contains("the container engine spent CPU time for each request"), "{text}");
     for case in summary["cases"].as_array().expect("cases") {
         assert_eq!(case["not_comparable"], serde_json::json!([]), "the same PHP: {case:#}");
+        assert!(case["engine_cost_us"]["value"].is_number(), "{case:#}");
         let roles = &case["roles"];
         for role in ["web", "php"] {
             assert!(roles[role].is_object(), "{roles:#}");
@@ -172,13 +176,31 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
         "unknown.yml",
         "services:\n  web: {image: \"127.0.0.1:1/none:1\", ports: [\"80:80\"]}\n",
     );
+    sandbox.write(
+        "https.yml",
+        "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"8443:443\"]}\n",
+    );
+    sandbox.write("closed.yml", "services:\n  a: {image: \"stampede-test/php:8.2\"}\n  b: {image: \"stampede-test/php:8.2\"}\n");
+    sandbox.write("ill.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], depends_on: {db: {condition: service_healthy}}}\n  db: {image: \"stampede-test/php:8.2\", command: [sleep, \"60\"], healthcheck: {test: [CMD, \"false\"], interval: 1s, timeout: 1s, retries: 1}}\n");
+    sandbox.write("old/compose.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], env_file: .env}\n");
+    sandbox.write("old/sample.env", "A=1\n");
+    engine.make_empty_image("stampede-test/arm:1", "arm64");
+    sandbox.write(
+        "arm.yml",
+        "services:\n  web: {image: \"stampede-test/arm:1\", ports: [\"80:80\"]}\n",
+    );
     for (file, more, parts) in [
         ("two.yml", &[][..], &["several services", "a, b", "--service a"][..]),
         ("two.yml", &["--service", "c"], &["no service `c`", "a, b"]),
-        ("broken.yml", &[], &["config", "failed"]),
+        ("broken.yml", &[], &["config", "failed", "broken.yml", "line"]),
         ("none.yml", &[], &["there is no compose file"]),
         ("ends.yml", &[], &["service `web` ended with exit code 7", "no configuration"]),
         ("unknown.yml", &[], &["pull", "127.0.0.1:1"]),
+        ("https.yml", &[], &["`web`", "443", "HTTPS", "--port 80"]),
+        ("closed.yml", &[], &["no service", "publishes a port", "--service a"]),
+        ("ill.yml", &[], &["up", "failed", "unhealthy"]),
+        ("old/compose.yml", &[], &["sample.env", "copy"]),
+        ("arm.yml", &[], &["arm64", "amd64", "emulator"]),
     ] {
         let args = compare(&["--compose", file]);
         let args = [&args[..], more, &["--out", "out"]].concat();
@@ -254,5 +276,151 @@ fn nothing_is_left_however_stampede_ends() {
         child.wait().expect("it ends");
         assert_eq!(engine.left_behind(), [""; 0], "{signal:?} after {after} ms");
         assert_eq!(sandbox.left_behind(), [""; 0], "{signal:?} after {after} ms");
+    }
+}
+
+/// What matters most comes before everything else, with what overrides it.
+#[test]
+fn a_development_configuration_is_the_first_thing_said_of_a_project() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "one", unchanged);
+    write_project(&sandbox, "shop", |name, text| match name {
+        "compose.yml" => text.replace("    environment:", "    environment:\n      APP_ENV: dev"),
+        _ => text.to_owned(),
+    });
+    let both = ["--compose", "one/compose.yml", "--compose", "shop/compose.yml", "--dry-run"];
+    let first = |more: &[&str]| {
+        let args = compare(&[&both[..], more].concat());
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stderr(&output) + &stdout(&output);
+        // The dry run says how many trials there are before any notice.
+        let first =
+            text.lines().find(|line| line.contains("`shop`")).unwrap_or_default().to_owned();
+        (first, text)
+    };
+    let (line, text) = first(&[]);
+    assert!(line.contains("`shop`: this is a development configuration (APP_ENV=dev)"), "{text}");
+    assert!(line.contains("--env APP_ENV=prod"), "{text}");
+    let (_, text) = first(&["--env", "APP_ENV=prod"]);
+    assert!(!text.contains("development configuration"), "{text}");
+}
+
+/// Each version is built from its own files. The images of a version have the same names in each run.
+#[test]
+#[ignore = "long: 1 min"]
+fn two_versions_of_a_project_are_built_and_compared() {
+    if skipped(&["git"]) {
+        return;
+    }
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", unchanged);
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-C", "shop", "-c", "user.name=a", "-c", "user.email=a@localhost"]);
+        let output = command.args(args).current_dir(sandbox.path()).output().expect("git");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    sandbox.write("shop/.gitignore", ".env\n");
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "first"]);
+    sandbox.write("shop/.env", "A=1\n");
+    sandbox.write("shop/public/index.php", "<?php echo 'of the working tree';");
+    let images = |out: &str| -> Vec<(String, String)> {
+        let args = compare(&["--compose", "shop/compose.yml", "--against", "main", "--out", out]);
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(engine.left_behind(), [""; 0], "{text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+        let trials = sandbox.path().join(out).join("trials");
+        let mut found = Vec::new();
+        for trial in std::fs::read_dir(trials).expect("trials").flatten() {
+            let read = |file: &str| std::fs::read_to_string(trial.path().join(file));
+            let record: serde_json::Value =
+                serde_json::from_str(&read("trial.json").expect("a record")).expect("JSON");
+            let image = record["runtime"]["containers"][0]["image"].as_str().unwrap_or_default();
+            let answer = read("answer.txt").unwrap_or_else(|_| panic!("an answer: {text}"));
+            let is_old = !answer.contains("of the working tree");
+            assert_eq!(is_old, answer.contains("price 5$"), "{answer}\n{text}");
+            found.push((format!("is_old {is_old}"), image.to_owned()));
+        }
+        found.sort();
+        found
+    };
+    let first = images("first");
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert_ne!(first[0].1, first[1].1, "each version has images of its own");
+    assert_eq!(first, images("second"), "the same images in the next run");
+
+    let args = compare(&["--compose", "shop/compose.yml", "--against", "nowhere"]);
+    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
+    assert!(refused.contains("no revision `nowhere`"), "{refused}");
+    git(&["rm", "-q", "--cached", "compose.yml"]);
+    git(&["commit", "-q", "-m", "without the file"]);
+    let args = compare(&["--compose", "shop/compose.yml", "--against", "main"]);
+    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
+    assert!(refused.contains("`main` has no compose file `compose.yml`"), "{refused}");
+}
+
+/// Searches start the project anew for each trial; its settings are variables.
+#[test]
+#[ignore = "long: 2 min"]
+fn limits_and_settings_of_a_project_are_searched() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "pool.conf" => text.replace("= 4", "= ${CHILDREN}"),
+        "compose.yml" => text.replace("    environment:", "    environment:\n      CHILDREN: 4"),
+        _ => text.to_owned(),
+    });
+    let run = |args: &[&str]| {
+        let all = [args, &["--compose", "shop/compose.yml", "--cpus", "1", "--json"]].concat();
+        let output = finish(engine.stampede(&sandbox, &all), LIMIT);
+        let text = stderr(&output);
+        assert_eq!(engine.left_behind(), [""; 0], "{text}");
+        let found: serde_json::Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|error| panic!("{error}: {}\n{text}", stdout(&output)));
+        (found, text)
+    };
+    let (found, text) = run(&["capacity", "--max-time", "20s", "--for", "1s", "--out", "a"]);
+    let limit = &found["runtimes"][0];
+    assert_eq!(limit["runtime"], "shop", "{found:#}\n{text}");
+    assert!(text.contains("requests go to web:80"), "{text}");
+    let tune = ["tune", "--set", "CHILDREN=1,2", "--max-time", "40s", "--for", "1s", "--out", "b"];
+    let (found, text) = run(&tune);
+    let points = found["points"].as_array().expect("points");
+    assert!(!points.is_empty(), "{found:#}\n{text}");
+    for point in points {
+        assert!(["1", "2"].map(Into::into).contains(&point["settings"]["CHILDREN"]), "{point}");
+    }
+    let args = ["tune", "--compose", "shop/compose.yml"];
+    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
+    assert!(refused.contains("variables of its images") && refused.contains("--set"), "{refused}");
+}
+
+/// Of a project whose engine is restarted during the load nothing is left either.
+#[test]
+#[ignore = "long: 1 min"]
+fn nothing_is_left_when_the_engine_is_restarted() {
+    let Some(mut engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", unchanged);
+    for (number, after) in [1_000, 3_000, 6_000].into_iter().enumerate() {
+        let out = format!("out-{number}");
+        let args =
+            ["compare", "--compose", "shop/compose.yml", "--concurrency", "2", "--out", &out];
+        let args = [&args[..], &["--for", "5s", "--warm-up", "1s", "--cpus", "1"]].concat();
+        let mut command = engine.stampede(&sandbox, &args);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(after));
+        engine.restart();
+        let output = child.wait_with_output().expect("it ends");
+        let text = stderr(&output);
+        assert_ne!(output.status.code(), None, "it ended by itself: {text}");
+        assert_eq!(engine.left_behind(), [""; 0], "after {after} ms: {text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "after {after} ms: {text}");
     }
 }

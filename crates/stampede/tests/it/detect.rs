@@ -116,7 +116,7 @@ fn a_directory_alone_is_compared() {
     let run = std::fs::read_to_string(sandbox.run().join("run.json")).expect("run.json");
     let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
     let notices = run["notices"].as_array().expect("notices");
-    assert_words!(notices[0]["text"].as_str().expect("a text"), @"app `shop`: a PHP app (no composer.json, and neither `artisan`, `bin/console` nor WordPress), of kind `script`, served from the directory itself");
+    assert_words!(notices[0]["text"].as_str().expect("a text"), @"app `shop`: a PHP app (no composer.json, and the files of no framework that is known here), of kind `script`, served from the directory itself");
     assert_eq!((&notices[0]["code"], &notices[0]["app"]), (&"app_detected".into(), &"shop".into()));
     let flag = fact(&run["notices"], "chosen")["flags"][0].as_str().expect("a flag");
     let chosen = flag.strip_prefix("--runtimes ").expect("the runtimes");

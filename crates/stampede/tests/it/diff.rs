@@ -7,6 +7,7 @@ use serde_json::Value;
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{ChangeFound, Fact, Found};
 use stampede_model::record::{AgainstRecord, FORMAT, SentRecord, Spread, Validity};
+use stampede_results::report::page::versions as versions_on_page;
 use stampede_results::store::RunDirectory;
 use stampede_results::summary::model::ExpectedOutcome;
 use stampede_results::summary::{RunData, summarize};
@@ -404,6 +405,46 @@ fn versions_of_one_run_are_compared_within_its_rounds() {
     assert_words!("versions", stdout(&output));
     let kept = diff(&[&run], &["--expect", "p95 worse < 12%"]);
     assert_eq!(kept.status.code(), Some(0), "{}", stdout(&kept));
+}
+
+/// The page has both versions side by side. What measures the noise is beside the change, and in no
+/// ranking.
+#[test]
+fn the_page_shows_both_versions_with_the_noise_of_the_day() {
+    let mut run = versions();
+    let once = page_of_versions(&run);
+    assert_eq!(once.noise, Vec::<String>::new());
+    assert!(once.cases[0].figures.iter().all(|one| one.noise.is_none()), "{once:#?}");
+
+    run.record.cases.push(case("nginx-fpm @main again", "day", "open", "const(200,10s)"));
+    run.record.order.iter_mut().for_each(|round| round.push(2));
+    run.record.against.as_mut().expect("another version").twice = true;
+    for mood in [1_000, 1_400, 800, 1_200, 900] {
+        let answered_ns = spread(2_000, 2_020 * mood);
+        add(&mut run, 2, Requests { answered_ns, ..Requests::default() });
+    }
+    let twice = page_of_versions(&run);
+    let [only] = twice.cases.as_slice() else { panic!("one case: {twice:#?}") };
+    let p95 = only.figures.iter().find(|one| one.is_primary).expect("the figure of the sentence");
+    assert_eq!(
+        (twice.base.as_str(), p95.title.as_str(), p95.result.as_str()),
+        ("@main", "p95", "slower")
+    );
+    let value = |of: &Option<stampede_stats::estimate::Estimate>| of.expect("a ratio").value;
+    assert!((value(&p95.ratio) - 1.1).abs() < 1e-3, "{p95:#?}");
+    assert!((value(&p95.noise) - 1.01).abs() < 1e-3, "{p95:#?}");
+    assert!(p95.noise_text.starts_with("1.01 × ("), "{p95:#?}");
+    assert_eq!(twice.noise.len(), 2, "a heading and a case");
+    let summary = summarize(&run);
+    let ranked: Vec<&str> =
+        summary.cases_of(&summary.groups[0]).map(|case| case.runtime.as_str()).collect();
+    assert_eq!(ranked, ["nginx-fpm @main", "nginx-fpm"]);
+    let one = before();
+    assert_eq!(versions_on_page::of_run(&one, &summarize(&one)), None, "it has one version");
+}
+
+fn page_of_versions(run: &RunData) -> versions_on_page::ComparedVersions {
+    versions_on_page::of_run(run, &summarize(run)).expect("two versions")
 }
 
 /// The exit code, the table and the JUnit file of the run itself report the change.

@@ -245,6 +245,57 @@ fn a_container_is_watched_by_its_first_process() {
     );
 }
 
+/// Each service of a compose project is a role, and both flags and plans name it alike.
+#[test]
+fn a_project_is_watched_by_the_first_process_of_each_container() {
+    let start = || Command::new("unshare").args(["-Urpf", "sleep", "60"]).spawn();
+    let (Ok(web), Ok(php)) = (start(), start()) else {
+        println!("SKIPPED: no unshare here");
+        return;
+    };
+    let (web, php) = (KillOnDrop(web), KillOnDrop(php));
+    let (Some(web), Some(php)) = (support::only_child(web.0.id()), support::only_child(php.0.id()))
+    else {
+        println!("SKIPPED: no user namespaces here");
+        return;
+    };
+    let shop = RecordingServer::tcp();
+    let sandbox = Sandbox::new();
+    let [first, second] = ["4f1e9ac2b0d8", "b2a190c3d4e5"].map(|id| id.repeat(5));
+    let docker = format!(
+        "case \"$*\" in\n\
+         'ps --quiet --no-trunc --filter label=com.docker.compose.project=shop') printf '{second}\\n{first}\\n';;\n\
+         inspect*' {second} {first}') printf 'true {php} {second} php\\ntrue {web} {first} web\\n';;\n\
+         *) echo \"what: $*\" >&2; exit 1;; esac"
+    );
+    let directory = programs(&sandbox, &[("docker", &docker)]);
+    plan(&sandbox, &format!("{{url: \"{}\", watch: project:shop}}", shop.url()));
+    let mut command = sandbox.stampede(&["compare", "plan.yaml", "--json"]);
+    command.env("PATH", &directory);
+    let summary = json(&finish(command, LIMIT));
+    let roles = summary["cases"][0]["roles"].as_object().expect("roles");
+    assert_eq!(roles.keys().collect::<Vec<_>>(), ["php", "web"], "{summary:#}");
+    assert_eq!(trial(&sandbox)["runtime"]["settings"]["watch"], "project shop");
+
+    let flags =
+        ["--rate", "20", "--for", "1s", "--watch", "project:shop", "--json", "--report", "run"];
+    let mut command = sandbox.stampede(&[&["fire", &shop.url()][..], &flags].concat());
+    command.env("PATH", &directory);
+    let output = finish(command, LIMIT);
+    let fired = json(&output);
+    assert_eq!(fired["server"]["watched"], "project shop", "{}", stderr(&output));
+    let mut trials = std::fs::read_dir(sandbox.path().join("run/trials")).expect("trials");
+    let only = trials.next().expect("a trial").expect("its directory").path();
+    let rows = std::fs::read_to_string(only.join("resources.ndjson")).expect("readings");
+    assert!(rows.contains("\"web\"") && rows.contains("\"php\""), "{rows}");
+    for init in [web, php] {
+        let _ = rustix::process::kill_process(
+            rustix::process::Pid::from_raw(i32::try_from(init).expect("a pid")).expect("a pid"),
+            rustix::process::Signal::KILL,
+        );
+    }
+}
+
 #[test]
 fn what_is_not_there_is_said_in_the_plan_and_nothing_is_sent() {
     let shop = RecordingServer::tcp();
@@ -270,6 +321,8 @@ fn what_is_not_there_is_said_in_the_plan_and_nothing_is_sent() {
         (of("{container: shop}"), &[("docker", daemon)]),
         (of("{container: shop}"), &[("docker", &stopped)]),
         (of("{container: shop}"), &[("docker", &elsewhere)]),
+        (of("project:shop"), &[]),
+        (of("project:shop"), &[("docker", "exit 0"), ("podman", daemon)]),
         (of("{unit: shop.service}"), &[]),
         (of("{unit: shop.service}"), &[("systemctl", &no_unit)]),
         (of("{unit: shop.service}"), &[("systemctl", &inactive)]),

@@ -6,13 +6,14 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use stampede_model::event::{Event, EventListener as _};
-use stampede_model::record::{ControlRecord, Validity};
+use stampede_model::record::{ControlRecord, Validity, WorkingTreeRecord};
 use stampede_results::store::RunDirectory;
 use stampede_results::summary::RunData;
 use stampede_stats::random::Random;
 
 use crate::report_fixture as fixture;
 use crate::report_fixture::{MS, Requests, add, case, spread};
+use crate::serve::{ServeProcess, data_of};
 
 /// The CPU that the rows of a run use, as a factor: of `nginx-fpm`, then of `php-builtin`.
 struct Factors(f64, f64);
@@ -163,6 +164,10 @@ fn csv_has_a_line_for_each_row_of_each_run() {
         if number == 2 {
             run.record.cases[0].load_text = "const(41,10s)".to_owned();
         }
+        if number == 3 {
+            let commit = "0123456789abcdef0123456789abcdef01234567".to_owned();
+            run.record.working_tree = Some(WorkingTreeRecord { commit });
+        }
     });
     let csv = text(&history(results.path(), &["--format", "csv"]));
     // No field of these runs has a quote in it: what is between quotes is one field.
@@ -188,6 +193,11 @@ fn csv_has_a_line_for_each_row_of_each_run() {
     assert!(invalid[figures].iter().all(|field| field.is_empty()), "{invalid:?}");
     assert_eq!(row("run-08", "nginx-fpm")[place("changes")].split(' ').next(), Some("cpu_cost"));
     assert_eq!(row("run-00", "php-builtin")[place("service_time_ns_p50")], "");
+    let commit = |run: &str| {
+        [row(run, "nginx-fpm")[place("commit")], row(run, "nginx-fpm")[place("changed_files")]]
+    };
+    assert_eq!(commit("run-03"), ["0123456789abcdef0123456789abcdef01234567", ""]);
+    assert_eq!(commit("run-04"), ["", ""], "an app that is in no repository");
     let json = history(results.path(), &["--json"]);
     let runs = serde_json::from_slice::<Value>(&json.stdout).expect("JSON");
     assert_eq!(runs.as_array().map(Vec::len), Some(14));
@@ -203,4 +213,36 @@ fn too_few_runs_and_a_figure_that_none_has_are_said() {
     assert!(none.stdout.is_empty() && errors.contains("no two runs of"), "{errors}");
     write(results.path(), &run(1, &Factors(1.0, 1.0)));
     assert!(text(&history(results.path(), &[])).contains("10 runs or more"));
+}
+
+/// `serve` draws the rows over the runs from the same figures.
+#[test]
+fn rows_over_the_runs_are_served_with_their_changes() {
+    let control = ControlRecord { runtime: "php-builtin".to_owned(), app: None };
+    let results = with_a_step(|number, run| {
+        if number == 3 {
+            run.record.cases[0].load_text = "const(41,10s)".to_owned();
+        }
+        run.record.control = Some(control.clone());
+    });
+    let served = ServeProcess::visited(results.path());
+    let (_, list) = served.get("/");
+    let place = data_of(&list)["served"]["rows"].as_str().expect("an address").to_owned();
+    let (status, page) = served.get(&place);
+    assert_eq!(status, 200, "{page}");
+    let data = data_of(&page);
+    let rows = data["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2, "a load that one run alone has is no row");
+    let row = rows.iter().find(|row| row["runtime"] == "nginx-fpm").expect("a row");
+    assert_eq!(row["runs"].as_array().map(Vec::len), Some(13));
+    let figures = row["figures"].as_array().expect("figures");
+    let of = |title: &str| figures.iter().find(|one| one["title"] == title).expect("a figure");
+    assert_eq!(of("CPU/request")["changes"], serde_json::json!([]), "the control tells");
+    let ratio = of("CPU/request ÷ that of the control php-builtin");
+    let [change] = &ratio["changes"].as_array().expect("changes")[..] else { panic!("{ratio:#}") };
+    assert_eq!((change["at"].as_u64(), change["is_worse"].as_bool()), (Some(7), Some(true)));
+    let first = row["runs"][0]["name"].as_str().expect("a name");
+    let page = data["pages"][first].as_str().expect("an address");
+    assert_eq!(served.get(page).0, 200, "a dot leads to its run");
+    served.end();
 }

@@ -83,6 +83,35 @@ fn a_front_passes_everything_on() {
     assert!(lines.is_empty(), "\n  {}", lines.join("\n  "));
 }
 
+/// A runtime that keeps the app in memory serves files, or its rows say that it does not.
+#[test]
+#[ignore = "long: 20 s"]
+fn a_worker_serves_files_or_says_that_it_does_not() {
+    let app = tempfile::tempdir().expect("directory");
+    let write = |file: &str, text: &str| {
+        std::fs::create_dir_all(app.path().join("public")).expect("directory");
+        std::fs::write(app.path().join(file), text).expect("file");
+    };
+    write("public/index.php", "<?php echo 'app';");
+    write("public/a.css", "a{}");
+    write(
+        "handler.php",
+        "<?php return fn () => ['status' => 200, 'headers' => [], 'body' => 'app'];",
+    );
+    let mut choice = AppChoice::directory(app.path().into());
+    choice.settings.kind = Some(stampede_model::app_kind::AppKind::Callable);
+    let bench = Bench::new(&choice);
+    // Octane needs an app of Laravel.
+    let is_meant =
+        |name: &str| bench.manifest(name).mode != Mode::PerRequest && !name.starts_with("octane");
+    bench.each_of(is_meant, &[("workers", Scalar::Int(1))], |name, running| {
+        let text = Client::new(&running.url()).text("/a.css");
+        let differences = Differences::of(name);
+        let says_no = differences.reasons().any(|reason| reason.starts_with("it serves no files"));
+        assert_ne!(text == "a{}", says_no, "{name}: {text}");
+    });
+}
+
 #[test]
 fn the_reference_has_no_request_twice_and_all_differences_are_of_its_requests() {
     let reference = Reference::read();

@@ -121,6 +121,8 @@ pub struct ServeProcess {
     child: Child,
     /// The address with scheme and token.
     address: String,
+    /// What each request has beside its host: lines of its head.
+    headers: String,
 }
 
 impl ServeProcess {
@@ -135,7 +137,26 @@ impl ServeProcess {
         let mut address = String::new();
         let stdout = child.stdout.as_mut().expect("a pipe");
         BufReader::new(stdout).read_line(&mut address).expect("an address");
-        ServeProcess { child, address: address.trim_end().to_owned() }
+        ServeProcess { child, address: address.trim_end().to_owned(), headers: String::new() }
+    }
+
+    /// Serves a directory of results, and visits it as a browser does: the address with the token leads
+    /// to the one without it, and the cookie is kept.
+    pub fn visited(results: &Path) -> ServeProcess {
+        let mut served = ServeProcess::of(results);
+        served.headers = "Accept: text/html,*/*;q=0.8\r\n".to_owned();
+        let (status, answer) = served.get(&format!("/?token={}", served.token()));
+        assert_eq!(status, 303, "{answer}");
+        let header = |name: &str| {
+            let line = answer.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_else(|| panic!("{name} {answer}")).to_owned()
+        };
+        assert_eq!(header("location: "), "/");
+        let cookie = header("set-cookie: ");
+        let (cookie, rules) = cookie.split_once("; ").expect("rules");
+        assert_eq!(rules, "Path=/; HttpOnly; SameSite=Lax");
+        served.headers = format!("Cookie: other=1; {cookie}\r\n");
+        served
     }
 
     /// Host and port.
@@ -153,8 +174,8 @@ impl ServeProcess {
     pub fn connect(&self, method: &str, path: &str, host: &str) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(self.place()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
-        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
-            .expect("sent");
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}", self.headers);
+        write!(stream, "{head}Connection: close\r\n\r\n").expect("sent");
         BufReader::new(stream)
     }
 
@@ -179,7 +200,8 @@ impl ServeProcess {
     }
 }
 
-fn data_of(page: &str) -> Value {
+/// The data in a page.
+pub fn data_of(page: &str) -> Value {
     let (_, data) = page.split_once("id=\"data\">").expect("its data");
     serde_json::from_str(data.split_once("</script>").expect("its end").0).expect("JSON")
 }
@@ -187,9 +209,10 @@ fn data_of(page: &str) -> Value {
 #[test]
 fn the_list_and_its_runs_are_served_to_who_has_the_token() {
     let (results, _held, _) = results();
-    let served = ServeProcess::of(results.path());
-    let (status, list) = served.get(&format!("/?token={}", served.token()));
+    let served = ServeProcess::visited(results.path());
+    let (status, list) = served.get("/");
     assert_eq!(status, 200, "{list}");
+    assert!(!list.contains(served.token()), "it stays in no link and no page");
     for header in
         ["cache-control: no-store", "x-frame-options: DENY", "referrer-policy: no-referrer"]
     {
@@ -210,7 +233,7 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
     assert_eq!(status, 500);
     assert!(page_text.contains(code_or("damaged", "run.json` is damaged")), "{page_text}");
     let over = data["served"]["over"].as_str().expect("an address");
-    let (status, page) = served.get(&format!("{over}&run=whole&run=cut-off"));
+    let (status, page) = served.get(&format!("{over}run=whole&run=cut-off"));
     assert_eq!((status, data_of(&page)["runs"].as_array().map(Vec::len)), (200, Some(2)));
     assert_eq!(served.get(over).0, 404, "over nothing");
     served.end();
@@ -220,9 +243,11 @@ fn the_list_and_its_runs_are_served_to_who_has_the_token() {
 fn nobody_else_is_answered_and_nothing_else_is_done() {
     let (results, _held, _) = results();
     std::fs::create_dir(results.path().join("inside")).expect("a directory");
-    let served = ServeProcess::of(&results.path().join("inside"));
-    let token = served.token();
+    let mut served = ServeProcess::of(&results.path().join("inside"));
+    let token = served.token().to_owned();
     let wrong = "0".repeat(token.len());
+    let port = served.place().rsplit_once(':').expect("a port").1;
+    served.headers = format!("Cookie: stampede_{port}={wrong}\r\n");
     for path in ["/", "/?token=", &format!("/?token={wrong}"), "/run?name=whole", "/events", "/no"]
     {
         let (status, page_text) = served.get(path);
@@ -237,8 +262,12 @@ fn nobody_else_is_answered_and_nothing_else_is_done() {
     for method in ["POST", "PUT", "DELETE"] {
         assert_eq!(served.ask(method, &home, served.place()).0, 405, "{method}");
     }
-    // A name is not a path: runs beside the directory do not belong to it.
-    for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole"] {
+    // A script needs no cookie, and a cookie with another token is none.
+    let (status, list) = served.get(&home);
+    assert!(status == 200 && list.contains(&format!("={token}; Path=/; HttpOnly")), "{list}");
+    // A name is not a path: runs beside the directory do not belong to it, and a link leads nowhere.
+    std::os::unix::fs::symlink("../whole", results.path().join("inside/link")).expect("a link");
+    for name in ["..%2Fwhole", "..", "", "%2Fetc", "whole", "link"] {
         let (status, page_text) = served.get(&format!("/run?name={name}&token={token}"));
         assert_eq!(status, 404, "{name}: {page_text}");
     }
@@ -262,8 +291,8 @@ fn event(stream: &mut impl std::io::BufRead) -> (String, Value) {
 #[test]
 fn a_run_in_progress_updates_its_page() {
     let (results, directory, run) = results();
-    let served = ServeProcess::of(results.path());
-    let (_, list) = served.get(&format!("/?token={}", served.token()));
+    let served = ServeProcess::visited(results.path());
+    let (_, list) = served.get("/");
     let list = data_of(&list);
     let mut of_list =
         served.connect("GET", list["served"]["events"].as_str().expect("it"), served.place());

@@ -19,7 +19,9 @@ use stampede_model::record::{
 use stampede_model::sample::ResourceSample;
 use stampede_model::schedule::Segments;
 use stampede_model::time::Nanos;
-use stampede_results::store::{RunDirectory, StoreError, StoredTrial, read_below, runs};
+use stampede_results::store::{
+    RunDirectory, StoreError, StoredTrial, begun_after, read_below, runs,
+};
 use stampede_stats::histogram::Times;
 
 fn run_record(id: &str, started_at: &str) -> RunRecord {
@@ -295,6 +297,18 @@ fn last_is_by_start_time_and_not_by_name() {
         let error = id(other).expect_err(other);
         assert!(matches!(error, StoreError::NotARun { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_noticed() {
+    let results = tempfile::tempdir().expect("a directory");
+    assert_eq!(begun_after(results.path(), MORNING), None, "there is no run");
+    new_run(results.path(), "noon", "2026-11-21T12:00:00+01:00");
+    new_run(results.path(), "early", "2026-11-21T03:00:00Z");
+    let noon = Some(("noon".to_owned(), "2026-11-21T12:00:00+01:00".to_owned()));
+    assert_eq!(begun_after(results.path(), "2026-11-21T10:59:59Z"), noon);
+    assert_eq!(begun_after(results.path(), "2026-11-21T11:00:00Z"), None);
+    assert_eq!(begun_after(results.path(), "no time"), None);
 }
 
 #[test]

@@ -113,7 +113,7 @@ runtimes: [nginx-fpm, apache-modphp]
 /// The acceptance test of `tune`, for a quiet machine: `cargo test --release --test tune --
 /// --ignored --nocapture`.
 #[test]
-#[ignore = "takes ten minutes, and the machine to itself"]
+#[ignore = "alone: 10 min"]
 fn an_independent_load_confirms_the_best_settings() {
     let sandbox = Sandbox::new();
     let output = finish(

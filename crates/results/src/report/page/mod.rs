@@ -13,6 +13,7 @@ pub mod model;
 pub mod run;
 mod series;
 mod thin;
+pub mod versions;
 
 use std::collections::BTreeMap;
 
@@ -52,6 +53,7 @@ pub fn page(stored: &StoredRun, data: &RunData, summary: &Summary) -> Result<Pag
         series,
         curves: curve::of_run(data, summary),
         evidence: evidence::of_run(stored, data, summary),
+        versions: versions::of_run(data, summary),
         served: None,
         downloads: vec![csv_of(summary)],
     })
@@ -74,6 +76,7 @@ pub fn combine(pages: Vec<Page>, laid: Overlay) -> Page {
         curves: Vec::new(),
         evidence: Evidence::default(),
         downloads: vec![],
+        versions: None,
         progress: None,
         served: None,
     };

@@ -10,6 +10,7 @@ use serde_json::Value;
 use stampede_model::fact::{Fact, Observation, Reason};
 use stampede_model::record::Validity;
 
+use super::versions::ComparedVersions;
 use crate::store::RunState;
 use crate::summary::Summary;
 
@@ -32,6 +33,9 @@ pub struct Page {
     pub summary: Summary,
     /// The answer for each app. Empty if several runs are combined.
     pub headlines: Vec<Headline>,
+    /// Two versions of the apps. `None`: the run has only one, or there are several runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<ComparedVersions>,
     /// One for each trial that has a load, and one for each trial that has not ended.
     pub series: Vec<Series>,
     /// One for each case with a trial that counts.
@@ -195,6 +199,11 @@ pub struct Resources {
     pub cpu_percent: BTreeMap<String, Vec<Option<Number>>>,
     /// Memory in MiB. `None`: not read in that row.
     pub memory_mib: BTreeMap<String, Vec<Option<Number>>>,
+    /// Bytes per second that were read from disks and written to them. Empty: none were, or no role
+    /// shows them.
+    pub disk_bytes_per_second: BTreeMap<String, Vec<Option<Number>>>,
+    /// Bytes per second that the network received and sent. Empty: no role has a network of its own.
+    pub network_bytes_per_second: BTreeMap<String, Vec<Option<Number>>>,
 }
 
 /// The percentiles of a case, over all planned requests of the trials that count.

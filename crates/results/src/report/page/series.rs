@@ -234,6 +234,29 @@ fn resources(samples: &[ResourceSample], budget_cpus: CpuCount) -> Resources {
             let mib = role.memory_bytes as f64 / f64::from(1 << 20);
             role.memory_read.then(|| Number::short(mib))
         }),
+        disk_bytes_per_second: with_bytes(by_role(&|sample, role| {
+            let disk = role.disk?;
+            Some(per_second(disk.read_bytes + disk.written_bytes, sample))
+        })),
+        network_bytes_per_second: with_bytes(by_role(&|sample, role| {
+            let network = role.network?;
+            Some(per_second(network.received_bytes + network.sent_bytes, sample))
+        })),
+    }
+}
+
+fn per_second(bytes: u64, sample: &ResourceSample) -> Number {
+    Number::short(bytes as f64 * 1e9 / sample.interval_ns.max(1) as f64)
+}
+
+type ByRole = BTreeMap<String, Vec<Option<Number>>>;
+
+/// Nothing, if not a byte was transferred: a chart of zeros shows nothing.
+fn with_bytes(columns: ByRole) -> ByRole {
+    let has_bytes = |number: &Option<Number>| number.is_some_and(|number| number.0 > 0.0);
+    match columns.values().flatten().any(has_bytes) {
+        true => columns,
+        false => ByRole::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_model::fact::{ChangeFound, Fact, NoChange, Notice};
 use stampede_stats::estimate::Estimate;
@@ -185,7 +186,7 @@ pub struct Worse {
 }
 
 /// The verdict on a figure's change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Worse by more than the margin, with statistical certainty.

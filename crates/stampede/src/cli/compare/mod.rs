@@ -52,6 +52,7 @@ pub fn run(args: CompareArgs) -> Result<Outcome, Failure> {
     if !args.dry_run {
         super::peak::choose_rates(&mut plan)?;
     }
+    plan.working_tree = stampede_against::working_tree(&plan.stack.apps.choices);
     // Kept until the end of the run, because dropping it removes the other version's copy.
     let _copies = other_version(&args, &mut plan, &catalogue)?;
     measure(

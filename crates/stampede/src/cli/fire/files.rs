@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use stampede_linux::space;
 use stampede_load::outcome::Outcome;
 use stampede_load::report::{LoadResult, RequestRecord};
 use stampede_load::spec::Load;
@@ -61,13 +62,21 @@ pub enum OutputError {
 
 impl CommandError for OutputError {
     fn hint(&self) -> Option<String> {
+        if let OutputError::NotCreated { path, source } | OutputError::CutShort { path, source } =
+            self
+            && let Some(of_disk) = space::hint(path, source.kind(), "name a file elsewhere")
+        {
+            return Some(of_disk);
+        }
         let hint = match self {
             OutputError::StdoutTaken => "name a file, such as `seconds.csv`",
             OutputError::SamePath { .. } => "give each a name of its own",
             OutputError::NotCreated { .. } => {
                 "name a file in a directory that exists and that you may write to"
             }
-            OutputError::CutShort { .. } => "the summary is whole; that file ends where it failed",
+            OutputError::CutShort { .. } => {
+                "the summary is whole; what the file has of whole lines stays"
+            }
         };
         Some(hint.to_owned())
     }
@@ -102,6 +111,17 @@ pub(super) struct OutputFile {
     path: PathBuf,
     file: BufWriter<File>,
     failed: Option<std::io::Error>,
+    /// What of it is of use if a write fails.
+    of_use: OfUse,
+}
+
+/// What is of use of a file that was not written to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OfUse {
+    /// Its whole lines: each tells of a second or a request.
+    Lines,
+    /// Nothing: it is one set of figures.
+    Nothing,
 }
 
 impl OutputFile {
@@ -111,7 +131,12 @@ impl OutputFile {
         }
         let file = File::create(path)
             .map_err(|source| OutputError::NotCreated { path: path.to_owned(), source })?;
-        Ok(OutputFile { path: path.to_owned(), file: BufWriter::new(file), failed: None })
+        let (path, file) = (path.to_owned(), BufWriter::new(file));
+        Ok(OutputFile { path, file, failed: None, of_use: OfUse::Lines })
+    }
+
+    fn whole_or_none(path: &Path) -> Result<OutputFile, OutputError> {
+        Ok(OutputFile { of_use: OfUse::Nothing, ..OutputFile::create(path)? })
     }
 
     /// Writes content. After a failure nothing more is written, because half a row would be read as
@@ -127,12 +152,43 @@ impl OutputFile {
         self.write(&Masked::rendered(text));
     }
 
+    /// Half a line at the end would be read as a row, and half a set of figures as a whole one. So they
+    /// are removed after a failure.
     fn close(mut self) -> Option<OutputError> {
         let flushed = self.file.flush().err();
         let source = self.failed.or(flushed)?;
+        // What the buffer still holds would be written when it is dropped.
+        let (file, _) = self.file.into_parts();
+        let is_file = file.metadata().is_ok_and(|about| about.is_file());
+        let _ = match self.of_use {
+            _ if !is_file => Ok(()),
+            OfUse::Lines => remove_torn_line(&file, &self.path),
+            OfUse::Nothing => std::fs::remove_file(&self.path),
+        };
         Some(OutputError::CutShort { path: self.path, source })
     }
 }
+
+/// Shortens a file to its last whole line, and removes it if it has none.
+fn remove_torn_line(file: &File, path: &Path) -> std::io::Result<()> {
+    let mut end = file.metadata()?.len();
+    // The file is only open for writing.
+    let mut read = File::open(path)?;
+    while end > 0 {
+        let begin = end.saturating_sub(BLOCK);
+        let mut block = Vec::new();
+        read.seek(SeekFrom::Start(begin))?;
+        (&mut read).take(end - begin).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return file.set_len(begin + at as u64 + 1);
+        }
+        end = begin;
+    }
+    std::fs::remove_file(path)
+}
+
+/// The bytes in which the last line break is looked for at once.
+const BLOCK: u64 = 64 << 10;
 
 fn each_has_its_own(flags: &FileFlags) -> Result<(), OutputError> {
     let all = [&flags.csv, &flags.hlog, &flags.prometheus, &flags.phout];
@@ -155,7 +211,7 @@ impl Files {
             csv: output(&flags.csv)?,
             hlog: output(&flags.hlog)?,
             writer: hlog::Writer::new(),
-            prometheus: output(&flags.prometheus)?,
+            prometheus: flags.prometheus.as_deref().map(OutputFile::whole_or_none).transpose()?,
             phout: output(&flags.phout)?,
             run: None,
             remote: None,
@@ -324,6 +380,34 @@ mod tests {
     use stampede_model::counts::{Counts, TimeSet};
 
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_and_leaves_whole_lines_alone() {
+        let place = tempfile::tempdir().expect("a directory");
+        let disk = place.path();
+        stampede_testing::small_disk::with_small_disk(disk, 64 << 10, || {
+            let mut rows = OutputFile::create(&disk.join("rows.csv")).expect("there is room");
+            let mut figures =
+                OutputFile::whole_or_none(&disk.join("all.prom")).expect("there is room");
+            for number in 0..20_000 {
+                rows.write_text(&format!("row {number}\n"));
+            }
+            figures.write_text("figure 1\n");
+            for file in [rows, figures] {
+                let error = file.close().expect("there is no room");
+                let hint = error.hint().expect("what to do");
+                let named = format!("the file system at `{}`", disk.display());
+                assert!(hint.contains("free some space") && hint.contains(&named), "{hint}");
+            }
+            assert!(!disk.join("all.prom").exists());
+            let text = std::fs::read_to_string(disk.join("rows.csv")).expect("it stays");
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(text.ends_with('\n') && lines.len() > 1_000, "{} lines", lines.len());
+            for (number, line) in lines.iter().enumerate() {
+                assert_eq!(*line, format!("row {number}"));
+            }
+        });
+    }
 
     #[test]
     fn a_second_is_a_row_also_where_nothing_ended() {

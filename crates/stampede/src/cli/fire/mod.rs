@@ -13,6 +13,7 @@ mod remote;
 mod report;
 mod run;
 mod screen;
+mod server;
 mod summary;
 mod traffic;
 mod watch;
@@ -50,6 +51,7 @@ use self::remote::RemoteLoad;
 use self::report::{Report, ReportParts, TagReport};
 use self::run::FireRun;
 use self::screen::LoadDisplay;
+use self::server::{ServerReadings, WatchedServer};
 use self::watch::{LoadListener, LoadSeconds};
 use super::args_fire::FireArgs;
 use super::fail::CommandError as _;
@@ -64,6 +66,7 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     let ready = PreparedLoad::of(&args, &machine)?;
     let generator = agents::generator(&args, ready.agents.as_ref(), &ready.load);
     let remote = args.remote.start()?;
+    let server = WatchedServer::find(args.watch.as_deref())?;
     let mut files = Files::create(&args.files)?;
     interrupt::listen().map_err(|error| Failure::new(&error))?;
     generator.prepare(&Stop::from(interrupt::new_flag()))?;
@@ -76,9 +79,10 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     }
     files.begin(&ready.load);
     files.remote = remote.map(|writer| RemoteLoad::begin(writer, &ready));
-    let result = measure(&ready, &*generator, &mut display, &mut files).inspect_err(|_| {
-        files.run.take().into_iter().for_each(FireRun::remove);
-    })?;
+    let result =
+        measure(&ready, &*generator, (&mut display, &mut files), server).inspect_err(|_| {
+            files.run.take().into_iter().for_each(FireRun::remove);
+        })?;
     drop(generator);
     drop(display);
     let report = result.report(&ready, &machine);
@@ -93,7 +97,9 @@ pub fn run(args: FireArgs) -> Result<Outcome, Failure> {
     // The load was sent. If a part of its result cannot be written, that is reported, and the rest
     // goes on.
     let printed = print(text.as_bytes()).err();
-    let page = files.run.take().map(|run| run.end(&report, &result.result, &ready));
+    let page = files.run.take().map(|run| {
+        run.end(&report, &result.result, &ready, (result.server.as_ref(), machine.cpus_logical))
+    });
     let unwritten = files.written().into_iter().map(Failure::from);
     let (page, no_page) = match page.transpose() {
         Ok(page) => (page.flatten(), None),
@@ -118,6 +124,8 @@ struct FireResult {
     seconds: LoadSeconds,
     /// What disturbed the generator from outside.
     aside: ResourceSample,
+    /// What the server used; `None`: nobody asked for it.
+    server: Option<ServerReadings>,
     /// The criterion that ended the load early; `None`: none did.
     autostop: Option<String>,
     /// Whether that criterion was a limit of time, which says nothing about the server.
@@ -129,10 +137,10 @@ struct FireResult {
 fn measure(
     ready: &PreparedLoad,
     generator: &dyn Generator,
-    display: &mut LoadDisplay,
-    files: &mut Files,
+    (display, files): (&mut LoadDisplay, &mut Files),
+    server: Option<WatchedServer>,
 ) -> Result<FireResult, LoadError> {
-    let mut watch = LoadListener::new(display, files, &ready.load.model);
+    let mut watch = LoadListener::new(display, files, &ready.load.model, server);
     let stop = Stop::from(interrupt::new_flag());
     let (result, autostop, is_limit) = match ready.autostop.clone() {
         None => (generator.run(&ready.load, &stop, &mut watch)?, None, false),
@@ -147,10 +155,10 @@ fn measure(
     };
     let result = without_not_due(result);
     let nothing = nothing::of(&result, autostop.is_some(), &ready.load);
-    let (seconds, aside) = watch.end();
+    let (seconds, aside, server) = watch.end();
     // Of agents nobody knows yet what disturbed them. What happened here disturbed nobody.
     let aside = if ready.agents.is_some() { ResourceSample::default() } else { aside };
-    Ok(FireResult { result, seconds, aside, autostop, is_limit, nothing })
+    Ok(FireResult { result, seconds, aside, server, autostop, is_limit, nothing })
 }
 
 fn schedule(model: &Model) -> Option<&Segments> {
@@ -183,6 +191,9 @@ impl FireResult {
         {
             verdict::add(&mut verdict, judged, reason);
         }
+        if let Some(gone) = self.server.as_ref().and_then(|server| server.gone.clone()) {
+            verdict::add(&mut verdict, Validity::Suspect, gone);
+        }
         if let Some(nothing) = &self.nothing {
             // All figures are those of failures, so this comes before any other reason.
             verdict.judged = verdict.judged.max(Validity::Suspect);
@@ -201,6 +212,7 @@ impl FireResult {
             verdict,
             autostop: self.autostop.clone(),
             seconds: &self.seconds,
+            server: self.server.as_ref(),
             kept_up,
         });
         let nothing = self.nothing.as_ref().map(|one| NothingError::of(one, &report, ready));
@@ -225,6 +237,7 @@ impl FireResult {
             clock_source: if self.result.agents.is_empty() { &machine.clock_source } else { "" },
             machine_cpus: machine.cpus_logical,
             // The server may run on this machine.
+            has_containers: false,
             all_watched: false,
             memory_limit_bytes: 0,
             oom_kills: 0,

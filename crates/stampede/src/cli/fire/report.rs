@@ -25,6 +25,7 @@ use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
 use stampede_traffic::Order;
 
 use super::found::{self, Example};
+use super::server::{ServerReadings, ServerUse};
 use super::watch::LoadSeconds;
 use stampede_trial::cases;
 
@@ -125,6 +126,8 @@ pub struct Report {
     pub document_bytes_mean: Option<f64>,
     /// Bytes written, including heads.
     pub bytes_out: u64,
+    /// What the watched server used; null: nothing was watched, or nothing could be read.
+    pub server: Option<ServerUse>,
     /// CPU time of the load threads per started request, without spinning; null if no request was
     /// started.
     pub cpu_ns_per_request: Option<u64>,
@@ -310,6 +313,8 @@ pub struct ReportParts<'a> {
     pub autostop: Option<String>,
     /// Figures collected during the load.
     pub seconds: &'a LoadSeconds,
+    /// What the server used; `None`: nobody asked for it.
+    pub server: Option<&'a ServerReadings>,
     /// Whether the server kept up with the target rate; `None`: not known.
     pub kept_up: Option<KeptUp>,
 }
@@ -372,6 +377,7 @@ impl Report {
             answer_bytes_mean: of_an_answer(counts, counts.answer_bytes),
             document_bytes_mean: of_an_answer(counts, counts.body_bytes),
             bytes_out: counts.bytes_sent,
+            server: parts.server.and_then(|server| server.used(counts.ok)),
             cpu_ns_per_request: parts.seconds.busy.0.checked_div(counts.started),
             engine: result.engine.to_owned(),
             load_threads: parts.load.cpus.len().max(parts.load.threads as usize) as u32,

@@ -6,6 +6,7 @@ use stampede_linux::clock::now;
 use stampede_load::report::LoadResult;
 use stampede_mask::mask_secrets;
 use stampede_model::counts::Second;
+use stampede_model::cpus::CpuCount;
 use stampede_model::event::{Event, EventListener as _, Phase};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::expectations::{Expectations, WrittenExpectation};
@@ -19,6 +20,7 @@ use stampede_trial::{cases, load_record};
 
 use super::ready::PreparedLoad;
 use super::report::Report;
+use super::server::ServerReadings;
 use crate::cli::Failure;
 use crate::cli::report::write_page;
 
@@ -73,7 +75,14 @@ impl FireRun {
         report: &Report,
         result: &LoadResult,
         ready: &PreparedLoad,
+        (server, cpus): (Option<&ServerReadings>, u32),
     ) -> Result<Option<PathBuf>, Failure> {
+        if let Some(server) = server {
+            server.samples.iter().for_each(|one| self.trial.event(&Event::Resources(one)));
+            self.record.isolation.accounting.clone_from(&server.accounting);
+            // 100 % is the whole machine: stampede sets no limit to a server that runs already.
+            self.record.budget_cpus = CpuCount::whole(cpus);
+        }
         let load = load_record(result, &ready.load, &ready.choice);
         let (begin_ns, end_ns) = (0, load.scheduled_ns.min(load.lasted_ns));
         let phase = |phase: Phase, begin_ns, end_ns| PhaseRecord {
@@ -89,6 +98,10 @@ impl FireRun {
         self.record.runtime =
             RuntimeRecord { title: report.url.clone(), ..RuntimeRecord::default() };
         self.record.runtime.given.provider = ProviderKind::External;
+        if let Some(server) = server {
+            let what = serde_json::Value::from(server.what.as_str());
+            self.record.runtime.settings.insert("watch".to_owned(), what);
+        }
         self.record.verdict = Verdict {
             judged: report.verdict,
             reasons: report.reasons.clone(),

@@ -131,6 +131,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }
+    rows.extend(report.server.as_ref().map(|server| ("server", server.text())));
     rows.push(("generator", generator(report)));
     let mut name = "agents";
     for agent in &report.agents {

@@ -12,6 +12,7 @@ use stampede_stats::histogram::Times;
 use stampede_testing::schema_fits::fits;
 
 use super::report::{EndReason, Expectation, ExpectationOutcome, FailedWord, TimeNs, TimesNs};
+use super::server::ServerUse;
 use super::*;
 use crate::cli::Cli;
 use crate::cli::args::Command;
@@ -41,8 +42,9 @@ fn measured_at(url: &str, flags: &[&str]) -> (Report, FireResult) {
     let ready = PreparedLoad::of(&args, &machine).expect("a load");
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured =
-        measure(&ready, &InProcess, &mut LoadDisplay::Lines, &mut files).expect("a load");
+    let server = WatchedServer::find(args.watch.as_deref()).expect("what is watched");
+    let sinks = (&mut LoadDisplay::Lines, &mut files);
+    let measured = measure(&ready, &InProcess, sinks, server).expect("a load");
     let report = measured.report(&ready, &machine);
     files.end(&report, &measured.result);
     assert!(files.written().is_empty());
@@ -51,6 +53,42 @@ fn measured_at(url: &str, flags: &[&str]) -> (Report, FireResult) {
 
 fn server(behaviour: Behaviour) -> KnownServer {
     KnownServer::start(behaviour).expect("a server")
+}
+
+#[test]
+fn a_watched_process_has_figures_beside_the_load() {
+    let server = server(Behaviour::answering(Answer::ok()));
+    let own = format!("pid:{}", std::process::id());
+    let flags = ["--schedule", "const(50,1200ms)", "--watch", &own];
+    let (report, measured) = measured(&server, &flags);
+    let used = report.server.as_ref().expect("it was read");
+    assert_eq!(
+        (used.watched.as_str(), used.accounting.as_str()),
+        (own.replace(':', " ").as_str(), "proc")
+    );
+    assert!(used.cpus_mean > 0.0 && used.cpus_max >= used.cpus_mean, "{used:?}");
+    assert!(used.cpu_ns_per_request.is_some_and(|ns| ns > 0), "{used:?}");
+    assert!(used.memory_bytes_max.is_some_and(|bytes| bytes > 1 << 20), "{used:?}");
+    assert_eq!(used.network_sent_bytes, None, "the network is that of the machine");
+    let lasted: u64 =
+        measured.server.iter().flat_map(|read| &read.samples).map(|one| one.interval_ns).sum();
+    assert!((1_100_000_000..20_000_000_000).contains(&lasted), "the whole load: {lasted} ns");
+    assert!(
+        super::summary::text(&report).contains(&format!("\n  server         {}", used.watched))
+    );
+}
+
+#[test]
+fn what_cannot_be_watched_is_said_before_anything_is_sent() {
+    let said = |text: &str| match WatchedServer::find(Some(text)) {
+        Ok(_) => panic!("`{text}` was found"),
+        Err(failure) => format!("{failure:?}"),
+    };
+    for text in ["shop", "pid:4194304", "pid:x", "ssh:load1"] {
+        assert!(said(text).contains("--watch"), "{}", said(text));
+    }
+    assert!(said("ssh:load1").contains("--agents"), "{}", said("ssh:load1"));
+    assert!(WatchedServer::find(None).is_ok_and(|none| none.is_none()));
 }
 
 fn half_bad() -> Behaviour {
@@ -331,6 +369,18 @@ fn made() -> Report {
         answer_bytes_mean: Some(851.0),
         document_bytes_mean: Some(612.0),
         bytes_out: 290_903,
+        server: Some(ServerUse {
+            watched: "project shop".to_owned(),
+            accounting: "cgroup-v2".to_owned(),
+            cpus_mean: 0.714,
+            cpus_max: 0.981,
+            cpu_ns_per_request: Some(14_430_000),
+            memory_bytes_max: Some(187 << 20),
+            disk_read_bytes: Some(0),
+            disk_written_bytes: Some(3 << 20),
+            network_received_bytes: Some(310_000),
+            network_sent_bytes: Some(2_610_000),
+        }),
         cpu_ns_per_request: Some(12_345),
         engine: "epoll".to_owned(),
         load_threads: 2,
@@ -471,8 +521,8 @@ fn a_load_yaml_is_sent() {
     assert!(ready.notes.iter().any(is_writelog), "{:?}", ready.notes);
     let mut files = Files::create(&args.files).expect("files");
     files.begin(&ready.load);
-    let measured =
-        measure(&ready, &InProcess, &mut LoadDisplay::Lines, &mut files).expect("a load");
+    let sinks = (&mut LoadDisplay::Lines, &mut files);
+    let measured = measure(&ready, &InProcess, sinks, None).expect("a load");
     let report = measured.report(&ready, &machine);
     assert_eq!((report.requests_planned, report.requests_ok), (50, 50));
     assert_eq!((&*report.client, report.keep_alive), ("tank", false));

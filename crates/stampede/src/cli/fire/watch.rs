@@ -14,6 +14,7 @@ use stampede_monitor::InterferenceMeter;
 
 use super::files::Files;
 use super::screen::LoadDisplay;
+use super::server::{ServerReadings, WatchedServer};
 
 /// Figures collected during a load.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,8 @@ pub struct LoadListener<'a> {
     seconds: LoadSeconds,
     /// What disturbs the generator from outside; measured from the start of the load on.
     aside: InterferenceMeter,
+    /// The server whose use is read; `None`: nobody asked for it.
+    server: Option<WatchedServer>,
 }
 
 impl<'a> LoadListener<'a> {
@@ -40,14 +43,15 @@ impl<'a> LoadListener<'a> {
         display: &'a mut LoadDisplay,
         files: &'a mut Files,
         model: &'a Model,
+        server: Option<WatchedServer>,
     ) -> LoadListener<'a> {
         let (seconds, aside) = (LoadSeconds::default(), InterferenceMeter::begin());
-        LoadListener { display, files, model, seconds, aside }
+        LoadListener { display, files, model, seconds, aside, server }
     }
 
-    /// What the generator used, and what disturbed it.
-    pub fn end(self) -> (LoadSeconds, ResourceSample) {
-        (self.seconds, self.aside.end())
+    /// What the generator used, what disturbed it, and what the server used.
+    pub fn end(self) -> (LoadSeconds, ResourceSample, Option<ServerReadings>) {
+        (self.seconds, self.aside.end(), self.server.map(WatchedServer::end))
     }
 }
 
@@ -68,6 +72,9 @@ impl Listener for LoadListener<'_> {
             run.measure();
         }
         self.aside = InterferenceMeter::begin();
+        if let Some(server) = &mut self.server {
+            server.begin(0);
+        }
         None
     }
 
@@ -76,6 +83,10 @@ impl Listener for LoadListener<'_> {
     }
 
     fn second(&mut self, second: &Second) {
+        // Agents do not say when they begin, only what each second brought.
+        if let Some(server) = &mut self.server {
+            server.begin(second.index.saturating_add(1));
+        }
         self.seconds.busy = self.seconds.busy.plus(second.busy);
         self.seconds.rows.push(SecondRecord::from(second));
         self.display.second(second);

@@ -56,19 +56,55 @@ impl Engine {
         let directory =
             tempfile::Builder::new().prefix("stampede-docker-").tempdir().expect("a directory");
         let mut engine = Engine { daemon: daemon(directory.path(), &data), directory, _lock: lock };
+        engine.wait();
+        engine.remove_all();
+        Some(engine)
+    }
+
+    /// Waits until the daemon answers.
+    fn wait(&mut self) {
         let begun = Instant::now();
-        while !engine.docker(&["version"]).status.success() {
-            let ended = engine.daemon.try_wait().expect("a child");
+        while !self.docker(&["version"]).status.success() {
+            let ended = self.daemon.try_wait().expect("a child");
             if ended.is_some() || begun.elapsed() > WITHIN {
-                let log =
-                    fs::read_to_string(engine.directory.path().join("log")).unwrap_or_default();
+                let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
                 let last: Vec<&str> = log.lines().rev().take(8).collect();
                 panic!("the engine did not start: {ended:?}\n{}", last.join("\n"));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        engine.remove_all();
-        Some(engine)
+    }
+
+    /// Ends the daemon, and with it the containers, and starts it again.
+    pub fn restart(&mut self) {
+        self.end();
+        self.daemon = daemon(self.directory.path(), &data());
+        self.wait();
+    }
+
+    /// Makes an image without programs that says that it is for another architecture.
+    pub fn make_empty_image(&self, name: &str, architecture: &str) {
+        let place = self.directory.path().join("image");
+        fs::create_dir(&place).expect("a directory");
+        let put = |file: &str, text: &[u8]| fs::write(place.join(file), text).expect("a file");
+        // A tape archive ends with two empty blocks.
+        let layer = [0; 1_024];
+        put("layer.tar", &layer);
+        let sum = Command::new("sha256sum").arg(place.join("layer.tar")).output().expect("a sum");
+        let sum = String::from_utf8_lossy(&sum.stdout).chars().take(64).collect::<String>();
+        let config = serde_json::json!({
+            "architecture": architecture, "os": "linux", "config": {"Cmd": ["/none"]},
+            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{sum}")]},
+        });
+        put("config.json", config.to_string().as_bytes());
+        let manifest = serde_json::json!([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]);
+        put("manifest.json", manifest.to_string().as_bytes());
+        let archive = self.directory.path().join("image.tar").display().to_string();
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(&place).args(["-cf", &archive]);
+        let made = tar.args(["config.json", "layer.tar", "manifest.json"]).status();
+        assert!(made.expect("tar").success());
+        self.words(&["load", "-q", "-i", &archive]);
     }
 
     /// What an earlier test left when it was killed.
@@ -169,8 +205,8 @@ fn is_empty(group: &Path) -> bool {
         && groups.all(|path| is_empty(&path))
 }
 
-impl Drop for Engine {
-    fn drop(&mut self) {
+impl Engine {
+    fn end(&mut self) {
         let _ = rustix::process::kill_process(Pid::from_child(&self.daemon), Signal::TERM);
         let begun = Instant::now();
         while matches!(self.daemon.try_wait(), Ok(None)) && begun.elapsed() < WITHIN {
@@ -178,6 +214,12 @@ impl Drop for Engine {
         }
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -16,7 +16,7 @@ use crate::serve::ServeProcess;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The secrets by their places. No two begin alike, so that each is found by itself.
-const PLANTED: [(&str, &str); 43] = [
+const PLANTED: [(&str, &str); 53] = [
     ("comment", "q1Rtz-comment"),
     ("append", "w2Yux-append"),
     ("runtime-env", "e3Icv-runtime"),
@@ -60,9 +60,20 @@ const PLANTED: [(&str, &str); 43] = [
     ("traffic-query", "G1Ert-traffic"),
     ("check-env", "H2Rtz-check"),
     ("check-login", "J3Tzu-login"),
+    ("env-block", "K4Uio-block-scalar"),
+    ("env-json", "L5Iop-composer-auth"),
+    ("env-flow", "M6Opa-flow-list"),
+    ("env-hash", "$2y$10$N7Pas.dfghjklqwertzuiopyxcvbnmQWERTZUIOPASDFGHJKLx"),
+    ("htaccess", "B9Sdf-set-env"),
+    ("user-ini", "C0Dfg-user-ini"),
+    ("auth-json", "X1Fgh-auth-json"),
+    ("query-in-query", "q2Ghj-in-a-query"),
+    ("har-header", "r3Hjk-har-header"),
+    ("digest", "t4Jkl-digest-response"),
 ];
 
 const PLAN: &str = r##"# password: {comment}
+# tokens: [first, {env-flow}]
 app: ./app
 runtimes:
   - nginx-fpm:
@@ -81,7 +92,7 @@ load:
           X-Auth-Token: {auth-token|json}
         body: '{"password": "{body-json}"}'
       - method: POST
-        path: /?b=1
+        path: /?b=1&next=%2Fin%3Ftoken%3D{query-in-query}%26a%3D1
         headers: {Authorization: "Bearer {bearer}", Content-Type: application/x-www-form-urlencoded}
         body: "client_secret={body-form}&a=1"
 warm_up: 0s
@@ -100,13 +111,18 @@ env:
   MAILER_DSN: "smtp://joe:{env-mailer}@mail:25"
   SLACK_WEBHOOK: "https://hooks.test/{env-webhook}"
   shopAccessKey: "{env-camel}"
+  DEPLOY_TOKEN: |
+    {env-block}
+  COMPOSER_AUTH: '{"github-oauth": {"github.test": "{env-json}"}}'
+  ADMIN_HASH: '{env-hash}'
 php_ini: {session.save_path: "tcp://127.0.0.1:6379?auth={ini-save-path}", mysqli.default_pw: "{ini-pw}"}
 "##;
 
 /// Shows everything that it knows in many encodings: in its answer, in PHP's log, in its own log.
 const APP: &str = r#"<?php
 $known = [getenv(), ini_get_all(null, false), getallheaders(), $_COOKIE, $_GET, $_POST, $_SERVER,
-    file_get_contents('php://input'), file_get_contents(__DIR__ . '/.env'), file_get_contents(__DIR__ . '/.env.local')];
+    file_get_contents('php://input'), file_get_contents(__DIR__ . '/.env'), file_get_contents(__DIR__ . '/.env.local'),
+    file_get_contents(__DIR__ . '/.htaccess'), file_get_contents(__DIR__ . '/.user.ini'), file_get_contents(__DIR__ . '/auth.json')];
 array_walk_recursive($known, function ($value) use (&$all) { $all[] = (string) $value; });
 $all = array_unique(array_filter($all, fn ($one) => strlen($one) > 7));
 foreach ($all as $one) {
@@ -125,6 +141,27 @@ foreach ($all as $one) {
 const DOTENV: &str =
     "MAIL_PASSWORD=\"{dotenv}\"\nLOCK_DSN=redis://joe:{dotenv-dsn}@lock:1\nAPP_ENV=prod\n";
 const LOCAL: &str = "API_TOKEN={dotenv-local}\n";
+/// Files of the app that other programs read.
+const OTHERS: [(&str, &str); 3] = [
+    (".htaccess", "SetEnv API_SECRET {htaccess}\n"),
+    (".user.ini", "mysqli.default_pw = \"{user-ini}\"\n"),
+    (
+        "auth.json",
+        "{\"http-basic\": {\"a.test\": {\"username\": \"u\", \"password\": \"{auth-json}\"}}}",
+    ),
+];
+/// A recording, as browsers write it.
+const HAR: &str = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "http://HOST/x",
+  "headers": [
+    {
+      "name": "X-Api-Key",
+      "value": "{har-header}"
+    },
+    {
+      "name": "Authorization",
+      "value": "Digest username=\"u\", response=\"{digest}\""
+    }
+  ]}}]}}"#;
 
 fn secret(place: &str) -> &'static str {
     let (_, value) = PLANTED.iter().find(|(name, _)| *name == place).expect("a place");
@@ -274,6 +311,9 @@ fn sandbox() -> Sandbox {
     sandbox.write("app/index.php", APP);
     sandbox.write("app/.env", &planted(DOTENV));
     sandbox.write("app/.env.local", &planted(LOCAL));
+    for (name, text) in OTHERS {
+        sandbox.write(&format!("app/{name}"), &planted(text));
+    }
     sandbox.write("plan.yaml", &planted(PLAN));
     sandbox
 }
@@ -287,7 +327,8 @@ fn the_search_finds_a_secret_in_each_encoding() {
             assert!(search.found.iter().any(|one| one.starts_with(place)), "{place}: {written}");
         }
     }
-    let templates = [PLAN, DOTENV, LOCAL, FIRE.concat().as_str(), TRAFFIC].concat();
+    let others = OTHERS.map(|(_, text)| text).concat();
+    let templates = [PLAN, DOTENV, LOCAL, &others, FIRE.concat().as_str(), TRAFFIC, HAR].concat();
     let used = |place: &str| templates.contains(&format!("{{{place}"));
     let unused: Vec<&str> =
         PLANTED.map(|(place, _)| place).into_iter().filter(|one| !used(one)).collect();
@@ -372,6 +413,12 @@ fn fire_gives_no_planted_secret_away() {
     sandbox.write("traffic.txt", &planted(TRAFFIC));
     let traffic = ["fire", &plain, "--traffic", "traffic.txt", "--json"];
     search.run(&sandbox, &[&traffic, &load[..]].concat());
+    sandbox.write(
+        "traffic.har",
+        &planted(HAR).replace("HOST", &format!("127.0.0.1:{}", server.port())),
+    );
+    let har = ["fire", &echoes, "--traffic", "traffic.har", "--json"];
+    search.run(&sandbox, &[&har, &load[..]].concat());
     search.directory(&sandbox.path().join("out"));
     search.assert_nothing_found();
 }

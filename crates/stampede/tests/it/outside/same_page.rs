@@ -160,6 +160,32 @@ fn the_lines_that_differ_are_shown() {
     );
 }
 
+/// A random part leaves out its own place, not the page.
+#[test]
+#[ignore = "long: 12 s"]
+fn of_a_page_with_a_random_part_the_rest_is_compared() {
+    if !has_both() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let page = |rest: &str| {
+        format!(
+            "<?php $is_one = PHP_SAPI === 'fpm-fcgi'; $n = random_int(1000, 9999); \
+             echo \"<html><title>Shop</title>\\n<p>visit $n</p>\\n<p>\", {rest}, '</p>';"
+        )
+    };
+    sandbox.write("shop/index.php", &page("'the same'"));
+    sandbox.write("shop/other.php", &page("$is_one ? 'front' : 'admin'"));
+    sandbox.write("urls.txt", "/index.php\n/other.php\n");
+    let (reasons, printed) = compared(&sandbox, &["--traffic", "urls.txt"]);
+    assert_eq!(reasons.len(), 1, "{reasons:?}\n{printed}");
+    let shown = code_or("page_differs", "`/other.php` gives another answer");
+    assert!(reasons[0].contains(shown), "{reasons:?}\n{printed}");
+    for line in ["<p>front</p>", "<p>admin</p>"] {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+}
+
 /// Pages are asked on a start of their own, once a run: a measured start gets the load and the app's own
 /// page, nothing else.
 #[test]

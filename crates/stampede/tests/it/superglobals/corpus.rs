@@ -22,6 +22,9 @@ pub struct RawRequest {
     pub head: Vec<String>,
     #[serde(default)]
     body: Vec<Piece>,
+    /// Whether it is sent as it is.
+    #[serde(default)]
+    raw: bool,
     chunks: Option<Vec<Vec<Piece>>>,
 }
 
@@ -50,14 +53,14 @@ impl RawRequest {
             self.head.iter().any(|line| line.to_ascii_lowercase().starts_with(&begin))
         };
         let mut lines: Vec<Vec<u8>> = self.head.iter().map(|line| bytes(line)).collect();
-        if !has("host") {
+        if !self.raw && !has("host") {
             lines.insert(1, b"Host: localhost".to_vec());
         }
-        if !has("connection") {
+        if !self.raw && !has("connection") {
             lines.push(b"Connection: close".to_vec());
         }
         let body = joined(&self.body);
-        if !body.is_empty() && !has("content-length") {
+        if !self.raw && !body.is_empty() && !has("content-length") {
             lines.push(format!("Content-Length: {}", body.len()).into_bytes());
         }
         let mut all = lines.join(&b"\r\n"[..]);

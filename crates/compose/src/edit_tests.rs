@@ -229,3 +229,14 @@ fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
     let other = &edited["services"]["db"];
     assert!(other["volumes"].is_null() && other["environment"].is_null(), "{other}");
 }
+
+#[test]
+fn limits_of_the_projects_own_are_named_in_both_forms() {
+    let shown =
+        |service: serde_json::Value| own_limit("php", &service).map(|limit| limit.to_string());
+    let deployed = json!({"deploy": {"resources": {"limits": {"cpus": "0.5", "memory": "128M"}}}});
+    assert_eq!(shown(deployed).as_deref(), Some("php (0.5 CPUs, 128M of memory)"));
+    let own = shown(json!({"cpus": 2, "mem_limit": "268435456"}));
+    assert_eq!(own.as_deref(), Some("php (2 CPUs, 256 MiB of memory)"));
+    assert_eq!(shown(json!({"deploy": {"replicas": 2}})), None);
+}

@@ -1,18 +1,17 @@
 //! A compose project as its tool renders it, with variables, files and extensions resolved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use stampede_plan::model::ComposeSource;
 
-use super::edit::variables;
-use super::engine::{Engine, failed};
-use super::error::{ComposeError, ProjectProblem};
+use crate::edit::{Mount, variables};
+use crate::engine::{Engine, failed};
+use crate::error::{ComposeError, ProjectProblem};
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Project {
+pub struct Project {
     /// The project's directory, absolute.
     pub directory: PathBuf,
     /// The name that the project has when its user starts it. Its volumes begin with it.
@@ -23,29 +22,38 @@ pub(super) struct Project {
 
 /// The service that requests go to, and its port inside the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub struct Target {
+    /// The service.
     pub service: String,
+    /// The port inside its container.
     pub port: u16,
 }
 
 impl Project {
-    /// Lets the compose tool render the files of `source`. Nothing is started.
+    /// Lets the compose tool render the files, with these variables beside those of the environment.
+    /// Nothing is started.
     ///
     /// # Errors
     /// A file does not exist, or the tool refuses it.
-    pub fn render(engine: &Engine, source: &ComposeSource) -> Result<Project, ComposeError> {
-        let files =
-            source.files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    pub fn render(
+        engine: &Engine,
+        files: &[PathBuf],
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Project, ComposeError> {
+        let files = files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
         let directory = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/"));
         let command = engine.compose_name("config");
-        let render = engine.compose(&files, directory, &["config"]);
-        // The version of PHP may be a build argument, or a variable in the name of an image.
-        let render = source
-            .php
-            .iter()
-            .fold(render, |render, php| render.env(&php.argument, php.version.as_str()));
-        let output = render.run();
-        let output = output.map_err(|error| failed(&command, &error))?;
+        let mut asked = engine.compose(&files, directory, &["config"]);
+        for (name, value) in sail_variables(directory) {
+            asked = asked.env(name, value);
+        }
+        for (name, value) in variables {
+            asked = asked.env(name, value);
+        }
+        let output = asked.run().map_err(|error| {
+            let error = failed(&command, &error);
+            error.with_environment_file(example_of_environment(directory))
+        })?;
         let project = Project::parse(&String::from_utf8_lossy(&output.stdout), directory);
         let mut project =
             project.map_err(|problem| ComposeError::NotAProject { command, problem })?;
@@ -56,7 +64,7 @@ impl Project {
     }
 
     /// Removes the services of profiles that are not active. Version 2 does so itself.
-    fn drop_inactive(&mut self, active: &str) {
+    pub(crate) fn drop_inactive(&mut self, active: &str) {
         let active: Vec<&str> = active.split(',').map(str::trim).collect();
         let Some(Value::Object(services)) = self.document.get_mut("services") else { return };
         services.retain(|_, service| {
@@ -130,6 +138,9 @@ impl Project {
         // tools of a developer.
         let plain = published.iter().copied().filter(|port| is_http(*port) && !is_https(*port));
         let plain: Vec<u16> = plain.collect();
+        if !published.is_empty() && published.iter().all(|port| is_https(*port)) {
+            return Err(ComposeError::OnlyHttps { service, ports: published });
+        }
         match (plain.as_slice(), published.as_slice()) {
             ([port], _) | ([], [port]) => Ok(Target { service, port: *port }),
             _ => Err(ComposeError::WhichPort { service, ports: published }),
@@ -188,6 +199,27 @@ impl Project {
         }
     }
 
+    /// Lets mounts of what the copy `tree` lacks lead to the same place below `top`: a copy of another
+    /// version has what git has, and not the data that a project's services wrote.
+    pub fn use_originals(&mut self, tree: &Path, top: &Path) {
+        let Some(Value::Object(services)) = self.document.get_mut("services") else { return };
+        let mounts = services.values_mut().filter_map(|service| match service.get_mut("volumes") {
+            Some(Value::Array(mounts)) => Some(mounts),
+            _ => None,
+        });
+        for mount in mounts.flatten() {
+            let original = Mount::of(mount).and_then(|found| {
+                let copy = Path::new(found.bind_source()?);
+                let original = top.join(copy.strip_prefix(tree).ok()?);
+                (!copy.exists() && original.exists())
+                    .then(|| found.bound(&original.display().to_string(), found.is_read_only))
+            });
+            if let Some(original) = original {
+                *mount = original;
+            }
+        }
+    }
+
     /// These services, and those that they depend on.
     pub fn needed_by<'a>(&self, services: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
         let mut needed = BTreeSet::new();
@@ -209,11 +241,13 @@ impl Project {
     }
 }
 
+/// The names of a project's file that the compose tools look for, in their order.
+pub const NAMES: [&str; 4] =
+    ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+
 /// The file, or the files that a compose tool finds by itself in a directory: the project's, and
 /// what overrides it.
 fn all_of(file: &Path) -> Result<Vec<PathBuf>, ComposeError> {
-    const NAMES: [&str; 4] =
-        ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
     let no_file = || ComposeError::NoFile { file: file.to_owned() };
     let found = file.canonicalize().map_err(|_| no_file())?;
     if !found.is_dir() {
@@ -236,9 +270,13 @@ fn default_name(directory: &Path) -> String {
 }
 
 /// Programs for people, and those that build files for a browser. The app does without them.
-const TOOLS: [&str; 18] = [
+const TOOLS: [&str; 33] = [
     "adminer",
+    "artisan",
     "buggregator",
+    "certbot",
+    "composer",
+    "cypress",
     "dozzle",
     "grafana",
     "kibana",
@@ -248,26 +286,35 @@ const TOOLS: [&str; 18] = [
     "mailhog",
     "mailpit",
     "myadmin",
+    "mongo-express",
     "node",
     "npm",
     "pgadmin",
     "pgadmin4",
     "phpmyadmin",
     "phppgadmin",
+    "phpunit",
+    "playwright",
+    "portainer",
     "prometheus",
+    "redis-commander",
+    "redisinsight",
+    "selenium",
+    "swagger-ui",
+    "vite",
+    "watchtower",
+    "yarn",
 ];
 
 /// Programs that an app may need, and that are not the app.
-const SERVERS: [&str; 10] = [
+const SERVERS: [&str; 8] = [
     "centrifugo",
     "elasticsearch",
     "keycloak",
     "meilisearch",
     "minio",
     "opensearch",
-    "portainer",
     "rabbitmq",
-    "selenium",
     "soketi",
 ];
 
@@ -312,8 +359,40 @@ fn dependencies(service: &Value) -> Vec<String> {
     all
 }
 
+/// What Laravel Sail's own command sets for the compose tool: the user and group that the containers
+/// work as. They are the owner's of the project, unless it is root, as which Sail's image does not
+/// start.
+fn sail_variables(directory: &Path) -> Vec<(&'static str, String)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = std::fs::metadata(directory).map(|found| (found.uid(), found.gid()));
+    let (user, group) = owner.unwrap_or((0, 0));
+    let or_usual = |id: u32| if id == 0 { USUAL_USER } else { id }.to_string();
+    let all = [("WWWUSER", or_usual(user)), ("WWWGROUP", or_usual(group))];
+    all.into_iter().filter(|(name, _)| given(name, directory).is_none()).collect()
+}
+
+/// The first user that somebody makes on most systems.
+const USUAL_USER: u32 = 1_000;
+
+/// The example of an environment file that a project brings, where nobody has copied it yet; `None`: it
+/// has its file, or brings no example.
+fn example_of_environment(directory: &Path) -> Option<PathBuf> {
+    const EXAMPLES: [&str; 8] = [
+        ".env-dist",
+        ".env.example",
+        ".env.dist",
+        ".env.sample",
+        ".env.template",
+        "env.example",
+        "example.env",
+        "sample.env",
+    ];
+    let example = EXAMPLES.iter().map(|name| directory.join(name)).find(|path| path.is_file());
+    example.filter(|_| !directory.join(".env").exists())
+}
+
 /// A variable of the compose tool: from the environment, else from the project's `.env`.
-fn given(name: &str, directory: &Path) -> Option<String> {
+pub(crate) fn given(name: &str, directory: &Path) -> Option<String> {
     let own = std::env::var(name).ok();
     let of_file = || {
         let variables = dotenvy::from_path_iter(directory.join(".env")).ok()?;
@@ -324,15 +403,18 @@ fn given(name: &str, directory: &Path) -> Option<String> {
 
 /// Ports on which web servers and apps usually answer by plain HTTP or HTTPS.
 fn is_http(port: u16) -> bool {
-    is_https(port) || matches!(port, 80 | 81 | 3000 | 4000 | 5000 | 8000..=8999 | 9501 | 9080)
+    // 8025 is where Mailpit and MailHog show mails, also inside a container of DDEV.
+    let is_usual = matches!(port, 80 | 81 | 3000 | 4000 | 5000 | 8000..=8999 | 9501 | 9080);
+    is_https(port) || is_usual && port != 8025
 }
 
-fn is_https(port: u16) -> bool {
+/// Whether a port is one of those where HTTPS is usually spoken.
+pub fn is_https(port: u16) -> bool {
     matches!(port, 443 | 8443 | 4443)
 }
 
 /// The TCP ports inside the container that a service publishes, in their order and each once.
-pub(super) fn published_ports(service: &Value) -> Vec<u16> {
+pub fn published_ports(service: &Value) -> Vec<u16> {
     let mut ports = Vec::new();
     for port in service["ports"].as_array().into_iter().flatten() {
         let found = match port {

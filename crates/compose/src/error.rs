@@ -8,9 +8,6 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComposeError {
-    /// Searches start a runtime with changing settings, which a project does not have.
-    #[error("it is a compose project, which only `stampede compare` measures so far")]
-    OnlyCompared {},
     /// No program of a container engine is installed.
     #[error("this machine has no container engine: `docker` is not installed")]
     NoEngine {},
@@ -34,6 +31,26 @@ pub enum ComposeError {
     EngineElsewhere {
         /// The address of the engine.
         host: String,
+    },
+    /// The engine is too old.
+    #[error("the container engine is Docker {version}, and stampede needs 20.10 or newer")]
+    EngineOld {
+        /// Its version.
+        version: String,
+    },
+    /// An image is for machines of another architecture.
+    #[error(
+        "image `{image}` of service `{service}` is for {of_image}, and this machine is {of_machine}: an emulator would be measured"
+    )]
+    OtherArchitecture {
+        /// The service.
+        service: String,
+        /// The image.
+        image: String,
+        /// Its architecture.
+        of_image: String,
+        /// The machine's.
+        of_machine: String,
     },
     /// There is an engine, and no program that reads compose files.
     #[error("`docker` is installed, and nothing that reads compose files")]
@@ -63,6 +80,9 @@ pub enum ComposeError {
         command: String,
         /// Its last lines.
         said: String,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<PathBuf>,
     },
     /// What the tool printed is no compose project.
     #[error("`{command}` printed what is no compose project: {problem}")]
@@ -91,6 +111,17 @@ pub enum ComposeError {
     /// It is not clear which port of the service requests go to.
     #[error("service `{service}` {}", undecided_port(ports))]
     WhichPort {
+        /// The service.
+        service: String,
+        /// The ports that it publishes.
+        ports: Vec<u16>,
+    },
+    /// The service publishes only ports of HTTPS.
+    #[error(
+        "service `{service}` publishes only {}, where HTTPS is spoken, and the load is plain HTTP",
+        port_list(ports)
+    )]
+    OnlyHttps {
         /// The service.
         service: String,
         /// The ports that it publishes.
@@ -192,30 +223,72 @@ fn undecided(publishing: &[String]) -> String {
 }
 
 fn undecided_port(ports: &[u16]) -> String {
-    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
     match ports.is_empty() {
         true => "publishes no port".to_owned(),
-        false => format!("publishes several ports: {}", ports.join(", ")),
+        false => format!("publishes several ports: {}", port_list(ports)),
     }
 }
 
+fn port_list(ports: &[u16]) -> String {
+    ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl ComposeError {
+    /// The same error, which knows that the project has only the example of an environment file.
+    #[must_use]
+    pub fn with_environment_file(self, found: Option<PathBuf>) -> ComposeError {
+        match self {
+            ComposeError::Tool { command, said, .. } => {
+                const OF_VARIABLES: [&str; 7] = [
+                    "env file",
+                    "empty section",
+                    "interpolation",
+                    "invalid spec",
+                    "invalid type",
+                    "not set",
+                    "required variable",
+                ];
+                let is_about_it = OF_VARIABLES.iter().any(|part| said.contains(part));
+                ComposeError::Tool { command, said, example: found.filter(|_| is_about_it) }
+            }
+            other => other,
+        }
+    }
+
+    /// The service among `names` that most likely answers requests; `None`: there is none.
+    pub fn most_likely(names: &[String]) -> Option<&str> {
+        let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
+        likely.or(names.first()).map(String::as_str)
+    }
+
     /// What the user can do next; shown on a line of its own.
     pub fn hint(&self) -> Option<String> {
         use ComposeError as E;
         match self {
-            E::Tool { said, .. } => tool_hint(said).map(str::to_owned),
+            E::Tool { example: Some(example), .. } => Some(format!(
+                "the project has no `.env`: copy `{0}` to `{1}` first, and fill in its values",
+                example.display(),
+                example.with_file_name(".env").display()
+            )),
+            E::Tool { said, command, .. } => tool_hint(command, said).map(str::to_owned),
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
-                let likely = |name: &&str| choices.iter().any(|choice| choice == name);
-                let likely = LIKELY.iter().copied().find(likely);
-                let first = likely.or(choices.first().map(String::as_str)).unwrap_or("web");
+                let first = ComposeError::most_likely(choices).unwrap_or("web");
                 Some(format!(
                     "name the service and its port: `--service {first} --port 80` (services: {})",
                     known.join(", ")
                 ))
             }
+            E::OnlyHttps { .. } => Some(
+                "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
+                 `--env SERVER_NAME=:80` does"
+                    .to_owned(),
+            ),
+            E::OtherArchitecture { image, of_machine, .. } => Some(format!(
+                "fetch it for this machine (`docker pull --platform \
+                 linux/{of_machine} {image}`), and look for `platform:` in the compose file"
+            )),
             E::WhichPort { ports, .. } => Some(format!(
                 "name the port inside the container: `--port {}`",
                 ports.first().copied().unwrap_or(80)
@@ -239,6 +312,7 @@ impl ComposeError {
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
             ),
+            E::EngineOld { .. } => Some("install a newer Docker: docs.docker.com/engine/install"),
             E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
             E::Podman {} => Some("use Docker, or give the running project by URL (`external`)"),
             E::EngineHidden { .. } => Some(
@@ -274,13 +348,26 @@ impl ComposeError {
 }
 
 /// What the user can do about what a tool said.
-fn tool_hint(said: &str) -> Option<&'static str> {
+fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
+    const NEWER: [&str; 3] =
+        ["unsupported option", "does not match any of the regexes", "is unsupported"];
+    if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
+        return Some(
+            "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
+             `docker-compose-plugin`",
+        );
+    }
     let hints = [
         (
             "no space left on device",
             "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
              is unused",
         ),
+        (
+            "vendor/laravel/sail",
+            "Sail's images are built from its package: run `composer install` in the project first",
+        ),
+        ("env file", "make this file first, as the project's documentation says"),
         (
             "overlaps",
             "networks with static addresses keep their address range, which is taken now: stop the project first",
@@ -292,4 +379,41 @@ fn tool_hint(said: &str) -> Option<&'static str> {
         ),
     ];
     hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hint for what a tool says of a project that may have an example of its `.env`.
+    fn hint(command: &str, said: &str) -> String {
+        let (command, said) = (command.to_owned(), said.to_owned());
+        let error = ComposeError::Tool { command, said, example: None };
+        let example = Some("/srv/shop/.env.example".into());
+        error.with_environment_file(example).hint().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_a_tool_says_has_the_hint_that_helps() {
+        for (said, expected) in [
+            (
+                "Couldn't find env file: /srv/shop/.env",
+                "copy `/srv/shop/.env.example` to `/srv/shop/.env`",
+            ),
+            ("services.web.ports contains an invalid type", ".env.example"),
+            ("mkdir /x: no space left on device", "docker system prune"),
+            ("services.php.ports contains unsupported option: 'name'", "version 2"),
+            ("build path /srv/vendor/laravel/sail/runtimes/8.4 does not exist", "composer install"),
+            ("Service web has neither an image nor a build", "base.yml:override.yml"),
+            ("mapping values are not allowed here", ""),
+        ] {
+            let found = hint("docker-compose config", said);
+            assert!(
+                found.contains(expected) && found.is_empty() == expected.is_empty(),
+                "{said}: {found}"
+            );
+        }
+        let version_2 = hint("docker compose config", "unsupported option: 'name'");
+        assert_eq!(version_2, "", "which version would know it?");
+    }
 }

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use stampede_model::fact::containers::OwnLimit;
+use stampede_model::words;
 
-use super::project::{Project, Target};
-use super::proof::ProofMount;
+use crate::project::{Project, Target};
 
 /// What the edited project gets.
-pub(super) struct Edit<'a> {
+pub struct Edit<'a> {
     /// The label that everything of the stack has.
     pub stack: &'a str,
     /// The group of each service within the budget.
@@ -35,9 +36,33 @@ pub(super) struct Edit<'a> {
     pub proof: &'a BTreeMap<String, ProofMount>,
 }
 
+/// The variable that names the directories with further files of php.ini.
+pub const PHP_SCANNED: &str = "PHP_INI_SCAN_DIR";
+
+/// What a service gets so that its PHP answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProofMount {
+    /// Mounts in the short form.
+    pub mounts: [String; 2],
+    /// The value of [`PHP_SCANNED`].
+    pub scanned: String,
+}
+
+impl ProofMount {
+    /// Adds it to a service.
+    fn add_to(&self, service: &mut Map<String, Value>) {
+        let given = service.get("volumes").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mounts = self.mounts.iter().map(|mount| json!(mount));
+        service.insert("volumes".to_owned(), given.into_iter().chain(mounts).collect());
+        let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
+        all.insert(PHP_SCANNED.to_owned(), json!(self.scanned));
+        service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
+    }
+}
+
 /// Limits of a service alone, where services cannot share a group.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Limits {
+pub struct Limits {
     /// The CPUs, as a list of the kernel; empty: all.
     pub cpus: String,
     /// A fraction of them; `None`: all.
@@ -190,7 +215,7 @@ impl Edit<'_> {
 }
 
 /// The label of everything that belongs to a stack.
-pub(super) const LABEL: &str = "org.stampede.stack";
+pub const LABEL: &str = "org.stampede.stack";
 
 /// A network of the project becomes the stack's own, also one that exists outside the project: on
 /// that one the stack's services would answer for the user's. Its addresses are chosen anew unless
@@ -221,7 +246,7 @@ fn networks_with_addresses(project: &Project) -> BTreeSet<String> {
 }
 
 /// Whether a network or volume is one that exists outside the project.
-pub(super) fn is_external(thing: &Value) -> bool {
+pub fn is_external(thing: &Value) -> bool {
     match &thing["external"] {
         Value::Bool(external) => *external,
         other => other.is_object(),
@@ -252,6 +277,31 @@ fn add_alias(service: &mut Map<String, Value>, name: &str) {
     service.insert("networks".to_owned(), Value::Object(networks));
 }
 
+/// As [`Edit`] adds variables to a service.
+pub fn add_variables_to(service: &mut Value, env: &BTreeMap<String, String>) {
+    if let Value::Object(service) = service {
+        add_variables(service, env);
+    }
+}
+
+/// The limits of a service that its project's files set; `None`: there are none.
+pub fn own_limit(name: &str, service: &Value) -> Option<OwnLimit> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let first = |deployed: &str, own: &str| {
+        let deployed = text(&service["deploy"]["resources"]["limits"][deployed]);
+        if deployed.is_empty() { text(&service[own]) } else { deployed }
+    };
+    let (cpus, memory) = (first("cpus", "cpus"), first("memory", "mem_limit"));
+    let is_some = !cpus.is_empty() || !memory.is_empty();
+    // Compose tools print bytes.
+    let memory = memory.parse().map_or(memory, |bytes: u64| words::bytes(bytes as f64));
+    is_some.then(|| OwnLimit { service: name.to_owned(), cpus, memory })
+}
+
 /// Adds variables to a service. A `$` would be read as the begin of a name.
 fn add_variables(service: &mut Map<String, Value>, env: &BTreeMap<String, String>) {
     if env.is_empty() {
@@ -265,7 +315,7 @@ fn add_variables(service: &mut Map<String, Value>, env: &BTreeMap<String, String
 }
 
 /// The variables of a service, from both forms: a map, or a list of `NAME=VALUE`.
-pub(super) fn variables(environment: &Value) -> BTreeMap<String, Value> {
+pub fn variables(environment: &Value) -> BTreeMap<String, Value> {
     match environment {
         Value::Object(map) => map.clone().into_iter().collect(),
         Value::Array(list) => {
@@ -285,10 +335,12 @@ pub(super) fn variables(environment: &Value) -> BTreeMap<String, Value> {
 
 /// A mount of a service, read from either form.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Mount {
+pub struct Mount {
     /// The path of the machine, or the volume's key; `None`: an anonymous volume.
     pub source: Option<String>,
+    /// The path inside the container.
     pub target: String,
+    /// Whether the container may not write there.
     pub is_read_only: bool,
     /// The long form, where it is one.
     long: Option<Map<String, Value>>,
@@ -337,7 +389,7 @@ impl Mount {
     }
 
     /// The same mount of another path.
-    fn bound(&self, source: &str, is_read_only: bool) -> Value {
+    pub(crate) fn bound(&self, source: &str, is_read_only: bool) -> Value {
         let mut long = self.long.clone().unwrap_or_default();
         long.insert("type".to_owned(), json!("bind"));
         long.insert("source".to_owned(), json!(source));
@@ -352,7 +404,7 @@ impl Mount {
 
 /// Paths of the machine that the project may write to, without sockets and without what belongs to
 /// the system. A path below another one is not listed.
-pub(super) fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
+pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
     let mounts = project.services().flat_map(|(_, service)| {
         service["volumes"]
             .as_array()

@@ -10,12 +10,12 @@ use stampede_keeper::MARKER;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
-use super::error::ComposeError;
+use crate::error::ComposeError;
 
 /// How long the engine may take for a question.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// How long a pull, a build or a start of a whole project may take.
-pub(super) const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
+pub const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
 /// The variables that lead a client to its engine.
@@ -32,11 +32,11 @@ const OF_ENGINE: [&str; 9] = [
 ];
 
 /// The client of the engine.
-pub(super) const DOCKER: &str = "docker";
+pub const DOCKER: &str = "docker";
 
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grouping {
+pub enum Grouping {
     /// The engine creates containers in groups of our own.
     OwnGroups,
     /// Each container has limits of its own.
@@ -45,7 +45,7 @@ pub(super) enum Grouping {
 
 /// How requests reach a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WayIn {
+pub enum WayIn {
     /// At the container's own address.
     ContainerAddress,
     /// At a port of 127.0.0.1, from which a proxy copies every byte.
@@ -54,10 +54,14 @@ pub(super) enum WayIn {
 
 /// An engine that answers.
 #[derive(Clone, Debug)]
-pub(super) struct Engine {
+pub struct Engine {
     /// Name and version for people: `Docker 28.2.2`.
     pub version: String,
+    /// The machine's architecture as images name it: `amd64`.
+    pub architecture: String,
+    /// How the containers get limits in common.
     pub grouping: Grouping,
+    /// How requests reach a container.
     pub way_in: WayIn,
     /// The arguments of its compose tool, the program first.
     pub compose: Vec<String>,
@@ -94,8 +98,16 @@ impl Engine {
         }
         let facts = EngineFacts::of(&info, rustix::process::geteuid().is_root())?;
         let (compose, compose_version) = compose_tool()?;
-        let EngineFacts { version, grouping, way_in } = facts;
-        Ok(Engine { version, grouping, way_in, compose, compose_version, stack: None })
+        let EngineFacts { version, architecture, grouping, way_in } = facts;
+        Ok(Engine {
+            version,
+            architecture,
+            grouping,
+            way_in,
+            compose,
+            compose_version,
+            stack: None,
+        })
     }
 
     /// The same engine, whose commands are for the stack `id`.
@@ -151,24 +163,24 @@ impl Engine {
 }
 
 /// The variables that lead a client to its engine, for programs that inherit no environment.
-pub(super) fn engine_variables() -> BTreeMap<String, String> {
+pub fn engine_variables() -> BTreeMap<String, String> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     OF_ENGINE.iter().filter_map(variable).collect()
 }
 
 /// The error of a command that failed, with its last lines.
-pub(super) fn failed(command: &str, error: &RunError) -> ComposeError {
+pub fn failed(command: &str, error: &RunError) -> ComposeError {
     let said = error.output().map_or(String::new(), |output| {
         let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
         last_lines(&String::from_utf8_lossy(text))
     });
     let said = if said.is_empty() { error.to_string() } else { said };
-    ComposeError::Tool { command: command.to_owned(), said }
+    ComposeError::Tool { command: command.to_owned(), said, example: None }
 }
 
 /// The last lines that say something, with secrets masked and without terminal codes. Warnings are
 /// left out if there is anything else.
-pub(super) fn last_lines(text: &str) -> String {
+pub fn last_lines(text: &str) -> String {
     let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
     let (warnings, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_warning(line));
     let lines = if others.is_empty() { warnings } else { others };
@@ -222,9 +234,28 @@ fn compose_tool() -> Result<(Vec<String>, String), ComposeError> {
     Err(ComposeError::NoTool {})
 }
 
+/// Whether an engine is older than the oldest that is tried: 20.10, which Debian 11 has.
+fn is_old(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    let known = numbers.next().zip(numbers.next());
+    known.is_some_and(|(major, minor)| (major, minor) < (20, 10))
+}
+
+/// The name that images have for an architecture of the kernel.
+fn image_architecture(machine: &str) -> &str {
+    match machine {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "armv7l" | "armv6l" => "arm",
+        "i686" | "i386" => "386",
+        other => other,
+    }
+}
+
 /// What `info` says of an engine.
 struct EngineFacts {
     version: String,
+    architecture: String,
     grouping: Grouping,
     way_in: WayIn,
 }
@@ -244,8 +275,13 @@ impl EngineFacts {
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
         let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
+        let version = text(&info["ServerVersion"]);
+        if is_old(&version) {
+            return Err(ComposeError::EngineOld { version });
+        }
         Ok(EngineFacts {
-            version: format!("Docker {}", text(&info["ServerVersion"])),
+            version: format!("Docker {version}"),
+            architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
             grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
         })
@@ -277,6 +313,9 @@ mod tests {
         assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
         let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
         assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
+        let old = json!({"ServerVersion": "18.09.1"});
+        assert!(matches!(EngineFacts::of(&old, true), Err(ComposeError::EngineOld { .. })));
+        assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
         let podman = EngineFacts::of(&json!({"host": {}}), true);
         assert!(matches!(podman, Err(ComposeError::Podman {})));
     }

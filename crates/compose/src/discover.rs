@@ -1,0 +1,357 @@
+//! Finds the compose projects of a directory, for a first plan. Only reads files: neither the engine
+//! nor the compose tool has to be there. What is found is a proposal; a run renders the project anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value};
+use stampede_model::fact::containers::DevelopmentSign;
+
+use crate::error::ComposeError;
+use crate::known::Kind;
+use crate::project::{NAMES, Project, Target, given};
+use crate::signs::development_signs;
+use crate::variables::interpolate;
+
+/// A project that somebody may want to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// A name for its row.
+    pub name: String,
+    /// Its files, relative to the directory that was searched.
+    pub files: Vec<PathBuf>,
+    /// The service that requests go to, and its port.
+    pub target: Target,
+    /// Other services that publish a port of a web server, so that one of them may be meant.
+    pub others: Vec<String>,
+    /// What shows a development configuration.
+    pub signs: Vec<DevelopmentSign>,
+    /// Whether a file's name says that it is for development or tests.
+    pub is_called_development: bool,
+    /// Variables that the files name and that have no value.
+    pub unset: Vec<String>,
+    /// The skeleton that it comes from.
+    pub kind: Kind,
+}
+
+/// Directories in which compose files are also looked for.
+const BELOW: [&str; 6] = [".docker", "deploy", "deployment", "docker", "infra", "infrastructure"];
+/// The most files that are read.
+const FILES_MAX: usize = 60;
+/// The most bytes of a file that is read: the longest known has 0.1 MB.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The projects of a directory. What the compose tool takes by itself comes first.
+pub fn find(directory: &Path) -> Vec<Candidate> {
+    if let Some(ddev) = ddev(directory) {
+        return vec![ddev];
+    }
+    let files = files(directory);
+    let base = NAMES.iter().find_map(|name| files.iter().find(|file| file.is(name)));
+    let mut all: Vec<Candidate> = Vec::new();
+    let overrides = base.and_then(|base| files.iter().find(|file| file.overrides(base)));
+    let usual: Vec<&ComposeFile> = base.into_iter().chain(overrides).collect();
+    all.extend(candidate(directory, &usual));
+    let is_usual = |file: &&ComposeFile| usual.iter().any(|one| one.place == file.place);
+    for file in files.iter().filter(|file| !is_usual(file)) {
+        let alone = || candidate(directory, &[file]);
+        let with_base = || candidate(directory, &[base?, file]);
+        // A file that only changes services of the usual one is no project alone.
+        let found = if base.is_some_and(|base| file.extends(base)) {
+            with_base().or_else(alone)
+        } else {
+            alone().or_else(with_base)
+        };
+        all.extend(found);
+    }
+    name_apart(&mut all);
+    all
+}
+
+/// A file that was read.
+struct ComposeFile {
+    /// Its path relative to the directory.
+    place: PathBuf,
+    document: Map<String, Value>,
+}
+
+impl ComposeFile {
+    fn is(&self, name: &str) -> bool {
+        self.place == Path::new(name)
+    }
+
+    /// Whether the compose tool takes this file together with `base`.
+    fn overrides(&self, base: &ComposeFile) -> bool {
+        let stem = base.place.file_stem().unwrap_or_default().to_string_lossy();
+        ["yml", "yaml"].iter().any(|end| self.is(&format!("{stem}.override.{end}")))
+    }
+
+    fn services(&self) -> Map<String, Value> {
+        self.document.get("services").and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Whether each of its services is one of `base`, and it has fewer of them or says less of one:
+    /// neither where it comes from nor which port it publishes.
+    fn extends(&self, base: &ComposeFile) -> bool {
+        let (own, others) = (self.services(), base.services());
+        let says = |service: &Value, key: &str| !service[key].is_null();
+        let is_whole = |service: &Value| says(service, "image") || says(service, "build");
+        own.keys().all(|name| others.contains_key(name))
+            && (own.len() < others.len()
+                || own.values().any(|service| !is_whole(service))
+                || !own.values().any(|service| says(service, "ports")))
+    }
+}
+
+fn files(directory: &Path) -> Vec<ComposeFile> {
+    let mut places = yaml_files(directory, Path::new(""));
+    places.retain(|place| is_compose_name(place));
+    for below in BELOW {
+        places.extend(yaml_files(directory, Path::new(below)));
+        for nested in directories(&directory.join(below)) {
+            let found = yaml_files(directory, &Path::new(below).join(nested));
+            places.extend(found.into_iter().filter(|place| is_compose_name(place)));
+        }
+    }
+    places.truncate(FILES_MAX);
+    let read = |place: PathBuf| {
+        let path = directory.join(&place);
+        fs::metadata(&path).ok().filter(|found| found.len() <= BYTES_MAX)?;
+        let document: Value = serde_saphyr::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        let Value::Object(mut document) = document else { return None };
+        include(directory, &place, &mut document);
+        document.get("services")?.as_object()?;
+        Some(ComposeFile { place, document })
+    };
+    places.into_iter().filter_map(read).collect()
+}
+
+/// Adds the services of the files that a project includes.
+fn include(directory: &Path, place: &Path, document: &mut Map<String, Value>) {
+    let listed = document.remove("include").unwrap_or_default();
+    let base = place.parent().unwrap_or(Path::new(""));
+    for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
+        let Some(path) = entry.as_str().or_else(|| entry["path"].as_str()) else { continue };
+        let Ok(text) = fs::read_to_string(directory.join(base).join(path)) else { continue };
+        if let Ok(Value::Object(included)) = serde_saphyr::from_str(&text) {
+            let mut whole = included;
+            merge(&mut whole, document);
+            *document = whole;
+        }
+    }
+}
+
+fn is_compose_name(place: &Path) -> bool {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("compose") || name.starts_with("docker-compose")
+}
+
+/// The YAML files of a directory, in the order of their names.
+fn yaml_files(directory: &Path, below: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join(below)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| below.join(entry.file_name()));
+    let is_yaml =
+        |place: &PathBuf| place.extension().is_some_and(|end| end == "yml" || end == "yaml");
+    let mut found: Vec<PathBuf> =
+        names.filter(|place| is_yaml(place) && directory.join(place).is_file()).collect();
+    found.sort();
+    found
+}
+
+fn directories(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let below = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<PathBuf> = below.map(|entry| PathBuf::from(entry.file_name())).collect();
+    names.sort();
+    names
+}
+
+/// The project of these files; `None`: it is not whole, or serves no page.
+fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
+    let mut document = Map::new();
+    for file in files {
+        merge(&mut document, &file.document);
+    }
+    let place = &files.first()?.place;
+    let base = directory.join(place.parent().unwrap_or(Path::new("")));
+    let base = base.canonicalize().unwrap_or(base);
+    let mut unset = Vec::new();
+    let look = |name: &str| given(name, &base);
+    interpolate(&mut document, &look, &mut unset);
+    absolute_mounts(&mut document, &base);
+    let active = look("COMPOSE_PROFILES").unwrap_or_default();
+    let mut project = Project { directory: base.clone(), name: String::new(), document };
+    project.drop_inactive(&active);
+    let is_whole =
+        |service: &Value| ["image", "build", "extends"].iter().any(|key| !service[*key].is_null());
+    if !project.services().all(|(_, service)| is_whole(service)) {
+        return None;
+    }
+    let (target, others) = target(&project)?;
+    let signs = development_signs(&project, &[], &BTreeMap::new());
+    let kind = Kind::of(&project, &target, directory);
+    let files: Vec<PathBuf> = files.iter().map(|file| file.place.clone()).collect();
+    let is_called_development = files.iter().any(|file| is_called_development(file));
+    let name = row_name(directory, place);
+    Some(Candidate { name, files, target, others, signs, is_called_development, unset, kind })
+}
+
+/// The service and port that requests go to, and the other services that may be meant.
+fn target(project: &Project) -> Option<(Target, Vec<String>)> {
+    match project.target(None, None) {
+        Ok(target) => Some((target, Vec::new())),
+        Err(ComposeError::WhichService { publishing, .. }) => {
+            let first = ComposeError::most_likely(&publishing)?;
+            let target = in_service(project, first)?;
+            let others = publishing.iter().filter(|name| *name != first).cloned().collect();
+            Some((target, others))
+        }
+        Err(ComposeError::WhichPort { service, .. } | ComposeError::OnlyHttps { service, .. }) => {
+            Some((in_service(project, &service)?, Vec::new()))
+        }
+        Err(_) => None,
+    }
+}
+
+/// The first port that a service publishes.
+fn in_service(project: &Project, service: &str) -> Option<Target> {
+    project.target(Some(service), None).ok().or_else(|| {
+        let port = crate::project::published_ports(project.service(service)?).first().copied()?;
+        Some(Target { service: service.to_owned(), port })
+    })
+}
+
+/// Lays one document over another as the compose tools do: maps key by key, lists one behind the
+/// other, variables by their names.
+fn merge(to: &mut Map<String, Value>, from: &Map<String, Value>) {
+    for (key, value) in from {
+        match (to.get_mut(key), value) {
+            (Some(known), _) if key == "environment" || key == "args" => {
+                let mut all = crate::edit::variables(known);
+                all.extend(crate::edit::variables(value));
+                *known = Value::Object(all.into_iter().collect());
+            }
+            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
+            (Some(Value::Array(known)), Value::Array(value)) => {
+                known.extend(value.iter().cloned());
+            }
+            (Some(_), Value::Null) => {}
+            (_, value) => {
+                to.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Mounted paths become those of the machine, so that the code in them is seen.
+fn absolute_mounts(document: &mut Map<String, Value>, base: &Path) {
+    // Without dots and without a slash at the end, as the compose tools print them.
+    let absolute = |source: &str| -> String {
+        let joined = base.join(source);
+        let parts = joined.components().filter(|part| *part != Component::CurDir);
+        parts.collect::<PathBuf>().display().to_string()
+    };
+    let Some(Value::Object(services)) = document.get_mut("services") else { return };
+    for service in services.values_mut() {
+        let Some(Value::Array(mounts)) = service.get_mut("volumes") else { continue };
+        for mount in mounts {
+            match mount {
+                Value::String(short) if short.starts_with('.') => {
+                    let (source, rest) = short.split_once(':').unwrap_or((short, ""));
+                    *short = format!("{}:{rest}", absolute(source));
+                }
+                Value::Object(long) => {
+                    if let Some(Value::String(source)) = long.get_mut("source")
+                        && source.starts_with('.')
+                    {
+                        *source = absolute(source);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether the name of a file says that its project is for development or for tests.
+fn is_called_development(file: &Path) -> bool {
+    const NAMES: [&str; 8] =
+        ["ci", "debug", "dev", "devel", "development", "local", "test", "testing"];
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    stem.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| NAMES.contains(&word))
+}
+
+/// A row's name: the directory's, with what tells the file apart from the usual one.
+fn row_name(directory: &Path, place: &Path) -> String {
+    let plain = |text: &str| -> String {
+        let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        text.chars().map(fits).collect::<String>().trim_matches('-').to_owned()
+    };
+    let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let own = plain(&real.file_name().unwrap_or_default().to_string_lossy());
+    let own = if own.is_empty() { "project".to_owned() } else { own };
+    let stem = place.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = stem.trim_start_matches("docker-compose").trim_start_matches("compose");
+    match plain(stem) {
+        apart if !apart.is_empty() => apart,
+        _ => {
+            let below = place.parent().and_then(Path::file_name);
+            let below = below.map(|below| plain(&below.to_string_lossy()));
+            below.filter(|below| !below.is_empty()).unwrap_or(own)
+        }
+    }
+}
+
+/// Gives projects of one name different ones: what the last file is called, else a number.
+fn name_apart(all: &mut [Candidate]) {
+    let mut taken: Vec<String> = Vec::new();
+    for candidate in all {
+        let last = candidate.files.last().and_then(|file| file.file_stem());
+        let last = last.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let apart = last.rsplit('.').next().unwrap_or_default();
+        let name = candidate.name.clone();
+        let with_file = format!("{name}-{apart}");
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let choices = [name.clone(), with_file].into_iter().chain(numbered);
+        let free = choices.into_iter().find(|name| !taken.contains(name));
+        candidate.name = free.unwrap_or(name);
+        taken.push(candidate.name.clone());
+    }
+}
+
+/// The file that DDEV writes when it starts a project, with all services.
+const DDEV_WHOLE: &str = ".ddev/.ddev-docker-compose-full.yaml";
+
+/// A project of DDEV. Its files are no project before DDEV has rendered them.
+fn ddev(directory: &Path) -> Option<Candidate> {
+    let text = fs::read_to_string(directory.join(".ddev/config.yaml")).ok()?;
+    let config: Value = serde_saphyr::from_str(&text).ok()?;
+    let is_rendered = directory.join(DDEV_WHOLE).is_file();
+    let text = |key: &str| config[key].as_str().unwrap_or_default().to_owned();
+    let environment = crate::edit::variables(&config["web_environment"]);
+    let service = serde_json::json!({"services": {"web": {
+        "environment": environment.into_iter().collect::<Map<String, Value>>(),
+    }}});
+    let Value::Object(document) = service else { return None };
+    let project = Project { directory: directory.to_owned(), name: String::new(), document };
+    let name = Some(text("name")).filter(|name| !name.is_empty());
+    Some(Candidate {
+        name: name.unwrap_or_else(|| row_name(directory, Path::new("compose.yaml"))),
+        files: vec![PathBuf::from(DDEV_WHOLE)],
+        target: Target { service: "web".to_owned(), port: 80 },
+        others: Vec::new(),
+        signs: development_signs(&project, &[], &BTreeMap::new()),
+        is_called_development: false,
+        unset: Vec::new(),
+        kind: Kind::Ddev {
+            is_rendered,
+            webserver: text("webserver_type"),
+            php: text("php_version"),
+        },
+    })
+}
+
+#[cfg(test)]
+#[path = "discover_tests.rs"]
+mod tests;

@@ -1,0 +1,17 @@
+//! Compose projects as documents: which files make one, which of its services answers requests, what
+//! shows that it is meant for development, and what has to change so that it runs beside the user's own
+//! project. The compose tool and the engine are asked by their command lines; nothing is started here.
+
+pub mod discover;
+pub mod edit;
+pub mod engine;
+pub mod error;
+pub mod known;
+pub mod project;
+pub mod signs;
+mod variables;
+
+pub use error::ComposeError;
+
+#[cfg(test)]
+mod public_tests;

@@ -1,0 +1,276 @@
+//! Recognises a development configuration, which most repositories hold: what it measures is not
+//! what production would serve.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stampede_model::fact::containers::DevelopmentSign;
+
+use crate::edit::{Mount, variables};
+use crate::project::Project;
+
+/// Values of `APP_ENV` and its like that mean development.
+const DEVELOPMENT: [&str; 4] = ["dev", "develop", "development", "local"];
+/// The variables that name the environment.
+const ENVIRONMENT: [&str; 5] =
+    ["APP_ENV", "SYMFONY_ENV", "CI_ENVIRONMENT", "YII_ENV", "APPLICATION_ENV"];
+/// The variables that turn debugging on.
+const DEBUG: [&str; 4] = ["APP_DEBUG", "WORDPRESS_DEBUG", "WP_DEBUG", "YII_DEBUG"];
+/// Files by which a directory of PHP code is recognised.
+const OF_CODE: [&str; 5] =
+    ["composer.json", "index.php", "artisan", "public/index.php", "web/index.php"];
+
+/// What in the project shows a development configuration, each sign once. Services beside the
+/// budget do not count. `env` is what stampede adds.
+pub fn development_signs(
+    project: &Project,
+    beside: &[String],
+    env: &BTreeMap<String, String>,
+) -> Vec<DevelopmentSign> {
+    let mut signs: Vec<DevelopmentSign> = Vec::new();
+    for (name, service) in
+        project.services().filter(|(name, _)| !beside.iter().any(|one| one == name))
+    {
+        let of_variables = variable_signs(service, env);
+        let of_code = mounted_code(service).map(|path| {
+            let service = name.to_owned();
+            DevelopmentSign::MountedCode { service, path }
+        });
+        let of_file =
+            mounted_code(service).into_iter().flat_map(|path| file_signs(&path, service, env));
+        let of_build = build_sign(name, service);
+        let of_ini = directive_signs(service, env);
+        let all =
+            of_variables.into_iter().chain(of_file).chain(of_ini).chain(of_build).chain(of_code);
+        for sign in all {
+            if !signs.iter().any(|known| is_same(known, &sign)) {
+                signs.push(sign);
+            }
+        }
+    }
+    signs
+}
+
+/// Whether two signs show the same. Several services may mount the same code.
+fn is_same(one: &DevelopmentSign, other: &DevelopmentSign) -> bool {
+    use DevelopmentSign::MountedCode;
+    match (one, other) {
+        (MountedCode { path, .. }, MountedCode { path: other, .. }) => path == other,
+        (one, other) => one == other,
+    }
+}
+
+fn variable_signs(service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
+    let all = variables(&service["environment"]);
+    let given =
+        all.into_iter().filter(|(name, _)| !env.contains_key(name)).filter_map(|(name, value)| {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Null => return None,
+                other => other.to_string(),
+            };
+            Some((name, value))
+        });
+    let given = given.chain(env.clone());
+    given
+        .filter(|(name, value)| is_sign(name, value))
+        .map(|(variable, value)| DevelopmentSign::Variable { variable, value })
+        .collect()
+}
+
+/// Whether a variable of this value means development.
+fn is_sign(name: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    let (is_on, is_off) = (is_on(&value), matches!(value.as_str(), "0" | "false" | "off" | "no"));
+    ENVIRONMENT.contains(&name) && DEVELOPMENT.contains(&value.as_str())
+        || DEBUG.contains(&name) && is_on
+        || name == "XDEBUG_MODE" && !value.is_empty() && value != "off"
+        || name.ends_with("OPCACHE_VALIDATE_TIMESTAMPS") && is_on
+        || name.ends_with("OPCACHE_ENABLE") && is_off
+}
+
+fn is_on(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes")
+}
+
+/// What the environment files of mounted code say, as Symfony and Laravel read them: a file of this
+/// machine alone wins over the common one, and a variable of the service over both.
+fn file_signs(code: &str, service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
+    let given = variables(&service["environment"]);
+    let mut known: BTreeMap<String, (&str, String)> = BTreeMap::new();
+    for file in [".env", ".env.local"] {
+        let read = dotenvy::from_path_iter(Path::new(code).join(file)).into_iter().flatten();
+        for (name, value) in read.flatten() {
+            known.insert(name, (file, value));
+        }
+    }
+    known.retain(|name, (_, value)| {
+        !given.contains_key(name)
+            && !env.contains_key(name)
+            && (ENVIRONMENT.contains(&name.as_str()) || DEBUG.contains(&name.as_str()))
+            && is_sign(name, value)
+    });
+    known
+        .into_iter()
+        .map(|(variable, (file, value))| DevelopmentSign::OfFile {
+            file: file.to_owned(),
+            variable,
+            value,
+        })
+        .collect()
+}
+
+/// A stage of the build whose name says that it is for development.
+fn build_sign(name: &str, service: &Value) -> Option<DevelopmentSign> {
+    let target = service["build"]["target"].as_str()?;
+    let mut words = target.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| DEVELOPMENT[..3].contains(&word.to_ascii_lowercase().as_str())).then(|| {
+        DevelopmentSign::BuildTarget { service: name.to_owned(), target: target.to_owned() }
+    })
+}
+
+/// Directives for development in the php.ini files that a service mounts, alone or with their
+/// directory.
+fn directive_signs(service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
+    let mounts = service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
+    let sources = mounts.filter_map(|mount| mount.bind_source().map(PathBuf::from));
+    let files = sources.flat_map(|source| match source.is_dir() {
+        false => vec![source],
+        true => {
+            let entries = fs::read_dir(source).into_iter().flatten().flatten();
+            let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+            files.sort();
+            files
+        }
+    });
+    let files = files.filter(|file| file.extension().is_some_and(|end| end == "ini"));
+    let mode = env.get("XDEBUG_MODE").map(String::as_str);
+    let mut signs: Vec<DevelopmentSign> = Vec::new();
+    for file in files.take(INI_FILES_MAX) {
+        let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= INI_BYTES_MAX);
+        let text =
+            if is_short { fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
+        let path = file.display().to_string();
+        let found = text.lines().filter_map(directive).filter(|(name, value)| match *name {
+            "opcache.validate_timestamps" => is_on(value),
+            "opcache.enable" => !is_on(value),
+            "xdebug.mode" => *value != "off" && mode.is_none(),
+            "zend_extension" => value.contains("xdebug") && mode != Some("off"),
+            _ => false,
+        });
+        signs.extend(found.map(|(directive, value)| DevelopmentSign::Directive {
+            path: path.clone(),
+            directive: directive.to_owned(),
+            value: value.to_owned(),
+        }));
+    }
+    signs
+}
+
+/// The name and the value of a line of a php.ini file; `None`: it is a comment or a section.
+fn directive(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split(';').next()?.split_once('=')?;
+    Some((name.trim(), value.trim().trim_matches('"')))
+}
+
+/// The most php.ini files of a service that are read.
+const INI_FILES_MAX: usize = 100;
+/// The most bytes of one: php.ini-development has 70 KB.
+const INI_BYTES_MAX: u64 = 256 << 10;
+
+/// A directory of code that is mounted from the machine; `None`: there is none.
+fn mounted_code(service: &Value) -> Option<String> {
+    let mounts = service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
+    let mut sources = mounts.filter_map(|mount| mount.bind_source().map(str::to_owned));
+    sources.find(|source| OF_CODE.iter().any(|file| Path::new(source).join(file).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn signs(document: Value, env: &[(&str, &str)]) -> Vec<String> {
+        let Value::Object(document) = document else { panic!("a map") };
+        let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
+        let env: BTreeMap<String, String> =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        development_signs(&project, &["db".to_owned()], &env)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn variables_of_development_are_signs_unless_they_are_overridden() {
+        let services = || {
+            json!({"services": {
+                "php": {"environment": {"APP_ENV": "dev", "APP_DEBUG": 1, "XDEBUG_MODE": "develop,debug", "A": null}},
+                "web": {"environment": ["APP_ENV=local", "APP_DEBUG=false", "XDEBUG_MODE=off"]},
+                "db": {"environment": {"APP_ENV": "development"}},
+            }})
+        };
+        assert_eq!(
+            signs(services(), &[]),
+            ["APP_DEBUG=1", "APP_ENV=dev", "XDEBUG_MODE=develop,debug", "APP_ENV=local"]
+        );
+        let env = [("APP_ENV", "prod"), ("APP_DEBUG", "0"), ("XDEBUG_MODE", "off")];
+        assert_eq!(signs(services(), &env), [""; 0]);
+    }
+
+    #[test]
+    fn builds_and_mounted_settings_for_development_are_signs() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            std::fs::write(place.path().join(name), text).unwrap();
+            place.path().join(name).display().to_string()
+        };
+        let ini = put(
+            "php.ini",
+            "[opcache]\nopcache.enable = 1\n; opcache.validate_timestamps=1\nopcache.validate_timestamps = On\n",
+        );
+        let xdebug = put("xdebug.ini", "zend_extension=xdebug\n");
+        put("composer.json", "{}");
+        put(".env", "APP_ENV=local\nAPP_DEBUG=true\nDB_HOST=db\n");
+        put(".env.local", "APP_ENV=prod\n");
+        let code = place.path().display();
+        let services = json!({"services": {"php": {
+            "build": {"context": ".", "target": "frankenphp_dev"},
+            "volumes": [format!("{ini}:/etc/php.ini:ro"), format!("{xdebug}:/etc/xdebug.ini")],
+        }, "app": {"build": {"target": "deliver"}, "volumes": [format!("{code}:/app")]}}});
+        let shown = |env: &[(&str, &str)]| -> Vec<String> {
+            let all = signs(services.clone(), env);
+            all.into_iter().map(|sign| sign.replace(&format!("{code}/"), "")).collect()
+        };
+        let of_ini = "opcache.validate_timestamps=On in php.ini";
+        let of_xdebug = "zend_extension=xdebug in xdebug.ini";
+        let code = format!("the code of service app is mounted from {code}");
+        let build = "service php is built with `target: frankenphp_dev`";
+        let all = ["APP_DEBUG=true in .env", of_ini, of_xdebug, &code, build];
+        let mut found = shown(&[]);
+        found.sort_by_key(|sign| all.iter().position(|known| known == sign));
+        found.dedup();
+        assert_eq!(found, all);
+        let env = [("XDEBUG_MODE", "off"), ("APP_DEBUG", "0")];
+        let mut found = shown(&env);
+        found.sort_by_key(|sign| all.iter().position(|known| known == sign));
+        assert_eq!(found, [of_ini, &code, build]);
+    }
+
+    #[test]
+    fn code_that_is_mounted_is_a_sign_and_other_mounts_are_not() {
+        let code = tempfile::tempdir().unwrap();
+        std::fs::write(code.path().join("composer.json"), "{}").unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let mount = |path: &Path| json!({"services": {"php": {"volumes": [format!("{}:/app", path.display())]}}});
+        let found = signs(mount(code.path()), &[]);
+        assert_eq!(
+            found,
+            [format!("the code of service php is mounted from {}", code.path().display())]
+        );
+        assert_eq!(signs(mount(other.path()), &[]), [""; 0]);
+    }
+}

@@ -1,0 +1,141 @@
+//! Puts values in the place of variables, as compose tools do: `$NAME`, `${NAME}`, `${NAME:-default}`,
+//! `${NAME-default}`, `${NAME:?message}`, `${NAME:+other}`; `$$` is a dollar sign.
+
+use serde_json::{Map, Value};
+
+/// Replaces the variables in all texts of a document. Names without a value are added to `unset`,
+/// each once.
+pub fn interpolate(
+    document: &mut Map<String, Value>,
+    look: &dyn Fn(&str) -> Option<String>,
+    unset: &mut Vec<String>,
+) {
+    for value in document.values_mut() {
+        in_value(value, look, unset);
+    }
+}
+
+fn in_value(value: &mut Value, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.contains('$') => *text = in_text(text, look, unset),
+        Value::Array(items) => items.iter_mut().for_each(|item| in_value(item, look, unset)),
+        Value::Object(map) => interpolate(map, look, unset),
+        _ => {}
+    }
+}
+
+fn in_text(text: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) -> String {
+    let mut done = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        done += before;
+        if let Some(after) = after.strip_prefix('$') {
+            done.push('$');
+            rest = after;
+        } else if let Some(after) = after.strip_prefix('{') {
+            let end = closing_brace(after);
+            done += &of_braces(&after[..end], look, unset);
+            rest = after.get(end + 1..).unwrap_or("");
+        } else {
+            let end = name_length(after);
+            match end {
+                0 => done.push('$'),
+                _ => done += &value_of(&after[..end], look, unset),
+            }
+            rest = &after[end..];
+        }
+    }
+    done + rest
+}
+
+/// What stands between braces: a name, and what follows if it has no value.
+fn of_braces(
+    inside: &str,
+    look: &dyn Fn(&str) -> Option<String>,
+    unset: &mut Vec<String>,
+) -> String {
+    let (name, rest) = inside.split_at(name_length(inside));
+    let (sign, text) = match rest.strip_prefix(':') {
+        Some(after) => (after.get(..1).unwrap_or(""), after.get(1..).unwrap_or("")),
+        None => (rest.get(..1).unwrap_or(""), rest.get(1..).unwrap_or("")),
+    };
+    match (sign, look(name)) {
+        ("-", None) => in_text(text, look, unset),
+        ("+", None) => String::new(),
+        ("+", Some(_)) => in_text(text, look, unset),
+        (_, Some(value)) => value,
+        (_, None) => value_of(name, look, unset),
+    }
+}
+
+fn value_of(name: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) -> String {
+    look(name).unwrap_or_else(|| {
+        if !unset.iter().any(|known| known == name) {
+            unset.push(name.to_owned());
+        }
+        String::new()
+    })
+}
+
+/// The bytes of the name at the beginning.
+fn name_length(text: &str) -> usize {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts { text.find(|c| !is_part(c)).unwrap_or(text.len()) } else { 0 }
+}
+
+/// Where the brace that was opened before the text is closed; the text's end if it is not.
+fn closing_brace(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => return at,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> (String, Vec<String>) {
+        let look = |name: &str| (name == "SET").then(|| "yes".to_owned());
+        let mut unset = Vec::new();
+        (in_text(text, &look, &mut unset), unset)
+    }
+
+    #[test]
+    fn every_form_of_a_variable_is_replaced() {
+        for (from, to) in [
+            ("a${SET}b", "ayesb"),
+            ("$SET-1", "yes-1"),
+            ("${SET:-no}", "yes"),
+            ("${NONE:-no}:80", "no:80"),
+            ("${NONE-${SET}}", "yes"),
+            ("${NONE:-${OTHER:-a}b}c", "abc"),
+            ("${SET:+other}${NONE:+other}", "other"),
+            ("${SET:?must be}", "yes"),
+            ("5$$ and $5 $", "5$ and $5 $"),
+            ("${NONE:-open", "open"),
+        ] {
+            assert_eq!(text(from), (to.to_owned(), Vec::new()), "{from}");
+        }
+        let none = vec!["NONE".to_owned()];
+        assert_eq!(text("${NONE}/$NONE/${NONE:?must be}"), ("//".to_owned(), none));
+    }
+
+    proptest! {
+        /// No text makes it panic, and one without a dollar sign stays as it is.
+        #[test]
+        fn any_text_can_be_read(from in "[${}:?+a-cA-C_é-]{0,20}") {
+            let (to, _) = text(&from);
+            prop_assert!(from.contains('$') || to == from);
+        }
+    }
+}
