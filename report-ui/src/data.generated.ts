@@ -75,7 +75,7 @@ export interface LinkedRun {
   trials_invalid: number;
   /** What the run found, for each app and load; empty until the run has its summary. */
   answers: Answer[];
-  /** Path and query of the run's page. */
+  /** Path and query of the run's page. Empty: it has none, since its directory is a link. */
   page: string;
 }
 
@@ -1085,6 +1085,19 @@ export type Notice =
     code: "start_shared";
     /** The names of the loads, in their order. */
     loads: string[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /**
+   * An earlier run began later by the machine's clock, which was set back since. Runs are sorted by
+   * the time of their start.
+   */
+  | {
+    code: "clock_set_back";
+    /** The name of the run that began last by the clock. */
+    run: string;
+    /** When it began, RFC 3339. */
+    started_at: string;
     /** The same as a sentence in English. */
     text: string;
   }

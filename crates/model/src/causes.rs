@@ -46,7 +46,7 @@ fn variant(error: &dyn Error) -> String {
 pub fn cause(error: &(dyn Error + 'static), kinds: &[KindOf]) -> Cause {
     let (code, fields) = data(error, kinds);
     let source = error.source().map(|source| Box::new(cause(source, kinds)));
-    Cause { code, fields, text: message(error), source }
+    Cause { code, fields, text: message(error), todo: None, source }
 }
 
 /// The code and the facts of an error.

@@ -1,5 +1,6 @@
 //! The kinds of errors that have codes and facts.
 
+use std::borrow::Cow;
 use std::error::Error;
 
 use stampede_keeper::KeeperError;
@@ -18,6 +19,21 @@ use crate::PagesError;
 /// Returns an error and its causes as data.
 pub fn cause(error: &(dyn Error + 'static)) -> Cause {
     stampede_model::causes::cause(error, &KINDS)
+}
+
+/// The same with what the user can do, for a fact that nobody says it beside.
+pub fn cause_with_hint(error: &(dyn Error + 'static)) -> Cause {
+    let hint = error
+        .downcast_ref::<RuntimeError>()
+        .map(RuntimeError::hint)
+        .or_else(|| {
+            error.downcast_ref().map(|error: &ExternalError| Some(error.help().to_string()))
+        })
+        .or_else(|| error.downcast_ref().map(KeeperError::hint))
+        .or_else(|| {
+            error.downcast_ref().map(|error: &LoadError| error.hint().map(Cow::into_owned))
+        });
+    Cause { todo: hint.flatten(), ..cause(error) }
 }
 
 /// Our error types that have codes.

@@ -52,7 +52,7 @@ use stampede_stack::{
 use stampede_stats::percentile::{CutOff, rank};
 use stampede_verdict::{self as verdict, Evidence, Judgement, ModelKind};
 
-use crate::causes::cause;
+use crate::causes::{cause, cause_with_hint};
 use look::Looks;
 use phases::Phases;
 use watch::WatchedLoad;
@@ -184,7 +184,7 @@ fn measure(
         Ok(exits) => record.exits = exits,
         // What was measured is kept although the stop failed.
         Err(error) => {
-            let cause = cause(&error);
+            let cause = cause_with_hint(&error);
             verdict::add(&mut record.verdict, Validity::Invalid, Server::Failed { cause });
         }
     }

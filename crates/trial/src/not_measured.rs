@@ -10,7 +10,7 @@ use stampede_stack::{RuntimeError, StackLoss};
 use stampede_traffic::TrafficError;
 
 use super::paths::PagesError;
-use crate::causes::cause;
+use crate::causes::{cause, cause_with_hint};
 
 /// Why nothing was measured. The variants are transparent: each error is shown with its own causes,
 /// as if it were not wrapped.
@@ -81,15 +81,18 @@ impl NotMeasured {
         if let NotMeasured::Runtime(RuntimeError::OutOfMemory { kills, limit_bytes, source }) = self
         {
             let killed = Machine::OutOfMemory { kills: *kills, limit_bytes: *limit_bytes };
-            return vec![killed.into(), Server::Failed { cause: cause(source) }.into()];
+            return vec![
+                killed.into(),
+                Server::Failed { cause: cause_with_hint(source.as_ref()) }.into(),
+            ];
         }
         vec![self.reason()]
     }
 
     fn reason(&self) -> Fact<Reason> {
         match self {
-            NotMeasured::Runtime(error) => Server::Failed { cause: cause(error) }.into(),
-            NotMeasured::External(error) => Server::Failed { cause: cause(error) }.into(),
+            NotMeasured::Runtime(error) => Server::Failed { cause: cause_with_hint(error) }.into(),
+            NotMeasured::External(error) => Server::Failed { cause: cause_with_hint(error) }.into(),
             NotMeasured::Gone(error) => Server::Gone { cause: cause(error) }.into(),
             NotMeasured::Pages(PagesError::Failing { pages, log }) => {
                 let (count, pages) = first(pages);
@@ -106,14 +109,18 @@ impl NotMeasured {
                     .into()
             }
             NotMeasured::Login(LoginError::Interrupted {}) => Traffic::Interrupted {}.into(),
-            NotMeasured::Login(error) => Server::Failed { cause: cause(error) }.into(),
-            NotMeasured::LoginWhenCold => Server::Failed { cause: cause(self) }.into(),
+            NotMeasured::Login(error) => Server::Failed { cause: cause_with_hint(error) }.into(),
+            NotMeasured::LoginWhenCold => Server::Failed { cause: cause_with_hint(self) }.into(),
             NotMeasured::PhpError { first } => {
                 Server::PhpErrorBefore { first: first.clone() }.into()
             }
-            NotMeasured::Request(error) => Generator::Failed { cause: cause(error) }.into(),
-            NotMeasured::Monitor(error) => Generator::Failed { cause: cause(error) }.into(),
-            NotMeasured::Load(error) => Generator::Failed { cause: cause(error) }.into(),
+            NotMeasured::Request(error) => {
+                Generator::Failed { cause: cause_with_hint(error) }.into()
+            }
+            NotMeasured::Monitor(error) => {
+                Generator::Failed { cause: cause_with_hint(error) }.into()
+            }
+            NotMeasured::Load(error) => Generator::Failed { cause: cause_with_hint(error) }.into(),
             NotMeasured::Interrupted => Traffic::Interrupted {}.into(),
         }
     }
@@ -121,8 +128,8 @@ impl NotMeasured {
     /// The error itself, as data.
     pub fn cause(&self) -> Cause {
         match self {
-            NotMeasured::Runtime(error) => cause(error),
-            NotMeasured::External(error) => cause(error),
+            NotMeasured::Runtime(error) => cause_with_hint(error),
+            NotMeasured::External(error) => cause_with_hint(error),
             NotMeasured::Gone(error) => cause(error),
             NotMeasured::Pages(error) => cause(error),
             NotMeasured::Request(error) => cause(error),

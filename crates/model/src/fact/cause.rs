@@ -20,8 +20,22 @@ pub struct Cause {
     pub fields: Map<String, Value>,
     /// The error as a sentence, without its source.
     pub text: String,
+    /// What the user can do, in English. `None`: nothing is known that helps, or it is said elsewhere.
+    pub todo: Option<String>,
     /// The error that caused this one. `None`: there is none.
     pub source: Option<Box<Cause>>,
+}
+
+impl Cause {
+    /// The error with what to do about it, which stands on a line of its own behind lines of a log.
+    pub fn with_todo(&self) -> String {
+        let text = self.to_string();
+        match &self.todo {
+            None => text,
+            Some(todo) if text.contains('\n') => format!("{text}\nhint: {todo}"),
+            Some(todo) => format!("{text}; {todo}"),
+        }
+    }
 }
 
 /// The sentence, followed by those of its sources after colons.
@@ -41,6 +55,9 @@ impl Serialize for Cause {
             let source = serde_json::to_value(source).map_err(serde::ser::Error::custom)?;
             fields.insert(SOURCE.to_owned(), source);
         }
+        if let Some(todo) = &self.todo {
+            fields.insert(TODO.to_owned(), todo.clone().into());
+        }
         fields.insert(TEXT.to_owned(), self.text.clone().into());
         fields.serialize(serializer)
     }
@@ -52,16 +69,18 @@ impl<'de> Deserialize<'de> for Cause {
         struct Written {
             code: String,
             text: String,
+            todo: Option<String>,
             source: Option<Box<Cause>>,
             #[serde(flatten)]
             fields: Map<String, Value>,
         }
-        let Written { code, text, source, fields } = Written::deserialize(deserializer)?;
-        Ok(Cause { code, fields, text, source })
+        let Written { code, text, todo, source, fields } = Written::deserialize(deserializer)?;
+        Ok(Cause { code, fields, text, todo, source })
     }
 }
 
 const SOURCE: &str = "source";
+const TODO: &str = "todo";
 
 impl JsonSchema for Cause {
     fn schema_name() -> Cow<'static, str> {
@@ -76,6 +95,9 @@ impl JsonSchema for Cause {
             code: String,
             /// The same as a sentence in English, without the source.
             text: String,
+            /// What the user can do, in English. Left out: nothing is known that helps, or it is said
+            /// elsewhere.
+            todo: Option<String>,
             /// The error that caused this one. Left out: there is none.
             source: Option<Box<Cause>>,
         }

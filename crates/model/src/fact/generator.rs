@@ -193,7 +193,7 @@ impl fmt::Display for Generator {
                 let error = words::time(*error_ns as f64);
                 write!(f, "the start of agent {agent} is known only to ±{error}")
             }
-            Generator::Failed { cause } => cause.fmt(f),
+            Generator::Failed { cause } => f.write_str(&cause.with_todo()),
         }
     }
 }

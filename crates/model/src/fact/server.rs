@@ -286,7 +286,7 @@ impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Server::Failed { cause } | Server::LogUnreadable { cause } | Server::Gone { cause } => {
-                cause.fmt(f)
+                f.write_str(&cause.with_todo())
             }
             Server::PageFails { count, pages, log } => {
                 write!(f, "{}{log}", pages::failing(pages, *count as usize))
@@ -335,7 +335,7 @@ impl fmt::Display for Server {
             | Server::SessionsUnseen {}
             | Server::DiskFull { .. }
             | Server::PermissionDenied { .. } => self.of_app(f),
-            Server::FailedAfter { cause } => write!(f, "after the load: {cause}"),
+            Server::FailedAfter { cause } => write!(f, "after the load: {}", cause.with_todo()),
             Server::Changed { difference } => write!(f, "after the load: {difference}"),
             Server::AnswerChanged { shown } => {
                 f.write_str("the app's answer changed during the load")?;

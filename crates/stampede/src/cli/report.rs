@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stampede_model::causes::chain;
 use stampede_model::record::RESULTS;
 use stampede_results::report::{self, CharacterSet, Colour, LoadedRuns, Style};
-use stampede_results::store;
+use stampede_results::store::{self, StoreError};
 use stampede_results::summary::price::{PriceError, Prices};
 
 use super::args::{Format, ReportArgs};
@@ -148,9 +148,11 @@ pub fn write_page(loaded: &LoadedRuns) -> Option<PathBuf> {
     let path = loaded.page_path();
     let written =
         loaded.page().and_then(|page| store::write_page(&path, &report::page::html(&page)));
-    written
-        .inspect_err(|error| print_message(&format!("note: no report.html: {}", chain(error))))
-        .ok()?;
+    let unwritten = |error: &StoreError| {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+        print_message(&format!("note: no report.html: {}{hint}", chain(error)));
+    };
+    written.inspect_err(unwritten).ok()?;
     Some(path)
 }
 

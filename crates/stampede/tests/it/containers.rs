@@ -12,6 +12,27 @@ use crate::containers_support::{Engine, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// One project under two names is no difference, and a planted 5 % is found.
+#[test]
+#[ignore = "long: 80 s"]
+fn compose_projects_are_accepted() {
+    let Some(engine) = Engine::start() else { return };
+    let projects = [("one", 10_000), ("same", 10_000), ("slower", 10_500)];
+    let compare = |sandbox: &Sandbox, args: &[&str]| {
+        for (name, us) in projects {
+            write_project(sandbox, name, |file, text| match file {
+                "public/index.php" => format!("<?php usleep({us}); echo 'fine';"),
+                _ => text.to_owned(),
+            });
+        }
+        finish(engine.stampede(sandbox, args), LIMIT)
+    };
+    let files = projects.map(|(name, _)| format!("{name}/compose.yml"));
+    let files = files.iter().flat_map(|file| ["--compose", file]);
+    let args: Vec<&str> = files.chain(["--concurrency", "1"]).collect();
+    crate::seams::accept_command(compare, &args);
+}
+
 /// A short load.
 const LOAD: [&str; 8] = ["--concurrency", "4", "--for", "2s", "--warm-up", "1s", "--cpus", "1"];
 

@@ -104,7 +104,8 @@ fn a_full_directory_for_the_journal_is_named() {
 #[test]
 fn an_app_that_fills_the_disk_is_measured_and_told() {
     let Some(sandbox) = sandbox(&["php"]) else { return };
-    let fills = "<?php @file_put_contents(__DIR__ . '/../tmp/filled', str_repeat('x', 65536), FILE_APPEND); echo 'shop';";
+    let fills = "<?php $filled = dirname(ini_get('session.save_path')) . '/tmp/filled';
+        @file_put_contents($filled, str_repeat('x', 65536), FILE_APPEND); echo 'shop';";
     sandbox.write("shop/index.php", fills);
     let journal = sandbox.path().join("run").display().to_string();
     std::fs::create_dir(&journal).expect("a directory");

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Output;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ use stampede_stats::histogram::Times;
 use stampede_traffic::TrafficNotes;
 use stampede_trial::comparison::{Comparison, Seams};
 
-use crate::common::skipped;
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
 
 /// Starts stacks that exist only in this test. Each has a port that says which runtime it is.
 struct StubProvider;
@@ -202,7 +203,12 @@ fn standings(plan: Plan, catalogue: &Catalogue, seams: Seams) -> BTreeMap<String
     let path = place.path().join("run");
     let mut directory = RunDirectory::create(Some(&path), comparison.record()).expect("a run");
     comparison.run(&mut directory, &mut Quiet).expect("written");
-    let stored = store::read_run(&path).expect("a run");
+    standings_of(&path)
+}
+
+/// The same of a run that is on disk.
+fn standings_of(path: &Path) -> BTreeMap<String, Standing> {
+    let stored = store::read_run(path).expect("a run");
     let summary = summarize(&RunData::read(&stored).expect("its data"));
     let group = &summary.groups[0];
     let standing = |one: &model::Comparison| (one.runtime.clone(), one.standing(group.primary));
@@ -246,9 +252,7 @@ fn is_no_difference(standing: Standing) -> bool {
 /// An app that sleeps as long as a variable says, for answers of a known time.
 const APP: &str = "<?php usleep((int) getenv('SLEEP_US')); echo 'fine';";
 
-/// Accepts real stacks of `runtimes`, a list of a plan with `one`, `same` and `slower`. A difference
-/// between `one` and `same` is found by chance in one comparison of twenty, so it must be found
-/// twice to count.
+/// Accepts real stacks of `runtimes`, a list of a plan with `one`, `same` and `slower`.
 fn accept(runtimes: &str, provider: impl Fn(&Catalogue, &Path) -> Box<dyn Provider>) {
     let place = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {
@@ -276,9 +280,30 @@ fn accept(runtimes: &str, provider: impl Fn(&Catalogue, &Path) -> Box<dyn Provid
         };
         standings(plan, &catalogue, seams)
     };
+    assert_accepted(found);
+}
+
+/// Asserts that `same` is no difference and `slower` is one. A difference by chance is found in one
+/// comparison of twenty, so it must be found twice to count.
+fn assert_accepted(found: impl Fn() -> BTreeMap<String, Standing>) {
     let first = found();
     assert_eq!(first["slower"], Standing::Worse, "{first:?}");
     assert!(is_no_difference(first["same"]) || is_no_difference(found()["same"]), "{first:?}");
+}
+
+/// Accepts what `stampede compare` measures with these arguments.
+pub fn accept_command(compare: impl Fn(&Sandbox, &[&str]) -> Output, args: &[&str]) {
+    let sandbox = Sandbox::new();
+    let rounds = std::cell::Cell::new(0);
+    assert_accepted(|| {
+        rounds.set(rounds.get() + 1);
+        let out = format!("run-{}", rounds.get());
+        let load = ["--for", "1s", "--warm-up", "200ms", "--rounds", "6", "--out", &out];
+        let output = compare(&sandbox, &[&["compare"], args, &load].concat());
+        let run = sandbox.path().join(&out);
+        assert!(run.join("summary.json").is_file(), "{}{}", stdout(&output), stderr(&output));
+        standings_of(&run)
+    });
 }
 
 #[test]
@@ -304,6 +329,23 @@ fn processes_are_accepted() {
 #[test]
 #[ignore = "long: 40 s"]
 fn servers_that_already_run_are_accepted() {
+    accept(&servers(), |catalogue, _| Box::new(Providers::new(catalogue.clone())));
+}
+
+/// Two agents send the load.
+#[test]
+#[ignore = "long: 50 s"]
+fn agents_are_accepted() {
+    let plan = format!("runtimes: [{}]\nload: {{one: {{concurrency: 2, for: 1s}}}}\n", servers());
+    let compare = |sandbox: &Sandbox, args: &[&str]| {
+        sandbox.write("plan.yaml", &plan);
+        finish(sandbox.stampede(args), Duration::from_secs(240))
+    };
+    accept_command(compare, &["plan.yaml", "--agents", "local:2"]);
+}
+
+/// `one`, `same` and `slower`, servers of this process, as a list of a plan.
+fn servers() -> String {
     let server = |us: u64| {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -317,8 +359,7 @@ fn servers_that_already_run_are_accepted() {
     };
     let runtime =
         |name: &str, us: u64| format!("{{{name}: {{use: external, url: '{}'}}}}", server(us));
-    let runtimes = [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)];
-    accept(&runtimes.join(", "), |catalogue, _| Box::new(Providers::new(catalogue.clone())));
+    [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)].join(", ")
 }
 
 /// Answers each request after a sleep, until the client closes.

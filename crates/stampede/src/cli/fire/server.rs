@@ -168,28 +168,27 @@ fn total(mut values: impl Iterator<Item = u64>) -> Option<u64> {
 }
 
 impl ServerUse {
-    /// The figures for people: `container shop: 0.71 CPUs (at most 0.93), 1.2 ms per request …`.
-    pub fn text(&self) -> String {
+    /// The figures for people, a line each: what was watched, CPU and memory, disk, network.
+    pub fn lines(&self) -> Vec<String> {
         let [mean, max] = [self.cpus_mean, self.cpus_max].map(words::significant);
-        let cost = self.cpu_ns_per_request.map_or(String::new(), |ns| {
-            format!(", {} of CPU per correct answer", words::time(ns as f64))
-        });
         let memory = match self.memory_bytes_max {
-            Some(bytes) => format!(", {} of memory at most", words::bytes(bytes as f64)),
-            None => ", memory not readable".to_owned(),
+            Some(bytes) => format!("{} of memory at most", words::bytes(bytes as f64)),
+            None => "memory not readable".to_owned(),
         };
+        let cost = self.cpu_ns_per_request;
+        let cost = cost.map(|ns| format!("{} of CPU per correct answer", words::time(ns as f64)));
         let two = |what: &str, [a, b]: [Option<u64>; 2], [first, second]: [&str; 2]| {
             let bytes = |bytes: u64| words::bytes(bytes as f64);
-            match a.zip(b) {
-                None | Some((0, 0)) => String::new(),
-                Some((a, b)) => format!("; {what}: {} {first}, {} {second}", bytes(a), bytes(b)),
-            }
+            let (a, b) = a.zip(b).filter(|both| *both != (0, 0))?;
+            Some(format!("{what}: {} {first}, {} {second}", bytes(a), bytes(b)))
         };
-        let disk = [self.disk_read_bytes, self.disk_written_bytes];
+        let disk =
+            two("disk", [self.disk_read_bytes, self.disk_written_bytes], ["read", "written"]);
         let network = [self.network_received_bytes, self.network_sent_bytes];
-        let beside =
-            two("disk", disk, ["read", "written"]) + &two("network", network, ["received", "sent"]);
-        format!("{}: {mean} CPUs on average, {max} at most{cost}{memory}{beside}", self.watched)
+        let network = two("network", network, ["received", "sent"]);
+        let first =
+            [self.watched.clone(), format!("{mean} CPUs on average, {max} at most"), memory];
+        first.into_iter().chain(cost).chain(disk).chain(network).collect()
     }
 }
 
@@ -233,7 +232,7 @@ mod tests {
         assert_eq!(used.memory_bytes_max, Some(6 << 20));
         assert_eq!((used.disk_read_bytes, used.disk_written_bytes), (Some(0), Some(6 << 20)));
         assert_eq!(used.network_sent_bytes, None, "it has no network of its own");
-        insta::assert_snapshot!(used.text());
+        insta::assert_snapshot!(used.lines().join("\n"));
         let late = ServerReadings { is_whole: false, ..read.clone() };
         assert_eq!(late.used(1_000).and_then(|used| used.cpu_ns_per_request), None);
         assert_eq!(read.used(0).and_then(|used| used.cpu_ns_per_request), None);
@@ -243,6 +242,6 @@ mod tests {
     fn nothing_read_is_no_figure() {
         assert_eq!(readings(Vec::new()).used(5), None);
         let unreadable = readings(vec![sample(1_000, [1, 1], None)]).used(2);
-        insta::assert_snapshot!(unreadable.expect("CPU time").text());
+        insta::assert_snapshot!(unreadable.expect("CPU time").lines().join("\n"));
     }
 }

@@ -13,6 +13,7 @@ use stampede_results::summary::model::LoadModel;
 
 use super::agents;
 use super::report::{EndReason, ExpectationOutcome, Report, TimeNs, TimesNs};
+use super::server::ServerUse;
 
 /// Returns the summary. It begins with the verdict, followed by the load, its results and its
 /// times.
@@ -131,15 +132,18 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
     if report.stretched > 1.001 {
         rows.push(("stretched", format!("{:.2} × the planned length", report.stretched)));
     }
-    rows.extend(report.server.as_ref().map(|server| ("server", server.text())));
+    rows.extend(named("server", report.server.iter().flat_map(ServerUse::lines)));
     rows.push(("generator", generator(report)));
-    let mut name = "agents";
-    for agent in &report.agents {
-        for line in agents::lines(agent) {
-            rows.push((std::mem::take(&mut name), line));
-        }
-    }
+    rows.extend(named("agents", report.agents.iter().flat_map(agents::lines)));
     rows
+}
+
+/// Rows of which only the first has a name.
+fn named(
+    name: &'static str,
+    lines: impl Iterator<Item = String>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    std::iter::once(name).chain(std::iter::repeat("")).zip(lines)
 }
 
 fn kept_up(kept_up: KeptUp) -> String {
