@@ -21,6 +21,33 @@ pub fn of_process(text: &str) -> Option<(u64, u64)> {
     Some((after("read_bytes:")?, after("write_bytes:")?))
 }
 
+/// Bytes read from these disks and written to them, from `/proc/diskstats`, which counts sectors of
+/// 512 bytes.
+pub fn of_disks(text: &str, disks: &[&str]) -> (u64, u64) {
+    let mut all = (0, 0);
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let sectors = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
+        if let (Some(name), Some(read), Some(written)) = (fields.get(2), sectors(5), sectors(9))
+            && disks.contains(name)
+        {
+            all = (all.0 + read * 512, all.1 + written * 512);
+        }
+    }
+    all
+}
+
+/// Bytes that these network cards received and sent, from `/proc/net/dev`; without any, as
+/// [`of_namespace`].
+pub fn of_cards(text: &str, cards: &[&str]) -> Option<(u64, u64)> {
+    let is_card = |line: &&str| cards.contains(&line.split(':').next().unwrap_or_default().trim());
+    let lines: Vec<&str> = text.lines().filter(is_card).collect();
+    match lines.is_empty() {
+        true => of_namespace(text),
+        false => of_namespace(&lines.join("\n")),
+    }
+}
+
 /// Bytes that the interfaces of a network namespace received and sent, from `/proc/PID/net/dev`,
 /// without its loopback. `None`: it has no other interface.
 pub fn of_namespace(text: &str) -> Option<(u64, u64)> {

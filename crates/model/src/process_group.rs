@@ -35,4 +35,9 @@ pub enum Accounting {
     },
     /// `/proc`, for the roots and their descendants.
     Proc,
+    /// Another machine as a whole, through `ssh`.
+    Ssh {
+        /// As `ssh` takes it: `shop1`, `deploy@shop1`.
+        host: String,
+    },
 }

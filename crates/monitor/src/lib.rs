@@ -12,11 +12,13 @@
 //! and how full the queues of the stack's sockets are (`listeners`).
 
 mod aside;
+mod elsewhere;
 #[cfg(test)]
 mod fake;
 mod host;
 mod limit;
 mod listeners;
+mod local_role;
 pub mod machine;
 mod others;
 mod process;
@@ -40,8 +42,8 @@ use rustix::time::{ClockId, clock_gettime};
 use stampede_model::time::Nanos;
 
 pub use aside::InterferenceMeter;
+pub use local_role::oom_kills;
 use reader::{Reader, ReadingPosition};
-pub use role::oom_kills;
 pub use source::Sources;
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::sample::{OwnSample, ResourceSample};
@@ -137,6 +139,14 @@ pub enum MonitorError {
         /// The system's error.
         #[serde(skip)]
         source: io::Error,
+    },
+    /// Another machine cannot be read.
+    #[error("`ssh {host}`: {said}")]
+    Elsewhere {
+        /// The machine, as `ssh` takes it.
+        host: String,
+        /// The last line that `ssh` or the machine said.
+        said: String,
     },
     /// The thread could not be started.
     #[error("the monitor's thread did not start")]

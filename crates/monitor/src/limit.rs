@@ -53,7 +53,9 @@ impl Limit {
             let (directory, files) = match &role.accounting {
                 Accounting::CgroupV2(directory) => (directory, &V2),
                 Accounting::CgroupV1 { memory: Some(directory), .. } => (directory, &V1),
-                Accounting::CgroupV1 { memory: None, .. } | Accounting::Proc => continue,
+                Accounting::CgroupV1 { memory: None, .. }
+                | Accounting::Proc
+                | Accounting::Ssh { .. } => continue,
             };
             let holds = directory.ancestors().take(levels(directory));
             directories.extend(holds.map(|directory| (directory.to_owned(), files)));

@@ -40,7 +40,7 @@ impl Transfer {
     pub fn open(sources: &Sources, accounting: &Accounting, pids: &BTreeSet<u32>) -> Transfer {
         let file = match accounting {
             Accounting::CgroupV2(directory) => OpenFile::open(&directory.join("io.stat")).ok(),
-            Accounting::CgroupV1 { .. } | Accounting::Proc => None,
+            Accounting::CgroupV1 { .. } | Accounting::Proc | Accounting::Ssh { .. } => None,
         };
         let own = namespace(sources, std::process::id());
         let theirs = pids.first().and_then(|pid| namespace(sources, *pid));

@@ -13,8 +13,7 @@ use crate::lookup::{Lookup, LookupError};
 use crate::target::Url;
 
 const URL: &str = "`url: \"http://127.0.0.1:8080\"` or `url: \"unix:/run/shop.sock\"`";
-const WATCH: &str =
-    "one thing to watch: `container:shop`, `project:shop`, `unit:shop.service` or `pid:4711`";
+const WATCH: &str = "one thing to watch: `container:shop`, `project:shop`, `unit:shop.service`, `pid:4711` or `ssh:shop1`";
 const CONNECT_TO: &str = "`connect_to: [\"shop.example:80:127.0.0.1:8080\"]`";
 const RESOLVE: &str = "`resolve: [\"shop.example:80:127.0.0.2,127.0.0.3\"]`";
 
@@ -110,12 +109,13 @@ fn watch(node: &Node) -> Result<Watch, PlanError> {
     if let [_, (second, _), ..] = entries {
         return Err(second.place.wrong(Mistake::WatchedTwice, WATCH));
     }
-    let kinds = ["container", "unit", "project"];
+    let kinds = ["container", "unit", "project", "ssh"];
     let named = kinds.into_iter().find_map(|kind| Some((kind, fields.get(kind)?)));
     match (named, fields.get("pid")) {
         (Some(("container", node)), _) => name(node).map(Watch::Container),
         (Some(("unit", node)), _) => name(node).map(Watch::Unit),
-        (Some((_, node)), _) => name(node).map(Watch::Project),
+        (Some(("project", node)), _) => name(node).map(Watch::Project),
+        (Some((_, node)), _) => name(node).map(Watch::Ssh),
         (None, Some(pid)) => whole_u32(pid, "pid", 1..=PID_MAX).map(Watch::Pid),
         (None, None) => Err(not_a(node, "something to watch", WATCH)),
     }

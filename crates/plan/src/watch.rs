@@ -15,6 +15,8 @@ pub enum Watch {
     Pid(u32),
     /// Every container of a compose project that runs, by the project's name.
     Project(String),
+    /// Another machine as a whole, as `ssh` takes it: `shop1`, `deploy@shop1`.
+    Ssh(String),
 }
 
 impl std::fmt::Display for Watch {
@@ -24,6 +26,7 @@ impl std::fmt::Display for Watch {
             Watch::Unit(name) => write!(f, "unit {name}"),
             Watch::Pid(pid) => write!(f, "pid {pid}"),
             Watch::Project(name) => write!(f, "project {name}"),
+            Watch::Ssh(host) => write!(f, "machine {host}"),
         }
     }
 }
@@ -32,13 +35,7 @@ impl std::fmt::Display for Watch {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchError {
-    /// It is on another machine.
-    #[error("`{text}` is on another machine, and stampede reads what this one shows")]
-    Elsewhere {
-        /// The text: `ssh:shop1`.
-        text: String,
-    },
-    /// The part before the colon is none of the four kinds, or there is no colon.
+    /// The part before the colon is none of the kinds, or there is no colon.
     #[error("`{text}` names nothing that can be watched")]
     Kind {
         /// The text.
@@ -47,7 +44,7 @@ pub enum WatchError {
     /// The part after the colon cannot be the name of such a thing.
     #[error("`{name}` cannot be {}", thing(kind))]
     Name {
-        /// `container`, `unit`, `pid` or `project`.
+        /// `container`, `unit`, `pid`, `project` or `ssh`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -58,6 +55,7 @@ pub enum WatchError {
 fn thing(kind: &str) -> String {
     match kind {
         "pid" => "the pid of a process".to_owned(),
+        "ssh" => "the name of a machine".to_owned(),
         kind => format!("the name of a {kind}"),
     }
 }
@@ -67,12 +65,12 @@ impl WatchError {
     pub fn hint(&self) -> String {
         match self {
             WatchError::Name { kind: "pid", .. } => "write it as `pid:4711`, as `pgrep` prints it",
-            WatchError::Elsewhere { .. } => {
-                "run stampede on the machine of the server, watch `container:NAME` there, and let \
-                 `--agents` send the load from other machines"
+            WatchError::Name { kind: "ssh", .. } => {
+                "write it as `ssh:shop1` or `ssh:deploy@shop1`; a port and keys belong into `~/.ssh/config`"
             }
             WatchError::Kind { .. } | WatchError::Name { .. } => {
-                "write `container:NAME`, `project:NAME`, `unit:NAME` or `pid:NUMBER`"
+                "write `container:NAME`, `project:NAME`, `unit:NAME`, `pid:NUMBER` or, for another machine, \
+                 `ssh:HOST`"
             }
         }
         .to_owned()
@@ -82,7 +80,7 @@ impl WatchError {
 impl std::str::FromStr for Watch {
     type Err = WatchError;
 
-    /// Reads `container:shop`, `unit:php8.4-fpm.service`, `pid:4711` or `project:shop`.
+    /// Reads `container:shop`, `unit:php8.4-fpm.service`, `pid:4711`, `project:shop` or `ssh:shop1`.
     fn from_str(text: &str) -> Result<Watch, WatchError> {
         let (kind, name) = text.split_once(':').unwrap_or((text, ""));
         let of = |kind, make: fn(String) -> Watch| match is_name(name) {
@@ -97,7 +95,7 @@ impl std::str::FromStr for Watch {
                 Ok(pid) if (1..=PID_MAX).contains(&pid) => Ok(Watch::Pid(pid)),
                 _ => Err(WatchError::Name { kind: "pid", name: name.to_owned() }),
             },
-            "ssh" => Err(WatchError::Elsewhere { text: text.to_owned() }),
+            "ssh" => of("ssh", Watch::Ssh),
             _ => Err(WatchError::Kind { text: text.to_owned() }),
         }
     }
@@ -128,6 +126,7 @@ mod tests {
         let unit = "getty@tty1.service".to_owned();
         assert_eq!(read("unit:getty@tty1.service"), Ok(Watch::Unit(unit)));
         assert_eq!(read("pid:4711"), Ok(Watch::Pid(4711)));
+        assert_eq!(read("ssh:deploy@shop1"), Ok(Watch::Ssh("deploy@shop1".to_owned())));
     }
 
     #[test]
@@ -135,7 +134,7 @@ mod tests {
         let mistakes = [
             "",
             "shop",
-            "ssh:shop1",
+            "ssh:-oProxyCommand=x",
             "docker:shop",
             "container:",
             "container:-a",
@@ -157,7 +156,12 @@ mod tests {
         #[test]
         fn whatever_is_read_is_safe_as_an_argument(text in "[a-z]{0,9}:?.{0,20}") {
             match text.parse::<Watch>() {
-                Ok(Watch::Container(name) | Watch::Unit(name) | Watch::Project(name)) => {
+                Ok(
+                    Watch::Container(name)
+                    | Watch::Unit(name)
+                    | Watch::Project(name)
+                    | Watch::Ssh(name),
+                ) => {
                     prop_assert!(!name.starts_with('-') && !name.contains(char::is_whitespace));
                 }
                 Ok(Watch::Pid(pid)) => prop_assert!((1..=PID_MAX).contains(&pid)),

@@ -358,6 +358,11 @@ pub static WATCH: Object = Object {
             ),
             Key::new("unit", &Kind::Text, "A unit of systemd, such as `php8.4-fpm.service`."),
             Key::new(
+                "ssh",
+                &Kind::Text,
+                "Another machine as a whole, as `ssh` takes it: `shop1` or `deploy@shop1`.",
+            ),
+            Key::new(
                 "pid",
                 &Kind::Whole { least: 1, most: PID_MAX as u64 },
                 "A process and those that it started.",
@@ -671,7 +676,7 @@ static URL: Kind = Kind::Form(Form {
 static WATCHED: Kind = Kind::Form(Form {
     name: "watched",
     shown: "text",
-    pattern: r"^(container|project|unit|pid):[A-Za-z0-9_.@:\\][A-Za-z0-9_.@:\\-]*$",
+    pattern: r"^(container|project|unit|pid|ssh):[A-Za-z0-9_.@:\\][A-Za-z0-9_.@:\\-]*$",
     number: None,
 });
 static PATH: Kind =

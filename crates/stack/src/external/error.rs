@@ -80,6 +80,14 @@ pub enum ExternalError {
         /// The pid that its manager gives; 0: none.
         pid: u32,
     },
+    /// Another machine cannot be asked.
+    #[error("`ssh {host}`: {said}")]
+    Unreachable {
+        /// The machine, as `ssh` takes it.
+        host: String,
+        /// The last line that `ssh` or the machine said.
+        said: String,
+    },
     /// The app does not answer.
     #[error("the page")]
     NoAnswer(
@@ -133,6 +141,9 @@ impl ExternalError {
             }
             ExternalError::NoProgram { .. } | ExternalError::Asking { .. } => {
                 "`pid:4711`, which needs no other program"
+            }
+            ExternalError::Unreachable { .. } => {
+                "a machine where `ssh HOST true` works without a question"
             }
             ExternalError::Elsewhere { .. } => {
                 "a process that `ps` on this machine shows, or no `watch`"

@@ -77,6 +77,7 @@ pub fn name(accounting: &Accounting) -> &'static str {
         Accounting::CgroupV2(_) => "cgroup-v2",
         Accounting::CgroupV1 { .. } => "cgroup-v1",
         Accounting::Proc => "proc",
+        Accounting::Ssh { .. } => "ssh",
     }
 }
 
@@ -86,6 +87,7 @@ pub fn memory_name(accounting: &Accounting) -> &'static str {
     match accounting {
         Accounting::CgroupV2(directory) if has(directory) => "cgroup-v2",
         Accounting::CgroupV1 { memory: Some(directory), .. } if has(directory) => "cgroup-v1",
+        Accounting::Ssh { .. } => "ssh",
         _ => "proc",
     }
 }

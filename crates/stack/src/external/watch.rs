@@ -1,4 +1,5 @@
-//! Finds the processes of a server that are watched, by container, compose project, unit or pid.
+//! Finds the processes of a server that are watched, by container, compose project, unit or pid, or the
+//! machine that it is on.
 
 use std::io;
 use std::process::ExitStatus;
@@ -24,6 +25,8 @@ pub struct WatchedProcesses {
     mains: Vec<Identity>,
     /// One, or one for each service of a project.
     roles: Vec<RoleGroup>,
+    /// Number of CPUs of another machine.
+    cpus_elsewhere: Option<u32>,
 }
 
 /// The only role of anything but a project: from outside, a web server and PHP cannot be told apart.
@@ -40,7 +43,17 @@ impl WatchedProcesses {
             Watch::Unit(name) => of_unit(name),
             Watch::Container(name) => of_container(name),
             Watch::Project(name) => project::of(name),
+            Watch::Ssh(host) => of_machine(host),
         }
+    }
+
+    /// Number of CPUs of the machine that is watched. `None`: it is this one.
+    pub fn cpus_elsewhere(&self) -> Option<u32> {
+        self.cpus_elsewhere
+    }
+
+    fn new(watch: Watch, mains: Vec<Identity>, roles: Vec<RoleGroup>) -> WatchedProcesses {
+        WatchedProcesses { watch, mains, roles, cpus_elsewhere: None }
     }
 
     /// Several parts, each with a role of its own.
@@ -48,7 +61,7 @@ impl WatchedProcesses {
         watch: Watch,
         parts: Vec<(String, WatchedProcesses)>,
     ) -> WatchedProcesses {
-        let mut whole = WatchedProcesses { watch, mains: Vec::new(), roles: Vec::new() };
+        let mut whole = WatchedProcesses::new(watch, Vec::new(), Vec::new());
         for (name, part) in parts {
             whole.mains.extend(part.mains);
             let named = part.roles.into_iter().map(|role| RoleGroup { role: name.clone(), ..role });
@@ -115,7 +128,7 @@ fn of_pid(pid: u32) -> Result<WatchedProcesses, ExternalError> {
         return Err(ExternalError::NoProcess { pid });
     };
     let role = RoleGroup { role: ROLE.to_owned(), accounting: Accounting::Proc, roots: vec![pid] };
-    Ok(WatchedProcesses { watch, mains: vec![main], roles: vec![role] })
+    Ok(WatchedProcesses::new(watch, vec![main], vec![role]))
 }
 
 fn of_unit(name: &str) -> Result<WatchedProcesses, ExternalError> {
@@ -236,7 +249,36 @@ pub(super) fn watched(
     roots.extend(members(&accounting));
     roots.dedup();
     let role = RoleGroup { role: ROLE.to_owned(), accounting, roots };
-    Ok(WatchedProcesses { watch, mains: main.into_iter().collect(), roles: vec![role] })
+    Ok(WatchedProcesses::new(watch, main.into_iter().collect(), vec![role]))
+}
+
+/// Another machine as a whole. It is asked for the number of its CPUs, so that one which cannot be
+/// reached is named before anything is sent.
+fn of_machine(host: &str) -> Result<WatchedProcesses, ExternalError> {
+    let watch = Watch::Ssh(host.to_owned());
+    let args =
+        ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", host, "cat /proc/stat"];
+    let said = match run_program("ssh", &args)? {
+        Said::Text(text) => {
+            let is_cpu = |line: &&str| {
+                let number = line.strip_prefix("cpu").and_then(|rest| rest.chars().next());
+                number.is_some_and(|first| first.is_ascii_digit())
+            };
+            let cpus = text.lines().filter(is_cpu).count();
+            if let Ok(cpus @ 1..) = u32::try_from(cpus) {
+                let accounting = Accounting::Ssh { host: host.to_owned() };
+                let role = RoleGroup { role: ROLE.to_owned(), accounting, roots: Vec::new() };
+                let machine = WatchedProcesses::new(watch, Vec::new(), vec![role]);
+                return Ok(WatchedProcesses { cpus_elsewhere: Some(cpus), ..machine });
+            }
+            "it has no `/proc/stat`: it is no Linux machine, or shows something else".to_owned()
+        }
+        Said::Refusal(said) => said,
+        Said::Nothing => {
+            return Err(ExternalError::NoProgram { programs: "`ssh`", what: "another machine" });
+        }
+    };
+    Err(ExternalError::Unreachable { host: host.to_owned(), said })
 }
 
 /// The pids that are now in the cgroup. Their CPU time is counted if the group has no figure.
@@ -244,7 +286,7 @@ fn members(accounting: &Accounting) -> Vec<u32> {
     let directory = match accounting {
         Accounting::CgroupV2(directory) => Some(directory),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
-        Accounting::Proc => None,
+        Accounting::Proc | Accounting::Ssh { .. } => None,
     };
     directory.and_then(|directory| cgroup::pids(directory)).unwrap_or_default()
 }

@@ -117,7 +117,7 @@ pub fn pids(role: &RoleGroup) -> Vec<u32> {
     let directory = match &role.accounting {
         Accounting::CgroupV2(directory) => Some(directory),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.as_ref().or(memory.as_ref()),
-        Accounting::Proc => None,
+        Accounting::Proc | Accounting::Ssh { .. } => None,
     };
     match directory.filter(|directory| directory.is_dir()) {
         Some(directory) => {

@@ -88,7 +88,7 @@ pub struct FireArgs {
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<Engine>,
     /// Measure CPU and memory of the server beside the load: container:NAME, project:NAME (of compose),
-    /// unit:NAME (of systemd) or pid:NUMBER, on this machine
+    /// unit:NAME (of systemd) or pid:NUMBER on this machine, or ssh:HOST for another machine as a whole
     #[arg(long, value_name = "WHAT")]
     pub watch: Option<String>,
     /// Allow an address that is neither this machine's nor private: load only what you are allowed

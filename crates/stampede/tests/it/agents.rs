@@ -337,6 +337,34 @@ fn agents_behind_ssh_get_the_program_once() {
     assert!(errors.contains("the connection to agent no.invalid ended: ssh:"), "{errors}");
 }
 
+#[test]
+fn another_machine_is_watched_over_ssh() {
+    if cannot_make_hosts() {
+        return;
+    }
+    let (hosts, sandbox) = (Hosts::new(1), Sandbox::new());
+    let (summary, arrivals) =
+        in_hub(&hosts, &sandbox, "--rate 100 --for 3s --watch ssh:load1 --report run");
+    assert!(arrivals.len() > 200, "{summary:#}");
+    let server = &summary["server"];
+    assert_eq!(
+        (&server["watched"], &server["accounting"]),
+        (&"machine load1".into(), &"ssh".into())
+    );
+    let number = |key: &str| server[key].as_f64().unwrap_or_else(|| panic!("{key}: {server:#}"));
+    assert!(number("cpus_mean") > 0.0 && number("memory_bytes_max") > 1e6, "{server:#}");
+    // The host's network is its own, and `ssh` itself goes through it.
+    assert!(number("network_sent_bytes") > 1_000.0, "{server:#}");
+    assert!(server["cpu_ns_per_request"].is_null(), "others use the machine too: {server:#}");
+    let errors = hosts.inside(|| {
+        let line = "-c 2 --for 1s --watch ssh:no.invalid";
+        let mut command = sandbox.stampede(&fire(&format!("http://{HUB}:9/"), line));
+        command.env("PATH", hosts.path());
+        stderr(&finish(command, LIMIT))
+    });
+    assert!(errors.contains("`ssh no.invalid`: ssh:"), "{errors}");
+}
+
 /// Requests of two agents take turns, every 100 ms. How far their starts lie apart shows in the
 /// arrivals, and is within what was said, although one agent is 5 ± 2 ms away in each direction.
 #[test]

@@ -296,6 +296,34 @@ fn a_project_is_watched_by_the_first_process_of_each_container() {
     }
 }
 
+/// Another machine is read as a whole. This `ssh` runs the command here.
+#[test]
+fn a_machine_is_watched_over_ssh() {
+    let shop = RecordingServer::tcp();
+    let sandbox = Sandbox::new();
+    let ssh = "for last; do :; done; PATH=/usr/bin:/bin exec /bin/sh -c \"$last\"";
+    let directory = programs(&sandbox, &[("ssh", ssh)]);
+    plan(&sandbox, &format!("{{url: \"{}\", watch: {{ssh: deploy@shop1}}}}", shop.url()));
+    let mut command = sandbox.stampede(&["compare", "plan.yaml", "--json"]);
+    command.env("PATH", &directory);
+    let summary = json(&finish(command, LIMIT));
+    let case = &summary["cases"][0];
+    assert_eq!(case["cpu_percent_median"]["state"], "exact", "{case:#}");
+    let trial = trial(&sandbox);
+    assert_eq!(trial["runtime"]["settings"]["watch"], "machine deploy@shop1");
+    assert_eq!(trial["isolation"]["accounting"], "ssh");
+
+    let refuses =
+        programs(&sandbox, &[("ssh", "echo 'Permission denied (publickey).' >&2; exit 255")]);
+    let mut command = sandbox.stampede(&["compare", "plan.yaml", "--out", "other"]);
+    command.env("PATH", &refuses);
+    let output = finish(command, LIMIT);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let why = "`ssh deploy@shop1`: Permission denied (publickey).";
+    assert!(said.contains(code_or("unreachable", why)), "{said}");
+}
+
 #[test]
 fn what_is_not_there_is_said_in_the_plan_and_nothing_is_sent() {
     let shop = RecordingServer::tcp();

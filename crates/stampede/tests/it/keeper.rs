@@ -331,7 +331,7 @@ fn figures_of_a_role_are_counted_in_its_own_group() {
     let directory = |role: usize| match &group.roles[role].accounting {
         Accounting::CgroupV2(directory) => Some(directory.clone()),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or_else(|| memory.clone()),
-        Accounting::Proc => None,
+        Accounting::Proc | Accounting::Ssh { .. } => None,
     };
     let (Some(php), Some(web)) = (directory(0), directory(1)) else {
         println!("skipped: no cgroups here");
@@ -577,7 +577,7 @@ fn pids_in_groups(stack: &ProcessSet) -> Vec<u32> {
     let directory = match &group.roles[0].accounting {
         Accounting::CgroupV2(directory) => directory.clone(),
         Accounting::CgroupV1 { cpuacct, memory } => cpuacct.clone().or(memory.clone()).unwrap(),
-        Accounting::Proc => panic!("no group"),
+        Accounting::Proc | Accounting::Ssh { .. } => panic!("no group"),
     };
     stampede_linux::cgroup::pids_with_below(&directory)
 }

@@ -81,7 +81,7 @@ impl FireRun {
             server.samples.iter().for_each(|one| self.trial.event(&Event::Resources(one)));
             self.record.isolation.accounting.clone_from(&server.accounting);
             // 100 % is the whole machine: stampede sets no limit to a server that runs already.
-            self.record.budget_cpus = CpuCount::whole(cpus);
+            self.record.budget_cpus = CpuCount::whole(server.cpus_elsewhere.unwrap_or(cpus));
         }
         let load = load_record(result, &ready.load, &ready.choice);
         let (begin_ns, end_ns) = (0, load.scheduled_ns.min(load.lasted_ns));

@@ -1,12 +1,14 @@
 //! What a server uses while `fire` loads it: CPU time and memory, second by second (`--watch`).
 
+use std::time::{Duration, Instant};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stampede_model::fact::Server;
 use stampede_model::sample::{DiskSample, NetworkSample, ResourceSample};
 use stampede_model::time::Nanos;
 use stampede_model::words;
-use stampede_monitor::Monitor;
+use stampede_monitor::{Monitor, MonitorError};
 use stampede_plan::model::{Watch, WatchError};
 use stampede_stack::StackLoss;
 use stampede_stack::external::{ExternalError, WatchedProcesses};
@@ -24,6 +26,9 @@ pub enum WatchFlagError {
     /// Its processes were not found.
     #[error("`--watch`")]
     NotFound(#[source] ExternalError),
+    /// Another machine cannot be read.
+    #[error("`--watch`")]
+    Unread(#[source] MonitorError),
 }
 
 impl CommandError for WatchFlagError {
@@ -31,6 +36,10 @@ impl CommandError for WatchFlagError {
         Some(match self {
             WatchFlagError::Wrong(error) => error.hint(),
             WatchFlagError::NotFound(error) => error.help().to_string(),
+            WatchFlagError::Unread(_) => {
+                "the user there must be able to read `/proc/stat`, `/proc/meminfo` and `/proc/net/dev`"
+                    .to_owned()
+            }
         })
     }
 }
@@ -39,10 +48,15 @@ impl CommandError for WatchFlagError {
 pub struct WatchedServer {
     watch: Watch,
     processes: WatchedProcesses,
-    /// `None` before the load.
+    /// Of another machine before the load, since a connection takes time; else `None` before the load.
     monitor: Option<Monitor>,
+    /// When that reading began.
+    early: Option<Instant>,
+    /// How long after it the load began; zero: reading began with the load or later.
+    before_load: Nanos,
     /// Seconds of the load that had passed when reading began.
     late: u32,
+    has_begun: bool,
 }
 
 /// What was read.
@@ -58,6 +72,8 @@ pub struct ServerReadings {
     pub is_whole: bool,
     /// That the processes ended or were replaced. `None`: they are the same.
     pub gone: Option<Server>,
+    /// Number of CPUs of the machine that was watched. `None`: it is this one.
+    pub cpus_elsewhere: Option<u32>,
 }
 
 /// What the watched server used.
@@ -71,8 +87,8 @@ pub struct ServerUse {
     pub cpus_mean: f64,
     /// CPUs that it used in its busiest second.
     pub cpus_max: f64,
-    /// CPU time per correct answer; null if there was none, or if agents sent the load, of which the
-    /// first second is not covered.
+    /// CPU time per correct answer; null if there was none, if agents sent the load, of which the first
+    /// second is not covered, or of another machine, whose other programs are counted too.
     pub cpu_ns_per_request: Option<u64>,
     /// The most memory in bytes; null if it could not be read.
     pub memory_bytes_max: Option<u64>,
@@ -96,15 +112,41 @@ impl WatchedServer {
         let Some(text) = text else { return Ok(None) };
         let watch: Watch = text.parse().map_err(WatchFlagError::Wrong)?;
         let processes = WatchedProcesses::find(&watch).map_err(WatchFlagError::NotFound)?;
-        Ok(Some(WatchedServer { watch, processes, monitor: None, late: 0 }))
+        let mut server = WatchedServer {
+            watch,
+            processes,
+            monitor: None,
+            early: None,
+            before_load: Nanos(0),
+            late: 0,
+            has_begun: false,
+        };
+        if matches!(server.watch, Watch::Ssh(_)) {
+            let monitor = server.monitor().map_err(WatchFlagError::Unread)?;
+            (server.monitor, server.early) = (Some(monitor), Some(Instant::now()));
+        }
+        Ok(Some(server))
+    }
+
+    fn monitor(&self) -> Result<Monitor, MonitorError> {
+        Monitor::watch(self.processes.group(), Nanos::SECOND, |_| {})
     }
 
     /// The measured load began this many seconds ago. Only the first call counts. Without a thread
     /// nothing is read, and the result has no figures.
     pub fn begin(&mut self, seconds_ago: u32) {
-        if self.monitor.is_none() {
-            self.late = seconds_ago;
-            self.monitor = Monitor::watch(self.processes.group(), Nanos::SECOND, |_| {}).ok();
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        match self.early {
+            Some(early) => {
+                let ago = Duration::from_secs(seconds_ago.into());
+                self.before_load = Nanos::from(early.elapsed().saturating_sub(ago));
+            }
+            None => {
+                self.late = seconds_ago;
+                self.monitor = self.monitor().ok();
+            }
         }
     }
 
@@ -112,14 +154,18 @@ impl WatchedServer {
     pub fn end(self) -> ServerReadings {
         let finished = self.monitor.and_then(|monitor| monitor.finish().ok());
         let mut samples = finished.unwrap_or_default();
-        let late_ns = u64::from(self.late) * Nanos::SECOND.0;
-        samples.iter_mut().for_each(|sample| sample.at_ns += late_ns);
+        let (late_ns, before_ns) = (u64::from(self.late) * Nanos::SECOND.0, self.before_load.0);
+        samples.retain(|sample| sample.at_ns > before_ns);
+        samples
+            .iter_mut()
+            .for_each(|sample| sample.at_ns = (sample.at_ns + late_ns).saturating_sub(before_ns));
         let gone = self.processes.gone().map(|watch| StackLoss::Ended { watch });
         ServerReadings {
             what: self.watch.to_string(),
             accounting: self.processes.accounting(),
             samples,
-            is_whole: self.late == 0,
+            is_whole: self.late == 0 && self.early.is_none(),
+            cpus_elsewhere: self.processes.cpus_elsewhere(),
             gone: gone.map(|gone| Server::Gone { cause: cause(&gone) }),
         }
     }

@@ -320,6 +320,21 @@ fn lag_marks() -> Vec<LagMark> {
     ]
 }
 
+fn server_use() -> ServerUse {
+    ServerUse {
+        watched: "project shop".to_owned(),
+        accounting: "cgroup-v2".to_owned(),
+        cpus_mean: 0.714,
+        cpus_max: 0.981,
+        cpu_ns_per_request: Some(14_430_000),
+        memory_bytes_max: Some(187 << 20),
+        disk_read_bytes: Some(0),
+        disk_written_bytes: Some(3 << 20),
+        network_received_bytes: Some(310_000),
+        network_sent_bytes: Some(2_610_000),
+    }
+}
+
 /// Returns a report made by hand, with every part that the summary can have.
 fn made() -> Report {
     let failed = TimeNs::Failed(FailedWord::Failed);
@@ -369,18 +384,7 @@ fn made() -> Report {
         answer_bytes_mean: Some(851.0),
         document_bytes_mean: Some(612.0),
         bytes_out: 290_903,
-        server: Some(ServerUse {
-            watched: "project shop".to_owned(),
-            accounting: "cgroup-v2".to_owned(),
-            cpus_mean: 0.714,
-            cpus_max: 0.981,
-            cpu_ns_per_request: Some(14_430_000),
-            memory_bytes_max: Some(187 << 20),
-            disk_read_bytes: Some(0),
-            disk_written_bytes: Some(3 << 20),
-            network_received_bytes: Some(310_000),
-            network_sent_bytes: Some(2_610_000),
-        }),
+        server: Some(server_use()),
         cpu_ns_per_request: Some(12_345),
         engine: "epoll".to_owned(),
         load_threads: 2,
