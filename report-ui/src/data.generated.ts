@@ -1337,6 +1337,11 @@ export interface Cause {
   code: string;
   /** The same as a sentence in English, without the source. */
   text: string;
+  /**
+   * What the user can do, in English. Left out: nothing is known that helps, or it is said
+   * elsewhere.
+   */
+  todo: string | null;
   /** The error that caused this one. Left out: there is none. */
   source: Cause | null;
   [other: string]: unknown;

@@ -162,10 +162,10 @@ impl MachineCounters {
         };
         let ticks_per_second: u64 = names("ticks:").first()?.parse().ok()?;
         let busy = u128::from(HostTicks::parse(stat)?.busy) * 1_000_000_000;
-        let total = memory_bytes(memory, "MemTotal:")?;
+        let total = memory_bytes(memory, "MemTotal")?;
         Some(MachineCounters {
             cpu_ns: u64::try_from(busy / u128::from(ticks_per_second.max(1))).ok()?,
-            memory_bytes: total.saturating_sub(memory_bytes(memory, "MemAvailable:")?),
+            memory_bytes: total.saturating_sub(memory_bytes(memory, "MemAvailable")?),
             disk: transfer::of_disks(disks, &names("disks:")),
             network: transfer::of_cards(network, &names("cards:")),
         })

@@ -438,26 +438,26 @@ fn clean(app: &str, seeds: std::ops::RangeInclusive<u64>) {
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long: 4 min"]
 fn a_clean_app_is_safe_with_ten_seeds() {
     clean("clean", 1..=10);
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long: 6 min"]
 fn a_clean_app_with_a_database_is_safe_with_ten_seeds() {
     clean("clean-db", 1..=10);
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long: 9 min"]
 fn a_clean_app_of_symfony_is_safe_with_ten_seeds() {
     clean("clean-symfony", 1..=5);
     clean("clean-db-symfony", 1..=10);
 }
 
 #[test]
-#[ignore = "long"]
+#[ignore = "long: 9 min"]
 fn a_clean_app_of_laravel_is_safe_with_ten_seeds() {
     clean("clean-laravel", 1..=5);
     clean("clean-db-laravel", 1..=10);

@@ -84,10 +84,10 @@ fn what_cannot_be_watched_is_said_before_anything_is_sent() {
         Ok(_) => panic!("`{text}` was found"),
         Err(failure) => format!("{failure:?}"),
     };
-    for text in ["shop", "pid:4194304", "pid:x", "ssh:load1"] {
+    for text in ["shop", "pid:4194304", "pid:x", "ssh:-oX"] {
         assert!(said(text).contains("--watch"), "{}", said(text));
     }
-    assert!(said("ssh:load1").contains("--agents"), "{}", said("ssh:load1"));
+    assert!(said("ssh:-oX").contains("~/.ssh/config"), "{}", said("ssh:-oX"));
     assert!(WatchedServer::find(None).is_ok_and(|none| none.is_none()));
 }
 
