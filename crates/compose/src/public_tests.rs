@@ -49,6 +49,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
         volumes: &none,
         copies: &BTreeMap::new(),
         published: None,
+        proof: &BTreeMap::new(),
     };
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("compose.json");

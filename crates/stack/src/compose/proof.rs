@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use stampede_linux::fresh;
 use stampede_model::fact::Observation;
 use stampede_model::fact::php_proof::{ProvenBy, Unproven};
