@@ -141,7 +141,7 @@ pub enum MonitorError {
         source: io::Error,
     },
     /// Another machine cannot be read.
-    #[error("`ssh {host}`: {said}")]
+    #[error("machine `{host}` cannot be read: {said}")]
     Elsewhere {
         /// The machine, as `ssh` takes it.
         host: String,

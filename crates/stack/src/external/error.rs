@@ -81,7 +81,7 @@ pub enum ExternalError {
         pid: u32,
     },
     /// Another machine cannot be asked.
-    #[error("`ssh {host}`: {said}")]
+    #[error("machine `{host}` cannot be read: {said}")]
     Unreachable {
         /// The machine, as `ssh` takes it.
         host: String,

@@ -320,7 +320,7 @@ fn a_machine_is_watched_over_ssh() {
     let output = finish(command, LIMIT);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    let why = "`ssh deploy@shop1`: Permission denied (publickey).";
+    let why = "machine `deploy@shop1` cannot be read: `ssh` says `Permission denied (publickey).`";
     assert!(said.contains(code_or("unreachable", why)), "{said}");
 }
 

@@ -63,7 +63,7 @@ const PLANTED: [(&str, &str); 53] = [
     ("env-block", "K4Uio-block-scalar"),
     ("env-json", "L5Iop-composer-auth"),
     ("env-flow", "M6Opa-flow-list"),
-    ("env-hash", "$2y$10$N7Pas.dfghjklqwertzuiopyxcvbnmQWERTZUIOPASDFGHJKLx"),
+    ("env-hash", "$2y$10$N7Pas.dfghjklqwertzuiopyxcvbnmQWERTZUIOPASDFGHJKLx012"),
     ("htaccess", "B9Sdf-set-env"),
     ("user-ini", "C0Dfg-user-ini"),
     ("auth-json", "X1Fgh-auth-json"),
@@ -111,7 +111,7 @@ env:
   MAILER_DSN: "smtp://joe:{env-mailer}@mail:25"
   SLACK_WEBHOOK: "https://hooks.test/{env-webhook}"
   shopAccessKey: "{env-camel}"
-  DEPLOY_TOKEN: |
+  DEPLOY_TOKEN: >-
     {env-block}
   COMPOSER_AUTH: '{"github-oauth": {"github.test": "{env-json}"}}'
   ADMIN_HASH: '{env-hash}'
@@ -415,9 +415,9 @@ fn fire_gives_no_planted_secret_away() {
     search.run(&sandbox, &[&traffic, &load[..]].concat());
     sandbox.write(
         "traffic.har",
-        &planted(HAR).replace("HOST", &format!("127.0.0.1:{}", server.port())),
+        &planted(HAR).replace("HOST", &format!("127.0.0.1:{}", silent.port())),
     );
-    let har = ["fire", &echoes, "--traffic", "traffic.har", "--json"];
+    let har = ["fire", &plain, "--traffic", "traffic.har", "--json"];
     search.run(&sandbox, &[&har, &load[..]].concat());
     search.directory(&sandbox.path().join("out"));
     search.assert_nothing_found();

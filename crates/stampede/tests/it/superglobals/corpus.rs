@@ -87,6 +87,11 @@ impl RawRequest {
         names.iter().filter(is_repeated).cloned().collect()
     }
 
+    /// Whether it is sent as it is, which a server may refuse.
+    pub fn is_raw(&self) -> bool {
+        self.raw
+    }
+
     /// The method.
     pub fn method(&self) -> &str {
         self.head[0].split(' ').next().unwrap_or_default()

@@ -100,7 +100,12 @@ impl Server {
         }
         match serde_json::from_slice::<Value>(&answer.body) {
             Ok(Value::Object(variables)) => {
-                for (name, value) in &variables {
+                // The cookies of several lines are those that the server passes on.
+                let is_repeated =
+                    request.repeated_variables().iter().any(|one| one == "HTTP_COOKIE");
+                let variables =
+                    variables.iter().filter(|(name, _)| !is_repeated || *name != "cookie");
+                for (name, value) in variables {
                     match (name.as_str(), value) {
                         ("server", Value::Array(entries)) => {
                             told.extend(self.variables(entries, request));
