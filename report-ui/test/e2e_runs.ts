@@ -65,7 +65,7 @@ async function versions(opened: Opened, directory: string): Promise<void> {
   const { page } = opened;
   const shown = page.locator("#versions");
   assert.match(await shown.locator("h2").innerText(), /Working tree against @main/);
-  assert.match(await shown.locator(".noise").innerText(), /up to 5 % may be noise/);
+  assert.match(await shown.locator(".noise").innerText(), /up to 5\s% may be noise/);
   assert.equal(await shown.locator(".noise-band").count(), 2, "a share has no band");
   assert.equal(await shown.locator("td.bad").count(), 1);
   const { ranked, all } = await page.evaluate(() => {

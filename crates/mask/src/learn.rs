@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::known::KnownSecrets;
 use super::names::{Secrecy, is_weak, secrecy_of};
+use super::tokens::is_hash;
 use super::value::is_token;
 use super::{KNOWN, shapes};
 
@@ -208,7 +209,8 @@ fn text_into(known: &mut KnownSecrets, text: &str) {
         if plain.contains('=') && is_of_cookie(&text[..place.start]) {
             header_into(known, "Cookie", plain);
         }
-        match plain.starts_with(['$', '|', '>', '{', '[']) {
+        // `${NAME}`, a block of YAML, a list: not the value itself. A hash begins with a dollar, too.
+        match plain.starts_with(['$', '|', '>', '{', '[']) && !is_hash(plain) {
             false => known.add(plain),
             true => {
                 quoted_texts(plain).filter(|text| is_token(text)).for_each(|one| known.add(one))
@@ -260,6 +262,11 @@ mod tests {
         named_into(&mut known, "COMPOSER_AUTH", r#"{"github-oauth":{"a.test":"composer-auth-1"}}"#);
         text_into(&mut known, "/?next=%2Fin%3Ftoken%3Dnested-token-1%26a%3D1");
         named_into(&mut known, "PWD", "/srv/www/app");
+        // Base64 of a text that ends with the hash.
+        let hash = "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234";
+        named_into(&mut known, "ADMIN_HASH", hash);
+        let coded = STANDARD.encode(format!("user:{hash}"));
+        assert!(!known.mask(&coded).contains(&coded[20..40]), "{}", known.mask(&coded));
         let left = "abcdefgh1 midnight9 dXNlcjpodW50ZXIyMg== hunter22 pa/ss999 pa%2Fss999 tokentok1 authauth1 loginlogin1 composer-auth-1 nested-token-1";
         let masked = known.mask(left).into_owned();
         assert!(masked.split(' ').all(|word| word == "***"), "{masked}");

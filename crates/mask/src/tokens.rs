@@ -46,6 +46,11 @@ static HASHES: LazyLock<Regex> = LazyLock::new(|| {
         .expect("they are well-formed")
 });
 
+/// Whether a word is the hash of a password.
+pub(super) fn is_hash(word: &str) -> bool {
+    HASHES.find(word).is_some_and(|found| found.range() == (0..word.len()))
+}
+
 /// Whether a word is what follows `Basic` in a header: a name and a password, in Base64. Other words
 /// can be read as Base64 too, but give no text.
 pub(super) fn is_basic(word: &str) -> bool {

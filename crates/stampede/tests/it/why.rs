@@ -25,23 +25,29 @@ fn sleeping() -> Sandbox {
 /// in what that file includes.
 fn planted(sandbox: &Sandbox, name: &str, of: &str, file: &str, [from, to]: [&str; 2]) {
     let runtimes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes");
-    let included = |line: &str| match line.strip_prefix("{% include \"") {
-        Some(rest) => {
-            let path = rest.split('"').next().expect("its name");
-            std::fs::read_to_string(runtimes.join(path)).expect("the included text")
-        }
-        None => format!("{line}\n"),
-    };
     for entry in std::fs::read_dir(runtimes.join(of)).expect("the runtime").flatten() {
         let own = entry.file_name().to_string_lossy().into_owned();
         let mut text = std::fs::read_to_string(entry.path()).expect("text");
         if own == file {
-            text = text.lines().map(included).collect();
+            text = with_included(&runtimes, &text);
             assert!(text.contains(from), "{own} of {of} has no `{from}`");
             text = text.replace(from, to);
         }
         sandbox.write(&format!("runtimes/{name}/{own}"), &text);
     }
+}
+
+/// The text with what it includes, and what that includes.
+fn with_included(runtimes: &Path, text: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("{% include \"") {
+        Some(rest) => {
+            let path = rest.split('"').next().expect("its name");
+            let text = std::fs::read_to_string(runtimes.join(path)).expect("the included text");
+            with_included(runtimes, &text)
+        }
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
 }
 
 #[test]
