@@ -3008,6 +3008,12 @@ export type Mismatch =
     code: "extensions_differ";
     /** The extensions that differ. */
     extensions: Extension[];
+  }
+  /** It is not known which PHP serves, so nothing of it can be compared. */
+  | {
+    code: "php_unproven";
+    /** The reason. */
+    why: Unproven;
   };
 
 /** A value of php.ini. */
@@ -3030,6 +3036,54 @@ export interface Extension {
   /** Whether this runtime has it and the reference does not. False: the other way round. */
   is_loaded: boolean;
 }
+
+/** Why it is not known which PHP serves a project. */
+export type Unproven =
+  /** No PHP of the project has read the file that asks it. */
+  | {
+    code: "silent";
+  }
+  /** With the file that asks PHP the project does not serve its page. */
+  | {
+    code: "not_served";
+  }
+  /** PHP runs in several services, and none of them answers the page's request itself. */
+  | {
+    code: "several";
+    /** The services. */
+    services: string[];
+  }
+  /** The measured start is not the one on which PHP was asked. */
+  | {
+    code: "other_start";
+    /** What differs, at least one thing. */
+    differences: StartDifference[];
+  };
+
+/** What differs between the start on which PHP was asked and a measured one. */
+export type StartDifference =
+  /** The image of a service. */
+  | {
+    code: "image";
+    /** The service. */
+    service: string;
+  }
+  /** A file of php.ini. */
+  | {
+    code: "ini_file";
+    /** Its path in the container. */
+    file: string;
+  }
+  /** A program runs in only one of the two. */
+  | {
+    code: "program";
+    /** The service. */
+    service: string;
+    /** The program's path in the container. */
+    program: string;
+    /** Whether it runs in the measured start. */
+    is_measured: boolean;
+  };
 
 /** What a cold OPcache held when the load began. */
 export type ColdOpcache =
@@ -4175,6 +4229,14 @@ export type NotComparable =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** It is not known which PHP serves, so nothing of it can be compared. */
+  | {
+    code: "php_unproven";
+    /** The reason. */
+    why: Unproven;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** A sentence of a result of format 1, which had no codes. */
   | {
     code: "text";
@@ -5153,11 +5215,39 @@ export type Observation =
     /** The same as a sentence in English. */
     text: string;
   }
+  /**
+   * The PHP that serves was asked what it is, on a start before the measured one. The measured
+   * start has the same images, files of php.ini and programs.
+   */
+  | {
+    code: "php_proven";
+    /** The service that it runs in. */
+    service: string;
+    /** How it is known. */
+    by: ProvenBy;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** It is not known which PHP serves. */
+  | {
+    code: "php_unproven";
+    /** The reason. */
+    why: Unproven;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** A sentence of a result of format 1, which had no codes. */
   | {
     code: "text";
     text: string;
   };
+
+/** How it is known which PHP serves a project. */
+export type ProvenBy =
+  /** It answered a request to the project's page. */
+  | "request"
+  /** A process that serves wrote it when it began. */
+  | "start";
 
 /** The evidence of a case's figures: exhausted resources, Little's law, the pages. */
 export interface CaseEvidence {

@@ -12,8 +12,8 @@ use stampede_plan::app_settings::LoginSettings;
 use stampede_plan::model::{RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
     Accepts, Answer, App, Caches, ClientError, Mode, PageRequest, Placement, Provider as _,
-    Providers, Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest, WATCHED,
-    WatchMode,
+    Providers, Readiness, RuntimeError, SingleClient, SiteRequest, Stack, StackRequest,
+    StartPurpose, WATCHED, WatchMode,
 };
 
 use super::headers;
@@ -181,6 +181,7 @@ impl Harness {
             page: PageRequest::of(&self.app, &[]),
             caches: Caches::Kept,
             ready: Readiness::Idle,
+            purpose: StartPurpose::Measured,
         };
         let running = self.provider.start(&self.provider.resolve(&request)?)?;
         let users = self.users.iter().zip(0..);

@@ -13,12 +13,13 @@ struct Nothing {
     limits: Limits,
     none: BTreeMap<String, String>,
     copies: BTreeMap<PathBuf, PathBuf>,
+    proof: BTreeMap<String, ProofMount>,
 }
 
 impl Nothing {
     fn new() -> Nothing {
         let (groups, none, copies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Nothing { groups, limits: Limits::default(), none, copies }
+        Nothing { groups, limits: Limits::default(), none, copies, proof: BTreeMap::new() }
     }
 
     fn edit(&self) -> Edit<'_> {
@@ -33,6 +34,7 @@ impl Nothing {
             volumes: &self.none,
             copies: &self.copies,
             published: None,
+            proof: &self.proof,
         }
     }
 }
@@ -206,6 +208,26 @@ fn what_lies_below_a_copied_path_is_in_the_copy() {
         (json!("/copies/0"), json!("/copies/0/storage"))
     );
     assert_eq!(source("web", 0), json!("/copies/0/public"));
+}
+
+#[test]
+fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
+    let given = json!({"services": {
+        "php": {"image": "php", "volumes": ["data:/data"], "environment": ["A=1"]},
+        "db": {"image": "mysql"},
+    }});
+    let mount = ProofMount {
+        mounts: ["/w/0:/stampede:ro".to_owned(), "/w/0/started:/stampede/started".to_owned()],
+        scanned: ":/stampede/php".to_owned(),
+    };
+    let proof = BTreeMap::from([("php".to_owned(), mount)]);
+    let edited = Edit { proof: &proof, ..Nothing::new().edit() }.apply(&project(&given));
+    let service = &edited["services"]["php"];
+    let mounts = json!(["data:/data", "/w/0:/stampede:ro", "/w/0/started:/stampede/started"]);
+    assert_eq!(service["volumes"], mounts);
+    assert_eq!(service["environment"], json!({"A": "1", "PHP_INI_SCAN_DIR": ":/stampede/php"}));
+    let other = &edited["services"]["db"];
+    assert!(other["volumes"].is_null() && other["environment"].is_null(), "{other}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A compose project as its tool renders it, with variables, files and extensions resolved.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -30,16 +30,24 @@ pub struct Target {
 }
 
 impl Project {
-    /// Lets the compose tool render `files`. Nothing is started.
+    /// Lets the compose tool render the files, with these variables beside those of the environment.
+    /// Nothing is started.
     ///
     /// # Errors
     /// A file does not exist, or the tool refuses it.
-    pub fn render(engine: &Engine, files: &[PathBuf]) -> Result<Project, ComposeError> {
+    pub fn render(
+        engine: &Engine,
+        files: &[PathBuf],
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Project, ComposeError> {
         let files = files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
         let directory = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/"));
         let command = engine.compose_name("config");
         let mut asked = engine.compose(&files, directory, &["config"]);
         for (name, value) in sail_variables(directory) {
+            asked = asked.env(name, value);
+        }
+        for (name, value) in variables {
             asked = asked.env(name, value);
         }
         let output = asked.run().map_err(|error| {

@@ -28,7 +28,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let text = |error: &crate::ComposeError| {
         format!("{error}; hint: {}", error.hint().unwrap_or_default())
     };
-    let mut project = Project::render(engine, files).map_err(|error| text(&error))?;
+    let mut project = Project::render(engine, files, &BTreeMap::new()).map_err(|error| text(&error))?;
     let target = project.target(None, None).map_err(|error| text(&error))?;
     let left_out = project.left_out(&target.service);
     project.remove(&left_out);
@@ -49,6 +49,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
         volumes: &none,
         copies: &BTreeMap::new(),
         published: None,
+        proof: &BTreeMap::new(),
     };
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("compose.json");

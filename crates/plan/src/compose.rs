@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{Help, Mistake, PlanError};
 use super::keys::COMPOSE;
-use super::model::{ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
+use super::model::{ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource, VolumeState};
 use super::read::{home, path};
 use super::runtimes::{NamedRuntime, RuntimeDefaults, env};
 use super::tree::{Node, Value, shortened};
@@ -18,13 +18,14 @@ pub(super) const VOLUMES: [&str; 3] = ["copy", "empty", "keep"];
 /// Most compose files of one runtime.
 pub(super) const FILES_MAX: usize = 20;
 
-/// Reads `{compose: FILE, service: NAME, port: N}` with what belongs to it. The plan's settings and
-/// php.ini values do not apply: they are for the runtimes of the catalogue.
+/// Reads `{compose: FILE, service: NAME, port: N}` with what belongs to it: a row for each version of
+/// PHP. The plan's settings and php.ini values do not apply: they are for the runtimes of the
+/// catalogue.
 pub(super) fn compose(
     name: &str,
     body: &Node,
     common: &RuntimeDefaults,
-) -> Result<NamedRuntime, PlanError> {
+) -> Result<Vec<NamedRuntime>, PlanError> {
     no_settings(body)?;
     let fields = Fields::of(body, &COMPOSE)?;
     let names = |key: &str| -> Result<Vec<String>, PlanError> {
@@ -42,6 +43,7 @@ pub(super) fn compose(
         before_trial: fields.get("before_trial").map_or(Ok(Vec::new()), commands)?,
         build_args: fields.get("build_args").map_or(Ok(BTreeMap::new()), env)?,
         volumes: fields.get("volumes").map_or(Ok(VolumeState::Copied), volumes)?,
+        php: None,
     };
     let mut env_of_all = common.env.clone();
     if let Some(node) = fields.get("env") {
@@ -55,7 +57,69 @@ pub(super) fn compose(
         env: env_of_all,
         as_today: None,
     };
-    Ok(NamedRuntime { base: name.to_owned(), choice })
+    let named = |choice| NamedRuntime { base: name.to_owned(), choice };
+    let all = versions(&fields)?;
+    let is_swept = matches!(fields.get("php").map(|node| &node.value), Some(Value::List(_)));
+    let with = |php: PhpVersionChoice| {
+        let mut choice = choice.clone();
+        if is_swept {
+            choice.name += &format!(" php={}", php.version);
+        }
+        if let RuntimeSource::Compose(source) = &mut choice.source {
+            source.php = Some(php);
+        }
+        choice
+    };
+    match all.is_empty() {
+        true => Ok(vec![named(choice)]),
+        false => Ok(all.into_iter().map(with).map(named).collect()),
+    }
+}
+
+/// Reads `php: [8.2, 8.4]` with `php_arg`; none: the project has the PHP that it has.
+fn versions(fields: &Fields<'_>) -> Result<Vec<PhpVersionChoice>, PlanError> {
+    const EXPECTED: &str = "a version such as `8.4`, or a list such as `[8.2, 8.4]`";
+    const ARGUMENT: &str = "the name of a build argument, such as `PHP_VERSION`";
+    let argument = fields.get("php_arg");
+    let name = argument.map(|node| text(node, "a build argument", ARGUMENT)).transpose()?;
+    if let Some((node, name)) = argument.zip(name)
+        && !is_variable(name)
+    {
+        return Err(not_a(node, "the name of a build argument", ARGUMENT));
+    }
+    let Some(node) = fields.get("php") else { return Ok(Vec::new()) };
+    let mut all: Vec<PhpVersionChoice> = Vec::new();
+    for item in texts(node, EXPECTED)? {
+        let version = item.text().unwrap_or_default().to_owned();
+        if !is_php_version(&version) {
+            return Err(not_a(item, "a version of PHP", EXPECTED));
+        }
+        if all.iter().any(|other| other.version == version) {
+            let mistake = Mistake::Twice { kind: "versions of PHP", name: version };
+            return Err(item.place.wrong(mistake, "each version once"));
+        }
+        all.push(PhpVersionChoice { version, argument: name.unwrap_or(PHP_ARGUMENT).to_owned() });
+    }
+    match all.is_empty() {
+        true => Err(not_a(node, "a version of PHP", EXPECTED)),
+        false => Ok(all),
+    }
+}
+
+/// The argument that most Dockerfiles have for it.
+const PHP_ARGUMENT: &str = "PHP_VERSION";
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Whether a text is `8.4` or `8.4.1`.
+fn is_php_version(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('.').collect();
+    let is_number =
+        |part: &&str| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    (2..=3).contains(&parts.len()) && parts.iter().all(is_number)
 }
 
 /// Refuses settings of the catalogue's runtimes. A key similar to a known one is taken for a

@@ -78,6 +78,37 @@ fn flags_add_compose_projects_under_names_of_their_own() {
 }
 
 #[test]
+fn each_version_of_php_is_a_row_that_asks_the_project_for_it() {
+    let of = |php: &str| {
+        plan(&format!("runtimes: [{{shop: {{compose: a.yml, {php}}}}}]\nload: [\"const(5,1s)\"]"))
+    };
+    let php = |plan: &Plan| -> Vec<(String, String)> {
+        let one = |runtime: &RuntimeChoice| match &runtime.source {
+            RuntimeSource::Compose(source) => {
+                let php = source.php.clone().expect("a version");
+                assert_eq!(source.arguments()[&php.argument], php.version);
+                (php.argument, php.version)
+            }
+            other => panic!("{other:?}"),
+        };
+        plan.stack.runtimes.iter().map(one).collect()
+    };
+    let pair = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    // The zero is part of the version.
+    let swept = of("php: [8.2, 8.10], build_args: {PHP_VERSION: 7.4, A: 1}");
+    assert_eq!(names(&swept), ["shop php=8.2", "shop php=8.10"]);
+    assert_eq!(php(&swept), [pair("PHP_VERSION", "8.2"), pair("PHP_VERSION", "8.10")]);
+    let single = of("php: \"8.4.1\", php_arg: PHP");
+    assert_eq!((names(&single), php(&single)), (vec!["shop"], vec![pair("PHP", "8.4.1")]));
+    for wrong in ["[8]", "[]", "latest", "[8.2, 8.2]", "8.4, php_arg: \"a b\"", "[8.2-fpm]"] {
+        let text = format!(
+            "runtimes: [{{shop: {{compose: a.yml, php: {wrong}}}}}]\nload: [\"const(5,1s)\"]"
+        );
+        assert!(read_text(&text, &Overrides::default()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_search_takes_compose_projects_from_flags_alone() {
     let compose = vec!["docker/fpm.yml".to_owned()];
     let flags = Overrides { compose, service: Some("web".to_owned()), ..Overrides::default() };

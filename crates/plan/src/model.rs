@@ -308,6 +308,26 @@ pub struct ComposeSource {
     /// What is in the volumes at the start of each trial.
     #[serde(default)]
     pub volumes: VolumeState,
+    /// The version of PHP that the project is asked for; `None`: the one that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub php: Option<PhpVersionChoice>,
+}
+
+/// A version of PHP, and how a compose project is asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhpVersionChoice {
+    /// The version as written, such as `8.4`.
+    pub version: String,
+    /// The argument of every build, and the variable in the compose files, that has the version.
+    pub argument: String,
+}
+
+impl ComposeSource {
+    /// Arguments of every build: those of the plan, and the version of PHP.
+    pub fn arguments(&self) -> BTreeMap<String, String> {
+        let php = self.php.iter().map(|php| (php.argument.clone(), php.version.clone()));
+        self.build_args.clone().into_iter().chain(php).collect()
+    }
 }
 
 /// What is in the declared volumes of a compose project at the start of each trial.

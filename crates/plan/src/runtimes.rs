@@ -98,7 +98,7 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         None => &[],
     };
     if let Some(body) = body.filter(|body| body.get("compose").is_some()) {
-        return Ok(vec![compose(name, body, common)?]);
+        return compose(name, body, common);
     }
     let fields = body.map(|body| Fields::of(body, &RUNTIME)).transpose()?;
     let get = |key| fields.as_ref().and_then(|fields| fields.get(key));

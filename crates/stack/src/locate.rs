@@ -10,11 +10,11 @@ use std::time::Duration;
 use serde::Serialize;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_model::record::CustomBuild;
+use stampede_proof::is_musl;
 
 use super::catalogue::RuntimeDirectory;
 use super::error::RuntimeError;
 use super::manifest::Need;
-use super::musl::is_musl;
 use super::php_constraint::PhpRequirements;
 use super::place;
 use super::problem::ProgramSource;

@@ -33,7 +33,7 @@ use super::logs::LogMarks;
 use super::page::{PageRequest, PageResult, Site};
 use super::placement::Placement;
 use super::process::ProcessProvider;
-use super::spec::{Caches, Readiness, StackSpec};
+use super::spec::{Caches, Readiness, StackSpec, StartPurpose};
 use crate::process::denied::DeniedFiles;
 use crate::process::php_log::PhpLog;
 use crate::resolve::RuntimeTraits;
@@ -53,6 +53,8 @@ pub struct StackRequest<'a> {
     pub caches: Caches,
     /// When the stack counts as started.
     pub ready: Readiness,
+    /// What the start is for.
+    pub purpose: StartPurpose,
 }
 
 /// Starts stacks of one kind.

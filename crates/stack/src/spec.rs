@@ -38,6 +38,17 @@ pub enum Readiness {
     Idle,
 }
 
+/// What a start is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartPurpose {
+    /// Its figures count, or a person wants to see it.
+    #[default]
+    Measured,
+    /// It is asked what it is and how it answers, and then stopped: a provider may add what helps to
+    /// find out.
+    Asked,
+}
+
 /// Everything that is known about a stack before its first file is written. Two equal values make
 /// the same stack, except for its port and directory.
 #[derive(Clone, Debug)]
@@ -54,6 +65,8 @@ pub struct StackSpec {
     pub caches: Caches,
     /// When the stack counts as started.
     pub ready: Readiness,
+    /// What the start is for.
+    pub purpose: StartPurpose,
     /// What the catalogue and this machine have for it.
     pub(crate) resolved: Option<ResolvedRuntime>,
     /// The compose project whose services it is; `None`: it is none.
@@ -71,6 +84,7 @@ impl StackSpec {
             page: request.page.clone(),
             caches: request.caches,
             ready: request.ready,
+            purpose: request.purpose,
             resolved: None,
             project: None,
         }
@@ -147,8 +161,8 @@ impl StackSpec {
 
 impl PartialEq for StackSpec {
     fn eq(&self, other: &StackSpec) -> bool {
-        (&self.runtime, &self.placement, &self.page)
-            == (&other.runtime, &other.placement, &other.page)
+        (&self.runtime, &self.placement, &self.page, self.purpose)
+            == (&other.runtime, &other.placement, &other.page, other.purpose)
             && self.facts() == other.facts()
     }
 }
@@ -219,6 +233,7 @@ mod tests {
             page: PageRequest::of(&app, &[]),
             caches: Caches::Kept,
             ready: Readiness::RightAnswer,
+            purpose: StartPurpose::Measured,
         };
         ExternalProvider.resolve(&request).expect("nothing is looked for")
     }
@@ -236,6 +251,7 @@ mod tests {
             spec(other_env),
             StackSpec { caches: Caches::Emptied, ..plain.clone() },
             StackSpec { ready: Readiness::Idle, ..plain.clone() },
+            StackSpec { purpose: StartPurpose::Asked, ..plain.clone() },
         ];
         for other in others {
             assert_ne!(plain, other);

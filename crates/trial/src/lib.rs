@@ -47,7 +47,7 @@ use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, RuntimeSource
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
     App, Caches, CookieJar, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider,
-    Readiness, Stack, StackRequest,
+    Readiness, Stack, StackRequest, StartPurpose,
 };
 use stampede_stats::percentile::{CutOff, rank};
 use stampede_verdict::{self as verdict, Evidence, Judgement, ModelKind};
@@ -143,11 +143,13 @@ fn measure(
     let mut measured = match (&look_result, shared.take(record)) {
         (_, Some(kept)) => kept,
         (Some(cold), None) => {
-            start(ctx, subject, cold.page.clone(), (Caches::Emptied, Readiness::Idle))?
+            let how = (Caches::Emptied, Readiness::Idle, StartPurpose::Measured);
+            start(ctx, subject, cold.page.clone(), how)?
         }
         (None, None) => {
             let page = sessions::page_before_login(subject.app, page(subject));
-            start(ctx, subject, page, (Caches::Kept, Readiness::RightAnswer))?
+            let how = (Caches::Kept, Readiness::RightAnswer, StartPurpose::Measured);
+            start(ctx, subject, page, how)?
         }
     };
     record.isolation = measured.isolation();
@@ -206,11 +208,11 @@ fn start(
     ctx: &TrialContext<'_>,
     subject: &Subject<'_>,
     page: PageRequest,
-    (caches, ready): (Caches, Readiness),
+    (caches, ready, purpose): (Caches, Readiness, StartPurpose),
 ) -> Result<Box<dyn Stack>, NotMeasured> {
     let (runtime, app, placement) = (subject.runtime, subject.app, ctx.placement);
-    let spec =
-        ctx.provider.resolve(&StackRequest { runtime, app, placement, page, caches, ready })?;
+    let request = StackRequest { runtime, app, placement, page, caches, ready, purpose };
+    let spec = ctx.provider.resolve(&request)?;
     Ok(ctx.provider.start(&spec)?)
 }
 

@@ -5,7 +5,7 @@ use stampede_model::event::Phase;
 use stampede_model::record::{ObservedState, PageRecord, TrialRecord};
 use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
-use stampede_stack::{App, Caches, PageRequest, Readiness, Stack, StackLoss};
+use stampede_stack::{App, Caches, PageRequest, Readiness, Stack, StackLoss, StartPurpose};
 
 use super::phases::Phases;
 use super::{
@@ -76,7 +76,8 @@ pub(super) fn look(
         StartState::Warm(_) => Caches::Kept,
     };
     let page = sessions::page_before_login(subject.app, page(subject));
-    let mut stack = start(ctx, subject, page, (caches, Readiness::RightAnswer))?;
+    let how = (caches, Readiness::RightAnswer, StartPurpose::Asked);
+    let mut stack = start(ctx, subject, page, how)?;
     record.isolation = stack.isolation();
     record.runtime = stack.record();
     phases.enter(Phase::Verify, None);

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
+use super::php_proof::Unproven;
 use crate::record::PageRecord;
 use crate::words;
 
@@ -114,6 +115,12 @@ pub enum Mismatch {
         /// The extensions that differ.
         extensions: Vec<Extension>,
     },
+    /// It is not known which PHP serves, so nothing of it can be compared.
+    #[serde(rename = "php_unproven")]
+    PhpUnproven {
+        /// The reason.
+        why: Unproven,
+    },
 }
 
 /// A PHP setting that differs for a known reason: the plan asked for it, or the SAPI decides it.
@@ -203,6 +210,9 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Extensions { extensions } => {
                 write!(f, "its extensions differ: {}", words::some_of(extensions))
+            }
+            Mismatch::PhpUnproven { why } => {
+                write!(f, "it is not proven which PHP serves it: {why}")
             }
             _ => self.of_answers(f),
         }

@@ -28,6 +28,7 @@ mod notice;
 mod notice_words;
 pub mod observation;
 pub mod pages;
+pub mod php_proof;
 mod reason;
 mod request_file;
 pub mod search;

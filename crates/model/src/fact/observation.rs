@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::mismatch::VISIBLE;
+use super::php_proof::{ProvenBy, Unproven};
 use super::{Fact, Kind};
 
 /// Something that was observed of a runtime.
@@ -33,6 +34,21 @@ pub enum Observation {
         /// Whether the changing parts can be listed in `mask`.
         can_be_masked: bool,
     },
+    /// The PHP that serves was asked what it is, on a start before the measured one. The measured
+    /// start has the same images, files of php.ini and programs.
+    #[serde(rename = "php_proven")]
+    PhpProven {
+        /// The service that it runs in.
+        service: String,
+        /// How it is known.
+        by: ProvenBy,
+    },
+    /// It is not known which PHP serves.
+    #[serde(rename = "php_unproven")]
+    PhpUnproven {
+        /// The reason.
+        why: Unproven,
+    },
 }
 
 impl fmt::Display for Observation {
@@ -52,6 +68,12 @@ impl fmt::Display for Observation {
                 } else {
                     Ok(())
                 }
+            }
+            Observation::PhpProven { service, by } => {
+                write!(f, "PHP of service {service} said what it is, {by}, on a start before")
+            }
+            Observation::PhpUnproven { why } => {
+                write!(f, "it is not proven which PHP serves: {why}")
             }
         }
     }

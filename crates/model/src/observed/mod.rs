@@ -3,6 +3,7 @@
 
 mod constant;
 mod lines;
+mod matters;
 mod pages;
 
 pub use constant::constant_lines;
@@ -145,13 +146,11 @@ fn shown_difference(was: &ObservedState, is: &ObservedState) -> String {
 
 fn differences(reference: &ObservedRuntime, one: &ObservedRuntime) -> Differences {
     let pair = RuntimePair { first: reference, one };
-    let found = match one.given.provider {
-        ProviderKind::Native => pair.differences(),
-        ProviderKind::External | ProviderKind::Compose => pair.visible_differences(),
-    };
-    match pair.has_containers() {
-        true => with_versions_asked(found),
-        false => found,
+    let are_ours = [reference, one].iter().all(|shown| shown.given.provider.is_native());
+    match (are_ours, pair.has_containers()) {
+        (true, _) => pair.differences(),
+        (false, true) => with_versions_asked(pair.visible_differences()),
+        (false, false) => pair.visible_differences(),
     }
 }
 
@@ -181,14 +180,24 @@ fn with_versions_asked(found: Differences) -> Differences {
     Differences { not_comparable, asked, ..found }
 }
 
+/// Whether PHP itself said what it is. An answer of the app shows its version at most.
+fn is_proven(observed: &ObservedState) -> bool {
+    !observed.sapi.is_empty()
+}
+
 /// Returns what is wrong with one runtime, whatever the others show.
 fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
     if one.given.provider == ProviderKind::External {
         return vec![Mismatch::AlreadyRunning {}];
     }
     if !one.given.provider.is_native() {
-        // Nothing was added to the app that could show more.
-        return Vec::new();
+        let unproven = one.observed.notices.iter().filter_map(|notice| match notice.known() {
+            Some(Observation::PhpUnproven { why }) => {
+                Some(Mismatch::PhpUnproven { why: why.clone() })
+            }
+            _ => None,
+        });
+        return unproven.chain(other_version(one)).collect();
     }
     let mut reasons: Vec<Mismatch> = Vec::new();
     if let Some((workers, asked)) = other_workers(one) {
@@ -201,6 +210,15 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
+}
+
+/// The mismatch of a runtime whose PHP is not the one that the plan asks for, as far as it is known.
+fn other_version(one: &ObservedRuntime) -> Option<Mismatch> {
+    let (version, asked) = (&one.observed.php_version, &one.given.php);
+    let rest = version.strip_prefix(asked.as_str());
+    let is_it = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let is_other = !asked.is_empty() && !version.is_empty() && !is_it;
+    is_other.then(|| Mismatch::PhpVersion { version: version.clone(), reference: asked.clone() })
 }
 
 /// Returns the seen and requested numbers of workers if they differ; else `None`. A growing pool
@@ -243,21 +261,43 @@ impl RuntimePair<'_> {
         is_compose(self.first) || is_compose(self.one)
     }
 
-    /// Compares a server that was already running by its answer, and by what its answer shows of
-    /// PHP.
+    /// Compares a server that was already running, or a project in containers: by its answer, and by
+    /// what is known of its PHP.
     fn visible_differences(&self) -> Differences {
-        let mut first = self.first.clone();
-        let shown_values = &self.one.observed;
-        let (seen, ini) = (&mut first.observed, &mut first.given.ini);
-        seen.ini.retain(|key, _| shown_values.ini.contains_key(key));
-        ini.retain(|key, _| shown_values.ini.contains_key(key));
-        if shown_values.php_version.is_empty() {
-            seen.php_version.clear();
+        if is_proven(&self.first.observed) && is_proven(&self.one.observed) {
+            return self.differences_that_matter();
         }
-        (seen.opcache, seen.jit) = (shown_values.opcache, shown_values.jit);
-        seen.extensions.clone_from(&shown_values.extensions);
+        let (mut first, mut one) = (self.first.clone(), self.one.clone());
+        let (seen, shown) = (&mut first.observed, &mut one.observed);
+        seen.ini.retain(|key, _| shown.ini.contains_key(key));
+        shown.ini.retain(|key, _| seen.ini.contains_key(key));
+        if seen.php_version.is_empty() || shown.php_version.is_empty() {
+            seen.php_version.clear();
+            shown.php_version.clear();
+        }
+        (seen.opcache, seen.jit) = (shown.opcache, shown.jit);
+        seen.extensions.clone_from(&shown.extensions);
         // Nothing was requested of it, so its other values count as differences.
-        let one = ObservedRuntime { given: first.given.clone(), ..self.one.clone() };
+        one.given = first.given.clone();
+        RuntimePair { first: &first, one: &one }.differences()
+    }
+
+    /// Compares a project in containers whose PHP was asked. Of its php.ini and extensions only those
+    /// count that decide how much work PHP has.
+    fn differences_that_matter(&self) -> Differences {
+        // Without OPcache its values are none of PHP's.
+        let has_both = self.first.observed.opcache == self.one.observed.opcache;
+        let counts = |directive: &str| {
+            matters::ini_matters(directive) && (has_both || !directive.starts_with("opcache."))
+        };
+        let [first, one] = [self.first, self.one].map(|shown| {
+            let mut shown = shown.clone();
+            shown.observed.ini.retain(|directive, _| counts(directive));
+            shown.observed.extensions.retain(|name| matters::extension_matters(name));
+            shown
+        });
+        // The plan asks for values of the catalogue's runtimes; the project has its own.
+        let one = ObservedRuntime { given: first.given.clone(), ..one };
         RuntimePair { first: &first, one: &one }.differences()
     }
 

@@ -270,3 +270,77 @@ fn a_growing_pool_and_an_unknown_number_of_workers_are_no_change() {
     (before.given.grows, after.given.grows, after.observed.workers) = (true, true, 40);
     assert_eq!(changed(&before, &after), []);
 }
+
+fn project(name: &str) -> ObservedRuntime {
+    let mut one = shown(name);
+    one.given = RequestedSetup { provider: ProviderKind::Compose, ..RequestedSetup::default() };
+    one.observed.sapi = "fpm-fcgi".into();
+    one.observed.isolated = false;
+    one.observed.workers = 0;
+    one
+}
+
+/// A project brings its own php.ini: what decides how much work PHP has counts, in either order.
+#[test]
+fn of_a_proven_php_in_containers_what_matters_is_compared() {
+    let mut native = shown("a");
+    native.observed.sapi = "fpm-fcgi".into();
+    native.given.ini = BTreeMap::from([("memory_limit".into(), "256M".into())]);
+    let of = |name: &str, values: &[(&str, &str)]| {
+        let mut one = project(name);
+        let values = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        one.observed.ini.extend(values);
+        one
+    };
+    let alike = of("b", &[("session.save_path", "/tmp"), ("date.timezone", "UTC")]);
+    let mut other = of("c", &[("memory_limit", "128M"), ("opcache.validate_timestamps", "0")]);
+    other.observed.extensions = vec!["core".into(), "intl".into(), "xdebug".into()];
+    let found = compare_observed(&[native.clone(), alike.clone(), other.clone()]);
+    assert_eq!(found[..2], [Differences::default(), Differences::default()]);
+    insta::assert_snapshot!(sentences(&found[2]).join("\n"), @r"
+    its php.ini differs: memory_limit `128M` instead of `256M`, with opcache.validate_timestamps
+    its extensions differ: with extension xdebug
+    ");
+    let both = compare_observed(&[other.clone(), native]);
+    assert_eq!(sentences(&both[1]).len(), 2, "{both:?}");
+    other.observed.opcache = false;
+    let found = compare_observed(&[alike, other]);
+    insta::assert_snapshot!(sentences(&found[1]).join("\n"), @r"
+    its OPcache is off instead of on
+    its php.ini differs: memory_limit `128M` instead of `256M`
+    its extensions differ: with extension xdebug
+    ");
+}
+
+#[test]
+fn a_project_whose_php_is_not_known_is_marked_and_only_its_answers_are_compared() {
+    let mut unproven = project("b");
+    unproven.observed = ObservedState { answer_sha256: "a".into(), ..ObservedState::default() };
+    let why = crate::fact::php_proof::Unproven::Silent {};
+    unproven.observed.notices = vec![Observation::PhpUnproven { why: why.clone() }.into()];
+    let marked = [Mismatch::PhpUnproven { why }];
+    for (order, index) in [([shown("a"), unproven.clone()], 1), ([unproven, project("a")], 0)] {
+        let found = compare_observed(&order);
+        assert_eq!(found[index].not_comparable, marked);
+        assert_eq!(found[1 - index].not_comparable, []);
+    }
+}
+
+/// A misspelt build argument leaves every row with the same PHP.
+#[test]
+fn a_project_with_another_php_than_the_plan_asks_for_is_marked() {
+    let of = |version: &str, asked: &str| {
+        let mut one = project("b");
+        one.observed.php_version = version.to_owned();
+        one.given.php = asked.to_owned();
+        own_mismatches(&one)
+    };
+    for (version, asked) in [("8.4.1", "8.4"), ("8.4.1", "8.4.1"), ("8.4.1", ""), ("", "8.4")] {
+        assert_eq!(of(version, asked), [], "{version} for {asked}");
+    }
+    for (version, asked) in [("8.2.29", "8.4"), ("8.40.1", "8.4"), ("8.4.11", "8.4.1")] {
+        let reference = asked.to_owned();
+        let expected = [Mismatch::PhpVersion { version: version.to_owned(), reference }];
+        assert_eq!(of(version, asked), expected);
+    }
+}

@@ -337,7 +337,28 @@ pub struct ContainerRecord {
     /// Whether the container runs beside the budget.
     #[serde(rename = "beside")]
     pub is_beside: bool,
+    /// The CPUs that the kernel lets its main process use, as a list (`0-3`); empty: not known.
+    pub cpus_allowed: String,
+    /// The CPU time that its groups allow, in thousandths of a CPU; `None`: there is no quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota_thousandths: Option<u32>,
+    /// The memory that its groups allow, in bytes; 0: there is no limit.
+    pub memory_limit_bytes: u64,
 }
+
+impl ContainerRecord {
+    /// The image in words: name, digest or id, system, architecture and C library.
+    pub fn image_in_words(&self) -> String {
+        let id = if self.digest.is_empty() { &self.image_id } else { &self.digest };
+        // 12 digits are what the engine itself prints.
+        let short = id.get(..SHORT_ID).unwrap_or(id);
+        let parts = [self.image.as_str(), short, &self.base, &self.architecture, &self.libc];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The length of `sha256:` and 12 digits.
+const SHORT_ID: usize = 19;
 
 /// Choices that explain what a runtime shows: what was requested, and what its SAPI decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,6 +383,9 @@ pub struct RequestedSetup {
     /// Whether its extensions are those of this machine's own configuration, as the plan asks (`today`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_extensions: bool,
+    /// The version of PHP that the plan asks for, such as `8.4`; empty: any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub php: String,
 }
 
 /// What a runtime showed of itself, in its answers to requests.

@@ -327,6 +327,11 @@ pub static COMPOSE: Object = Object {
             Key::new("volumes", &Kind::Words(&VOLUMES), "What is in the project's volumes at the start of each trial. `copy`: a copy of what they hold now. `empty`: what the images bring. `keep`: the project's own volumes, to which the trials write.")
                 .or("copy"),
             Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),
+            Key::new("php", &PHP_VERSIONS, "The version of PHP that the project is asked for, by `php_arg`. A list makes a row for each version.")
+                .otherwise("the one that the project has")
+                .like("[8.2, 8.4]"),
+            Key::new("php_arg", &Kind::Text, "The build argument that has the version. A variable of this name in the compose files has it too: `image: php:${PHP_VERSION}-fpm`.")
+                .or("PHP_VERSION"),
             Key::new("env", &VALUES, "Environment variables of every service within the budget."),
         ],
     }],
@@ -591,6 +596,8 @@ static EXPECTATIONS: Kind = Kind::Any(&[&EXPECTATION, &EXPECTATION_LIST]);
 static EXPECTATION_LIST: Kind = Kind::List { of: &EXPECTATION, least: 0, most: usize::MAX };
 static CPU_COUNTS: Kind = Kind::Any(&[&CPU_COUNT, &CPU_COUNT_LIST]);
 static CPU_COUNT_LIST: Kind = Kind::Set { of: &CPU_COUNT, most: usize::MAX };
+static PHP_VERSIONS: Kind = Kind::Any(&[&PHP_VERSION, &PHP_VERSION_LIST]);
+static PHP_VERSION_LIST: Kind = Kind::List { of: &PHP_VERSION, least: 1, most: RUNTIMES_MAX };
 static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
 static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);
 static FIXED_ROUNDS: Kind = Kind::Whole { least: 1, most: ROUNDS_MAX as u64 };
@@ -652,6 +659,13 @@ static CPU_COUNT: Kind = Kind::Form(Form {
     pattern: r"^([0-9]+m|[0-9]+(\.[0-9]+)?)$",
     number: Some(&CPU_NUMBER),
 });
+static PHP_VERSION: Kind = Kind::Form(Form {
+    name: "php_version",
+    shown: "version of PHP",
+    pattern: r"^[0-9]{1,2}(\.[0-9]{1,2}){1,2}$",
+    number: Some(&PHP_NUMBER),
+});
+static PHP_NUMBER: Kind = Kind::Number { least: 0.0, most: 100.0 };
 static CPU_NUMBER: Kind = Kind::Number { least: 0.01, most: CPUS_MAX as f64 };
 static URL: Kind = Kind::Form(Form {
     name: "url",

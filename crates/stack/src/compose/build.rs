@@ -34,7 +34,7 @@ impl Builds {
     ) -> Result<&BTreeMap<String, String>, ComposeError> {
         let document = Value::Object(resolved.project.document.clone());
         let directory_of = resolved.project.directory.display();
-        let what = format!("{directory_of}\n{document}{:?}", resolved.source.build_args);
+        let what = format!("{directory_of}\n{document}{:?}", resolved.source.arguments());
         let key = sha256(lasting(what, &resolved.checkouts));
         if !self.0.contains_key(&key) {
             let images = build(resolved, &key[..HASH_LENGTH], directory)?;
@@ -64,13 +64,14 @@ fn build(
     let mut document = project.document.clone();
     document.remove("name");
     document.retain(|key, _| !key.starts_with("x-"));
+    let arguments = source.arguments();
     let mut images = BTreeMap::new();
     // The name that an image has in the project → our own. Other services may use it too.
     let mut renamed = BTreeMap::new();
     if let Some(Value::Object(services)) = document.get_mut("services") {
         for (name, service) in services.iter_mut() {
             let Value::Object(service) = service else { continue };
-            if add_arguments(service, &source.build_args) {
+            if add_arguments(service, &arguments) {
                 let image = format!("{BUILT}/{hash}-{}:latest", image_name(name));
                 let given = service.insert("image".to_owned(), json!(image));
                 let given = given.as_ref().and_then(Value::as_str).map(str::to_owned);

@@ -1,15 +1,13 @@
 //! The containers of a stack, as the engine knows them.
 
-use std::fs::{File, Metadata};
-use std::io::Read as _;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
 use serde_json::Value;
 use stampede_linux::process::Identity;
 use stampede_model::record::ContainerRecord;
+use stampede_proof::{EffectiveLimits, base_system, c_library};
 
 use super::edit::LABEL;
 use super::engine::Engine;
@@ -112,7 +110,8 @@ impl Container {
             .and_then(|output| serde_json::from_slice(&output.stdout).ok())
             .unwrap_or_default();
         let digest = image["RepoDigests"][0].as_str().and_then(|digest| digest.split_once('@'));
-        let root = self.main.map(|main| Path::new("/proc").join(main.pid.to_string()).join("root"));
+        let root = self.root();
+        let limits = self.main.map(|main| EffectiveLimits::of(main.pid)).unwrap_or_default();
         ContainerRecord {
             service: self.service.clone(),
             image: self.image.clone(),
@@ -122,7 +121,16 @@ impl Container {
             base: root.as_deref().map(base_system).unwrap_or_default(),
             libc: root.as_deref().map_or("", c_library).to_owned(),
             is_beside,
+            cpus_allowed: limits.cpus_allowed,
+            cpu_quota_thousandths: limits.cpu_quota_thousandths,
+            memory_limit_bytes: limits.memory_limit_bytes,
         }
+    }
+
+    /// Its root as this machine sees it; `None`: it does not run.
+    pub fn root(&self) -> Option<PathBuf> {
+        let main = self.main?;
+        Some(Path::new("/proc").join(main.pid.to_string()).join("root"))
     }
 }
 
@@ -150,54 +158,8 @@ fn settled(
     Ok(found)
 }
 
-/// Opens a path of a container's root. Links in it lead to places of that root, never to those of
-/// the machine.
-fn open_in(root: &Path, path: &str) -> Option<File> {
-    let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let root = rustix::fs::open(root, read | OFlags::DIRECTORY, Mode::empty()).ok()?;
-    let found = rustix::fs::openat2(root, path, read, Mode::empty(), ResolveFlags::IN_ROOT).ok()?;
-    Some(File::from(found))
-}
-
-/// The name of a root's system, from its os-release(5); empty: it has none, or cannot be read.
-fn base_system(root: &Path) -> String {
-    let text = |path: &&str| {
-        let file = open_in(root, path)?;
-        file.metadata().ok().filter(Metadata::is_file)?;
-        let mut text = String::new();
-        file.take(OS_RELEASE_BYTES).read_to_string(&mut text).ok()?;
-        Some(text)
-    };
-    let text = ["etc/os-release", "usr/lib/os-release"].iter().find_map(text).unwrap_or_default();
-    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
-    value.unwrap_or_default().trim_matches('"').to_owned()
-}
-
-/// The most bytes of an os-release that are read; they have some hundred.
-const OS_RELEASE_BYTES: u64 = 64 << 10;
-
-/// The C library of a root, by its dynamic loader: `glibc`, `musl`, or empty if neither is found.
-fn c_library(root: &Path) -> &'static str {
-    let mut library = "";
-    for directory in ["lib", "lib64", "usr/lib", "usr/lib64"] {
-        let Some(directory) = open_in(root, directory) else { continue };
-        for entry in Dir::read_from(directory).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with("ld-linux") {
-                return "glibc";
-            }
-            if name.starts_with("ld-musl-") {
-                library = "musl";
-            }
-        }
-    }
-    library
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use serde_json::json;
 
     use super::*;
@@ -255,29 +217,5 @@ mod tests {
         );
         assert!(found.unwrap()[0].runs());
         assert_eq!(looks, 1);
-    }
-
-    #[test]
-    fn the_system_and_the_c_library_of_a_root_are_found() {
-        let root = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| {
-            let path = root.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        assert_eq!((base_system(root.path()), c_library(root.path())), (String::new(), ""));
-        put("etc/os-release", "NAME=Alpine\nPRETTY_NAME=\"Alpine Linux v3.20\"\n");
-        put("lib/ld-musl-x86_64.so.1", "");
-        assert_eq!(base_system(root.path()), "Alpine Linux v3.20");
-        assert_eq!(c_library(root.path()), "musl");
-        // A link of the image leads into the image.
-        std::os::unix::fs::symlink("/etc/os-release", root.path().join("usr")).unwrap();
-        assert_eq!(base_system(root.path()), "Alpine Linux v3.20");
-        fs::remove_file(root.path().join("etc/os-release")).unwrap();
-        std::os::unix::fs::symlink("/etc/hostname", root.path().join("etc/os-release")).unwrap();
-        assert_eq!(base_system(root.path()), "");
-        // A Debian root may have musl beside its own library.
-        put("lib64/ld-linux-x86-64.so.2", "");
-        assert_eq!(c_library(root.path()), "glibc");
     }
 }

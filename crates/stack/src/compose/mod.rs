@@ -9,6 +9,7 @@
 
 mod build;
 mod container;
+mod proof;
 mod removal;
 mod stack;
 mod start;
@@ -36,6 +37,7 @@ use crate::spec::{StackSpec, app_env_given};
 use build::Builds;
 use engine::{Engine, Grouping, WayIn};
 use project::{Project, Target};
+use proof::Proofs;
 
 pub use error::ComposeError;
 
@@ -45,6 +47,7 @@ pub struct ComposeProvider {
     supervise: Box<Supervise>,
     engine: OnceLock<Engine>,
     builds: Mutex<Builds>,
+    proofs: Proofs,
 }
 
 /// What is known of a compose project before anything of it is started.
@@ -103,6 +106,7 @@ impl ComposeProvider {
             }),
             engine: OnceLock::new(),
             builds: Mutex::default(),
+            proofs: Proofs::default(),
         }
     }
 
@@ -125,7 +129,10 @@ impl ComposeProvider {
         let resolve = || {
             let engine = self.engine()?.clone();
             let files = versioned(&source.files, &app.checkouts);
-            let mut project = Project::render(&engine, &files)?;
+            // The version of PHP may be a build argument, or a variable in the name of an image.
+            let versions = source.php.iter();
+            let versions = versions.map(|php| (php.argument.clone(), php.version.clone())).collect();
+            let mut project = Project::render(&engine, &files, &versions)?;
             for Checkout { top, tree, .. } in &app.checkouts {
                 project.use_originals(tree, top);
             }
@@ -167,7 +174,13 @@ impl Provider for ComposeProvider {
 
     fn start(&self, spec: &StackSpec) -> Result<Box<dyn Stack>, RuntimeError> {
         let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
-        start::start(spec, &self.places, &self.supervise, &mut builds)
+        let shared = start::SharedParts {
+            places: &self.places,
+            supervise: &self.supervise,
+            builds: &mut builds,
+            proofs: &self.proofs,
+        };
+        start::start(spec, shared)
     }
 
     fn notices(&self, choice: &RuntimeChoice, app: &App) -> Result<Vec<Notice>, RuntimeError> {

@@ -14,16 +14,18 @@ use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::{Address, Addresses};
 use stampede_model::process_group::{ProcessGroup, RoleGroup};
 use stampede_model::record::{
-    LogEvidence, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
+    ContainerRecord, LogEvidence, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
 };
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
 use stampede_plan::model::RequestSpec;
+use stampede_proof::RunningProgram;
 
 use super::ResolvedProject;
 use super::container::Container;
 use super::engine::{Grouping, last_lines};
 use super::error::ComposeError;
+use super::proof::{SeenStart, StackProof};
 use super::start::Names;
 use crate::answer::Answer;
 use crate::app::App;
@@ -74,18 +76,22 @@ pub(super) struct ComposeStack {
     limits: (u64, bool),
     first_answer: Nanos,
     first_request: Nanos,
+    proof: StackProof,
+}
+
+/// What a start made.
+pub(super) struct StackParts {
+    pub names: Names,
+    pub directory: PathBuf,
+    pub handle: Box<dyn StackHandle>,
+    pub containers: Vec<Container>,
+    pub entrance: Entrance,
+    pub proof: StackProof,
 }
 
 impl ComposeStack {
-    pub fn new(
-        spec: &StackSpec,
-        resolved: ResolvedProject,
-        names: Names,
-        directory: PathBuf,
-        handle: Box<dyn StackHandle>,
-        containers: Vec<Container>,
-        entrance: Entrance,
-    ) -> ComposeStack {
+    pub fn new(spec: &StackSpec, resolved: ResolvedProject, parts: StackParts) -> ComposeStack {
+        let StackParts { names, directory, handle, containers, entrance, proof } = parts;
         ComposeStack {
             name: spec.runtime.name.clone(),
             app: spec.app.clone(),
@@ -101,6 +107,7 @@ impl ComposeStack {
             limits: (spec.placement.memory_bytes, spec.placement.cpu_quota.is_some()),
             first_answer: Nanos::default(),
             first_request: Nanos::default(),
+            proof,
         }
     }
 
@@ -292,6 +299,12 @@ impl ComposeStack {
         AnswerContext { app: &self.app, port, dir: None }
     }
 
+    fn given(&self) -> RequestedSetup {
+        let php = self.resolved.source.php.as_ref().map(|php| php.version.clone());
+        let provider = ProviderKind::Compose;
+        RequestedSetup { provider, php: php.unwrap_or_default(), ..RequestedSetup::default() }
+    }
+
     fn within_budget(&self) -> impl Iterator<Item = &Container> {
         let beside = &self.resolved.source.beside;
         self.containers.iter().filter(|one| !beside.contains(&one.service))
@@ -358,15 +371,14 @@ impl Stack for ComposeStack {
         for (name, value) in env {
             settings.insert(format!("env.{name}"), Value::from(value.as_str()));
         }
-        let versions = BTreeMap::from([
-            ("engine".to_owned(), engine.version.clone()),
-            ("compose".to_owned(), engine.compose_version.clone()),
-        ]);
+        let record = |one: &Container| one.record(engine, source.beside.contains(&one.service));
+        let containers: Vec<ContainerRecord> = self.containers.iter().map(record).collect();
+        let image =
+            |one: &ContainerRecord| (format!("image of {}", one.service), one.image_in_words());
+        let mut versions: BTreeMap<String, String> = containers.iter().map(image).collect();
+        versions.insert("engine".to_owned(), engine.version.clone());
+        versions.insert("compose".to_owned(), engine.compose_version.clone());
         let document = serde_json::to_string_pretty(&project.document).unwrap_or_default();
-        let records = self
-            .containers
-            .iter()
-            .map(|container| container.record(engine, source.beside.contains(&container.service)));
         RuntimeRecord {
             title: format!("compose project, service {}", target.service),
             versions,
@@ -374,8 +386,8 @@ impl Stack for ComposeStack {
             files: BTreeMap::from([("compose.json".to_owned(), document)]),
             first_answer_ns: self.first_answer.0,
             first_request_ns: self.first_request.0,
-            given: RequestedSetup { provider: ProviderKind::Compose, ..RequestedSetup::default() },
-            containers: records.collect(),
+            given: self.given(),
+            containers,
             ..RuntimeRecord::default()
         }
     }
@@ -443,7 +455,24 @@ impl Stack for ComposeStack {
     }
 
     fn verify(&self, requests: &[&RequestSpec]) -> Result<ObservedState, RuntimeError> {
-        outside::verify(self, &self.answer_context(), || self.page_once(), requests)
+        let programs = || RunningProgram::all(&self.processes());
+        let before = programs();
+        let observed =
+            outside::verify(self, &self.answer_context(), || self.page_once(), requests)?;
+        let ask = |token: &str| {
+            let page = self.page();
+            let header = (stampede_proof::HEADER.to_owned(), token.to_owned());
+            let headers: Vec<_> = page.headers.into_iter().chain([header]).collect();
+            let answer = self.request_path(&page.path.unwrap_or_default(), &headers, page.within);
+            Some(answer.ok()?.body)
+        };
+        let seen = SeenStart {
+            containers: self.within_budget().collect(),
+            target: &self.resolved.target.service,
+            programs: [before, programs()],
+            ask: &ask,
+        };
+        Ok(self.proof.complete(&seen, observed))
     }
 
     fn comparable_answer(&self) -> Result<String, RuntimeError> {

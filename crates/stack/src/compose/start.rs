@@ -18,8 +18,9 @@ use super::container::Container;
 use super::edit::{Edit, Limits};
 use super::engine::{Grouping, WayIn, failed};
 use super::error::ComposeError;
+use super::proof::{Proofs, StackProof};
 use super::removal::removal;
-use super::stack::{ComposeStack, Entrance};
+use super::stack::{ComposeStack, Entrance, StackParts};
 use super::volumes;
 use crate::error::RuntimeError;
 use crate::locate::SearchPaths;
@@ -29,7 +30,7 @@ use crate::process::port;
 use crate::process::stack::StackHandle;
 use crate::process::working_directory::working_directory;
 use crate::provider::Stack;
-use crate::spec::StackSpec;
+use crate::spec::{StackSpec, StartPurpose};
 
 /// The names of a stack.
 pub(super) struct Names {
@@ -39,20 +40,44 @@ pub(super) struct Names {
     pub project: String,
 }
 
-/// Starts the project of `spec`.
+/// What all starts of a run share.
+pub(super) struct SharedParts<'a> {
+    pub places: &'a SearchPaths,
+    pub supervise: &'a Supervise,
+    pub builds: &'a mut Builds,
+    pub proofs: &'a Proofs,
+}
+
+/// Starts the project of `spec`. If it does not start with what asks its PHP, it is started without.
 ///
 /// # Errors
 /// The tool or the engine fails, a container ends, or nothing answers.
 pub(super) fn start(
     spec: &StackSpec,
-    places: &SearchPaths,
-    supervise: &Supervise,
+    shared: SharedParts<'_>,
+) -> Result<Box<dyn Stack>, RuntimeError> {
+    let Some(resolved) = &spec.project else {
+        return Err(RuntimeError::External { name: spec.runtime.name.clone() });
+    };
+    let SharedParts { places, supervise, builds, proofs } = shared;
+    let proof = proofs.of(resolved, spec.purpose == StartPurpose::Asked);
+    match start_once(spec, resolved, (places, supervise), builds, proof.clone()) {
+        Err(error) if proof.gives_up(&error) => {
+            let without = proofs.of(resolved, false);
+            start_once(spec, resolved, (places, supervise), builds, without)
+        }
+        other => other,
+    }
+}
+
+fn start_once(
+    spec: &StackSpec,
+    resolved: &ResolvedProject,
+    (places, supervise): (&SearchPaths, &Supervise),
     builds: &mut Builds,
+    mut proof: StackProof,
 ) -> Result<Box<dyn Stack>, RuntimeError> {
     let runtime = spec.runtime.name.clone();
-    let Some(resolved) = &spec.project else {
-        return Err(RuntimeError::External { name: runtime });
-    };
     let failed = |problem: ComposeError| match stampede_linux::interrupt::is_requested() {
         true => RuntimeError::Interrupted { runtime: runtime.clone() },
         false => RuntimeError::Containers { runtime: runtime.clone(), problem: Box::new(problem) },
@@ -81,10 +106,10 @@ pub(super) fn start(
         directory: &directory,
         handle: handle.as_ref(),
     };
-    let entrance = starting.up(&spec.placement, &images, &copies, published);
+    let entrance = starting.up(&spec.placement, &images, &copies, published, &mut proof);
     let (containers, entrance) = entrance.map_err(failed)?;
-    let stack =
-        ComposeStack::new(spec, resolved.clone(), names, directory, handle, containers, entrance);
+    let parts = StackParts { names, directory, handle, containers, entrance, proof };
+    let stack = ComposeStack::new(spec, resolved.clone(), parts);
     Ok(Box::new(stack.ready(begun)?))
 }
 
@@ -129,10 +154,18 @@ impl Starting<'_> {
         images: &BTreeMap<String, String>,
         copies: &BTreeMap<PathBuf, PathBuf>,
         published: Option<u16>,
+        proof: &mut StackProof,
     ) -> Result<(Vec<Container>, Entrance), ComposeError> {
         let ResolvedProject { engine, project, target, source, env, .. } = self.resolved;
         let groups = self.groups();
         let replaced = volumes::settle(self.resolved, self.names, images)?;
+        let file = self.directory.join("compose.json");
+        let unwritten = |error: io::Error| ComposeError::Tool {
+            command: format!("write {}", file.display()),
+            said: error.to_string(),
+            example: None,
+        };
+        let proof = proof.prepare(self.resolved, images, self.directory).map_err(unwritten)?;
         let edit = Edit {
             stack: &self.names.id,
             groups: &groups,
@@ -144,12 +177,7 @@ impl Starting<'_> {
             volumes: &replaced,
             copies,
             published: published.map(|port| (target, port)),
-        };
-        let file = self.directory.join("compose.json");
-        let unwritten = |error: io::Error| ComposeError::Tool {
-            command: format!("write {}", file.display()),
-            said: error.to_string(),
-            example: None,
+            proof: &proof,
         };
         write_private(&file, &edit.apply(project).to_string()).map_err(unwritten)?;
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;

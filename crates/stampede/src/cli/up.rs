@@ -13,7 +13,7 @@ use stampede_monitor::machine;
 use stampede_plan::{self, Overrides};
 use stampede_stack::{
     App, Caches, Catalogue, PageRequest, PageResult, Provider, Providers, Readiness, RuntimeError,
-    SearchPaths, Stack, StackRequest,
+    SearchPaths, Stack, StackRequest, StartPurpose,
 };
 
 use super::args::UpArgs;
@@ -55,6 +55,7 @@ pub fn run(args: UpArgs) -> Result<Outcome, Failure> {
         page: page_before_login(&app, page.clone()),
         caches: Caches::Kept,
         ready: Readiness::AnyAnswer,
+        purpose: StartPurpose::Measured,
     };
     let spec = provider.resolve(&request).map_err(Failure::from_runtime_alone)?;
     if args.dry_run {

@@ -103,10 +103,25 @@ fn two_compose_projects_are_compared_within_one_budget() {
                 container["image_id"].as_str().expect("a text").starts_with("sha256:"),
                 "{container}"
             );
+            // Read back: what the budget asks for is in force.
+            assert_eq!(container["memory_limit_bytes"], 256 << 20, "{container}");
+            let cpus: Vec<String> = isolation["cpus"]
+                .as_array()
+                .expect("CPUs")
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            assert_eq!(container["cpus_allowed"], cpus.join(","), "{container}");
         }
+        let before = &trial["runtime"]["before"];
+        assert_eq!(fact(&before["notices"], "php_proven")["by"], "request", "{before:#}");
+        assert_eq!((&before["sapi"], &before["opcache"]), (&"fpm-fcgi".into(), &true.into()));
+        assert!(before["php_version"].as_str().expect("a text").starts_with("8.2."), "{before:#}");
+        assert!(before["ini"]["memory_limit"].is_string(), "{before:#}");
     }
     assert!(text.contains("the container engine spent CPU time for each request"), "{text}");
     for case in summary["cases"].as_array().expect("cases") {
+        assert_eq!(case["not_comparable"], serde_json::json!([]), "the same PHP: {case:#}");
         assert!(case["engine_cost_us"]["value"].is_number(), "{case:#}");
         let roles = &case["roles"];
         for role in ["web", "php"] {

@@ -26,6 +26,7 @@ mod cold;
 mod common;
 mod compare;
 mod containers;
+mod containers_php;
 mod containers_support;
 mod corpus;
 mod database;

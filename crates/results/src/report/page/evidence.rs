@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::cpus::CpuCount;
 use stampede_model::failure;
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::machine::MachineFacts;
-use stampede_model::record::{LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord};
+use stampede_model::record::{
+    ContainerRecord, LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord,
+};
 use stampede_model::sample::ResourceSample;
 use stampede_model::words;
 
@@ -73,7 +76,10 @@ fn of_runtime(name: &str, record: &TrialRecord) -> RuntimeEvidence {
         commands: runtime.commands.clone(),
         files: runtime.files.clone().into_iter().collect(),
         observed: runtime.before.as_ref().map(observed),
-        isolation: isolation(&record.isolation),
+        isolation: isolation(&record.isolation)
+            .into_iter()
+            .chain(runtime.containers.iter().map(effective))
+            .collect(),
     }
 }
 
@@ -106,6 +112,20 @@ fn isolation(record: &IsolationRecord) -> Vec<(String, String)> {
     ]
     .map(|(label, value)| (label.to_owned(), value))
     .into()
+}
+
+/// What a container may really use, as the kernel shows it for its main process.
+fn effective(container: &ContainerRecord) -> (String, String) {
+    let quota = container.cpu_quota_thousandths.map(CpuCount::of_thousandths);
+    let parts = [
+        Some(format!("CPU {}", container.cpus_allowed)).filter(|text| text != "CPU "),
+        quota.map(CpuCount::in_words),
+        (container.memory_limit_bytes > 0)
+            .then(|| words::bytes(container.memory_limit_bytes as f64)),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    let known = if known.is_empty() { "not known".to_owned() } else { known.join(", ") };
+    (format!("limits of service {}", container.service), known)
 }
 
 fn of_trial(

@@ -10,6 +10,7 @@ use stampede_plan::model::{AppChoice, RuntimeChoice, RuntimeSource, Scalar};
 use stampede_stack::{
     App, Caches, Catalogue, PageRequest, Placement, PreparedStack, ProcessProvider, ProcessStack,
     Provider as _, Readiness, RuntimeError, RuntimeManifest, SearchPaths, StackRequest,
+    StartPurpose,
 };
 use tempfile::TempDir;
 
@@ -127,7 +128,8 @@ pub fn prepared(
 ) -> Result<PreparedStack, RuntimeError> {
     let page = PageRequest::of(app, &[]);
     let (caches, ready) = (Caches::Kept, Readiness::RightAnswer);
-    let request = StackRequest { runtime: choice, app, placement, page, caches, ready };
+    let purpose = StartPurpose::Measured;
+    let request = StackRequest { runtime: choice, app, placement, page, caches, ready, purpose };
     provider.materialise(&provider.resolve(&request)?)
 }
 

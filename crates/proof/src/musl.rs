@@ -19,7 +19,7 @@ const LONGEST: usize = 13;
 const BYTES_MAX: u64 = 512 << 20;
 
 /// Whether `program` was built with musl. False for scripts and what cannot be read.
-pub(super) fn is_musl(program: &Path) -> bool {
+pub fn is_musl(program: &Path) -> bool {
     let Ok(mut file) = File::open(program) else { return false };
     let mut magic = [0; 4];
     if file.read_exact(&mut magic).is_err() || magic != *b"\x7fELF" {

@@ -1,0 +1,243 @@
+//! Asks the PHP of a project what it is, on a start that is not measured, and decides for each
+//! measured start whether that holds for it too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use stampede_linux::fresh;
+use stampede_model::fact::Observation;
+use stampede_model::fact::php_proof::{ProvenBy, Unproven};
+use stampede_model::record::ObservedState;
+use stampede_proof::{
+    PhpAnswer, ProofDirectory, RunningProgram, StartState, ini_files, scan_directories,
+};
+
+use super::ResolvedProject;
+use super::container::Container;
+use stampede_compose::edit::{PHP_SCANNED, ProofMount, variables};
+use stampede_compose::engine::Engine;
+use stampede_compose::error::ComposeError;
+use crate::answer::sha256;
+use crate::error::RuntimeError;
+
+/// What is known of the PHP of projects, by project.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proofs(Arc<Mutex<BTreeMap<String, Proof>>>);
+
+type Proof = Result<Arc<ProvenPhp>, Unproven>;
+
+/// A PHP that said what it is.
+#[derive(Debug)]
+struct ProvenPhp {
+    by: ProvenBy,
+    answer: PhpAnswer,
+    /// The start on which it said so.
+    state: StartState,
+}
+
+impl Proofs {
+    fn get(&self, key: &str) -> Option<Proof> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn set(&self, key: &str, proof: Proof) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), proof);
+    }
+
+    /// The part that a start of this project has. `can_ask`: whether PHP may be asked on it.
+    pub fn of(&self, project: &ResolvedProject, can_ask: bool) -> StackProof {
+        let document = Value::Object(project.project.document.clone());
+        let directory = project.project.directory.display();
+        let what = format!("{directory}\n{document}{:?}{:?}", project.source, project.env);
+        let key = sha256(what);
+        let asks = can_ask && self.get(&key).is_none();
+        let asked = asks.then(|| Asked { token: fresh::token(), directories: BTreeMap::new() });
+        StackProof { proofs: self.clone(), key, asked }
+    }
+}
+
+/// The part of a proof that one start has.
+#[derive(Clone, Debug)]
+pub(super) struct StackProof {
+    proofs: Proofs,
+    key: String,
+    asked: Option<Asked>,
+}
+
+/// A start on which PHP is asked.
+#[derive(Clone, Debug)]
+struct Asked {
+    token: String,
+    /// By service.
+    directories: BTreeMap<String, ProofDirectory>,
+}
+
+/// What a start shows.
+pub(super) struct SeenStart<'a> {
+    /// The containers within the budget.
+    pub containers: Vec<&'a Container>,
+    /// The service that requests go to.
+    pub target: &'a str,
+    /// Programs that run at two moments.
+    pub programs: [Vec<RunningProgram>; 2],
+    /// Asks for the page with this token; `None`: there is no answer.
+    pub ask: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl StackProof {
+    /// Whether PHP is asked on this start.
+    pub fn asks(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Writes what the services within the budget get for it, below `directory`; nothing on a start
+    /// on which PHP is not asked. `images`: those of services that are built.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub fn prepare(
+        &mut self,
+        project: &ResolvedProject,
+        images: &BTreeMap<String, String>,
+        directory: &Path,
+    ) -> io::Result<BTreeMap<String, ProofMount>> {
+        let Some(Asked { token, directories }) = &mut self.asked else {
+            return Ok(BTreeMap::new());
+        };
+        let directory = directory.join("proof");
+        fs::create_dir(&directory)?;
+        let mut mounts = BTreeMap::new();
+        for (number, name) in project.services().into_iter().enumerate() {
+            let service = project.project.service(&name).unwrap_or(&Value::Null);
+            let image = images.get(&name).map(String::as_str).or(service["image"].as_str());
+            let scanned = scanned_by(&project.engine, service, image.unwrap_or_default());
+            let written = ProofDirectory::write(&directory.join(number.to_string()), &name, token)?;
+            let mount =
+                ProofMount { mounts: written.mounts(), scanned: scan_directories(&scanned) };
+            mounts.insert(name.clone(), mount);
+            directories.insert(name, written);
+        }
+        Ok(mounts)
+    }
+
+    /// Whether a start may have failed because PHP was to be asked on it. From then on it is not
+    /// asked any more.
+    pub fn gives_up(&self, error: &RuntimeError) -> bool {
+        let RuntimeError::Containers { problem, .. } = error else { return false };
+        let may_be_the_cause = matches!(
+            **problem,
+            ComposeError::Ended { .. }
+                | ComposeError::NoAnswer { .. }
+                | ComposeError::Tool { .. }
+                | ComposeError::WrongPage { .. }
+        );
+        let gives_up = self.asks() && may_be_the_cause;
+        if gives_up {
+            self.proofs.set(&self.key, Err(Unproven::NotServed {}));
+        }
+        gives_up
+    }
+
+    /// Adds what is known of PHP to what was observed. A start on which PHP can be asked for the
+    /// first time asks it.
+    pub fn complete(&self, seen: &SeenStart<'_>, mut observed: ObservedState) -> ObservedState {
+        let proof = match (self.proofs.get(&self.key), &self.asked) {
+            (Some(known), _) => known,
+            (None, Some(asked)) => {
+                let found = seen.proven(asked);
+                self.proofs.set(&self.key, found.clone());
+                found
+            }
+            (None, None) => return observed,
+        };
+        let holds = proof.and_then(|proven| {
+            let differences = proven.state.differences(&seen.state(&proven.answer));
+            match differences.is_empty() {
+                true => Ok(proven),
+                false => Err(Unproven::OtherStart { differences }),
+            }
+        });
+        let found = match holds {
+            Ok(proven) => {
+                proven.answer.add_to(&mut observed);
+                Observation::PhpProven { service: proven.answer.service.clone(), by: proven.by }
+            }
+            Err(why) => Observation::PhpUnproven { why },
+        };
+        observed.notices.push(found.into());
+        observed
+    }
+}
+
+impl SeenStart<'_> {
+    fn proven(&self, asked: &Asked) -> Proof {
+        let answered = (self.ask)(&asked.token).and_then(|body| PhpAnswer::parse(&body));
+        let (by, answer) = match answered {
+            Some(answer) => (ProvenBy::Request, answer),
+            None => (ProvenBy::Start, self.serving(&asked.directories)?),
+        };
+        let state = self.state(&answer);
+        Ok(Arc::new(ProvenPhp { by, answer, state }))
+    }
+
+    /// The PHP that serves, among the processes that said what they are when they began. One that
+    /// web servers use comes before programs of the command line, and the service that requests go
+    /// to before others.
+    fn serving(
+        &self,
+        directories: &BTreeMap<String, ProofDirectory>,
+    ) -> Result<PhpAnswer, Unproven> {
+        let [_, now] = &self.programs;
+        let runs = |answer: &PhpAnswer| {
+            now.iter().any(|one| one.service == answer.service && one.inner_pid == answer.pid)
+        };
+        let said = directories.values().flat_map(ProofDirectory::started).filter(runs);
+        let mut all: Vec<PhpAnswer> = said.collect();
+        if all.iter().any(|answer| !answer.is_of_command_line()) {
+            all.retain(|answer| !answer.is_of_command_line());
+        }
+        if all.iter().any(|answer| answer.service == self.target) {
+            all.retain(|answer| answer.service == self.target);
+        }
+        let services: BTreeSet<String> = all.iter().map(|one| one.service.clone()).collect();
+        match services.len() {
+            0 => Err(Unproven::Silent {}),
+            1 => Ok(all.swap_remove(0)),
+            _ => Err(Unproven::Several { services: services.into_iter().collect() }),
+        }
+    }
+
+    /// What has to be the same, for the PHP that gave `answer`.
+    fn state(&self, answer: &PhpAnswer) -> StartState {
+        let [before, after] = &self.programs;
+        let images = self.containers.iter();
+        let root = self
+            .containers
+            .iter()
+            .find_map(|one| one.root().filter(|_| one.service == answer.service));
+        StartState {
+            images: images.map(|one| (one.service.clone(), one.image_id.clone())).collect(),
+            ini_files: root
+                .map(|root| ini_files(&root, &answer.ini_directories))
+                .unwrap_or_default(),
+            programs: RunningProgram::lasting(before, after),
+        }
+    }
+}
+
+/// The value of [`PHP_SCANNED`] that a service has, from the project or from its image; empty: none.
+fn scanned_by(engine: &Engine, service: &Value, image: &str) -> String {
+    if let Some(value) = variables(&service["environment"]).get(PHP_SCANNED).and_then(Value::as_str) {
+        return value.to_owned();
+    }
+    let words = ["image", "inspect", "--format", "{{json .Config.Env}}", image];
+    let output = engine.command(&words).run().map(|output| output.stdout).unwrap_or_default();
+    let all: Vec<String> = serde_json::from_slice(&output).unwrap_or_default();
+    let own = all.iter().find_map(|one| one.strip_prefix(PHP_SCANNED)?.strip_prefix('='));
+    // A `$` would be read as the begin of a name.
+    own.unwrap_or_default().replace('$', "$$")
+}
