@@ -39,6 +39,8 @@ const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "
 const LONG: &str = "long";
 /// As [`LONG`], for tests that no other test may run beside: they compare two measurements.
 const ALONE: &str = "alone";
+/// More long tests that fail beside each other are no chance.
+const DISTURBED_MAX: usize = 5;
 
 /// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
 /// `within`: long tests are started only up to this time after the start.
@@ -91,7 +93,7 @@ pub fn run(
 }
 
 /// Runs the long tests until the time is over: as many at once as there are CPUs, then one by one
-/// those that need the machine to themselves.
+/// those that need the machine to themselves. A few that fail beside others run again alone.
 fn run_long(
     programs: &[Program],
     env: &[(&str, PathBuf)],
@@ -105,7 +107,10 @@ fn run_long(
             tests.map(move |test| (program, test))
         };
         let tests = programs.iter().flat_map(one).collect();
-        programs::run_each((tests, at_once), env, results, &is_over)?;
+        let failed = programs::run_each((tests, at_once), env, results, &is_over)?;
+        if tier == LONG && failed.len() <= DISTURBED_MAX {
+            programs::run_again(&failed, env, results)?;
+        }
     }
     Ok(())
 }

@@ -34,6 +34,8 @@ pub struct Results {
     ignored: BTreeMap<String, Vec<(String, String)>>,
     /// Steps beside the tests that did not run, each with the reason.
     steps_not_run: Vec<String>,
+    /// Tests that failed beside others and passed by themselves.
+    disturbed: BTreeSet<String>,
     passed: usize,
 }
 
@@ -55,6 +57,16 @@ impl Results {
     /// Notes that a step beside the tests did not run. `why`: `cargo deny is not installed`.
     pub fn did_not_run(&mut self, why: String) {
         self.steps_not_run.push(why);
+    }
+
+    /// Adds what a run of one test has shown that had failed beside others.
+    fn add_again(&mut self, program: &Program, test: &str, one: Results) {
+        if !one.has_failed() {
+            let name = format!("{} {test}", program.name);
+            self.failed.retain(|failed| *failed != name);
+            self.disturbed.insert(name);
+            self.passed += one.passed;
+        }
     }
 
     /// Adds what a run of one test has shown, which no run had started yet.
@@ -86,6 +98,7 @@ impl Results {
             tests.iter().map(move |(test, why)| format!("{program} {test}: {why}"))
         });
         section(&mut text, "did not run", self.steps_not_run.iter().cloned().chain(not_run));
+        section(&mut text, "failed beside others, passed alone", self.disturbed.iter());
         section(&mut text, "failed", self.failed.iter());
         text + &format!("\n{} tests passed, {} failed\n", self.passed, self.failed.len())
     }
@@ -182,18 +195,37 @@ fn run_with(
     Ok(())
 }
 
-/// Runs these tests, each in a process of its own, `at_once` of them at a time. Once `is_over` says so,
-/// no further test is started.
+/// Runs tests by themselves that failed beside others, and prints how they end now.
 ///
 /// # Errors
 /// A program does not start.
-pub fn run_each(
-    (tests, at_once): (VecDeque<(&Program, String)>, usize),
+pub fn run_again(
+    tests: &[(&Program, String)],
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+) -> Result<(), ChoreError> {
+    for (program, test) in tests {
+        let mut of_one = Results::default();
+        eprintln!("== again, alone: {} {test}", program.name);
+        run(program, std::slice::from_ref(test), env, &mut of_one)?;
+        results.add_again(program, test, of_one);
+    }
+    Ok(())
+}
+
+/// Runs these tests, each in a process of its own, `at_once` of them at a time. Once `is_over` says so,
+/// no further test is started. Returns those that failed.
+///
+/// # Errors
+/// A program does not start.
+pub fn run_each<'a>(
+    (tests, at_once): (VecDeque<(&'a Program, String)>, usize),
     env: &[(&str, PathBuf)],
     results: &mut Results,
     is_over: impl Fn() -> bool + Sync,
-) -> Result<(), ChoreError> {
+) -> Result<Vec<(&'a Program, String)>, ChoreError> {
     let (queue, results) = (Mutex::new(tests), Mutex::new(results));
+    let failed = Mutex::new(Vec::new());
     let next = || locked(&queue).pop_front().filter(|_| !is_over());
     let work = || -> Result<(), ChoreError> {
         while let Some((program, test)) = next() {
@@ -209,6 +241,9 @@ pub fn run_each(
                 .filter(|line| has_failed || ended(line).is_some())
                 .for_each(|line| println!("{line}"));
             done?;
+            if has_failed {
+                locked(&failed).push((program, test));
+            }
         }
         Ok(())
     };
@@ -218,7 +253,8 @@ pub fn run_each(
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         })
-    })
+    })?;
+    Ok(failed.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -371,11 +407,30 @@ mod tests {
         let mut results = Results::default();
         let long = |test: &String| (test.clone(), "long".to_owned());
         results.ignored.insert(program.name.clone(), tests.iter().map(long).collect());
-        run_each((queue(), 2), &[], &mut results, || true).expect("nothing runs");
+        let failed = run_each((queue(), 2), &[], &mut results, || true).expect("nothing runs");
+        assert!(failed.is_empty());
         assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
         run_each((queue(), 1), &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
         assert_eq!(results.long(&program, "long"), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_test_that_failed_beside_others_counts_as_it_ends_alone() {
+        let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
+        let ended = |passed: usize, failed: &[&str]| Results {
+            passed,
+            failed: failed.iter().map(|name| (*name).to_owned()).collect(),
+            ..Results::default()
+        };
+        let mut results = ended(3, &["x it a", "x it b"]);
+        results.add_again(&program, "a", ended(1, &[]));
+        results.add_again(&program, "b", ended(0, &["x it b"]));
+        let summary = results.summary();
+        let again =
+            "== failed beside others, passed alone: 1\n  x it a\n\n== failed: 1\n  x it b\n";
+        assert!(summary.contains(again), "{summary}");
+        assert!(summary.ends_with("\n4 tests passed, 1 failed\n"), "{summary}");
     }
 
     #[test]

@@ -28,7 +28,8 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let text = |error: &crate::ComposeError| {
         format!("{error}; hint: {}", error.hint().unwrap_or_default())
     };
-    let mut project = Project::render(engine, files, &BTreeMap::new()).map_err(|error| text(&error))?;
+    let mut project =
+        Project::render(engine, files, &BTreeMap::new()).map_err(|error| text(&error))?;
     let target = project.target(None, None).map_err(|error| text(&error))?;
     let left_out = project.left_out(&target.service);
     project.remove(&left_out);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::names::{is_weak, secrecy_of};
-use super::value::is_switch;
+use super::value::is_public;
 
 /// What the lines so far say about the next one.
 #[derive(Default)]
@@ -55,7 +55,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 impl Following {
     /// Takes the next line. Returns the part of it that is the value of a name above.
     pub fn place(&mut self, line: &str) -> Option<Range<usize>> {
-        let place = self.of_line(line).filter(|place| !is_switch(&line[place.clone()]));
+        let place = self.of_line(line).filter(|place| !is_public(&line[place.clone()]));
         if place.is_none() {
             self.begin(line);
         }

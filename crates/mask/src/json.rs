@@ -160,7 +160,7 @@ impl<F: Fn(&str) -> bool> Walk<F> {
             level.before = if next == Next::Names { Some(text.to_owned()) } else { before };
             level.next = Next::Plain;
         }
-        match is_secret && !value::is_switch(text) {
+        match is_secret && !value::is_public(text) {
             true => Secrecy::Secret,
             false if own::is_of_record(text) => Secrecy::Own,
             false => Secrecy::Other,
@@ -230,6 +230,12 @@ mod tests {
                 "{\"token\": [\"a\"\n{\"name\": \"b\", \"c\": \"d\"}\n",
                 "{\"token\": [\"***\"\n{\"name\": \"b\", \"c\": \"d\"}\n",
             ),
+            // Where a secret is kept is none.
+            (
+                r#"["--cookies", "/etc/passwd", "--auth", "/no/such/file"]"#,
+                r#"["--cookies", "/etc/passwd", "--auth", "***"]"#,
+            ),
+            (r#"{"token_file": "/etc/passwd"}"#, r#"{"token_file": "/etc/passwd"}"#),
         ] {
             assert_eq!(masked(text), expected);
         }

@@ -11,7 +11,7 @@ use super::encodings::{View, for_each_view};
 use super::names::Secrecy;
 use super::ordinary::is_distinctive;
 use super::search::{Forms, HEAD};
-use super::value::{self, is_switch};
+use super::value::{self, is_public};
 use super::{MASK, own, shapes};
 
 /// Highest number of values. A request file may have a token for each of a million users.
@@ -89,7 +89,7 @@ impl KnownSecrets {
     }
 
     fn add_ordinary(&mut self, value: &str) {
-        let is_none = is_switch(value) || value.contains(MASK);
+        let is_none = is_public(value) || value.contains(MASK);
         if is_none || self.ordinary.len() >= VALUES_MAX {
             return;
         }

@@ -37,7 +37,7 @@ fn is_variable(value: &str) -> bool {
 }
 
 /// Whether a value is the path of a file or directory that exists here.
-fn is_path(value: &str) -> bool {
+pub(super) fn is_path(value: &str) -> bool {
     let path = value.strip_prefix("file://").unwrap_or(value);
     path.contains('/') && !path.contains(['\0', '\n']) && Path::new(path).exists()
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::names::{is_weak, secrecy_of};
-use super::value::{ends_in_one, is_switch, is_token};
+use super::value::{ends_in_one, is_public, is_token};
 
 /// A quoted text, or a word.
 const WORD: &str = r#"("[^"]*"|'[^']*'|[^\s"'|;&,.)][^\s"'|;&]*)"#;
@@ -175,12 +175,12 @@ pub(super) fn places(line: &str, places: &mut Vec<Range<usize>>) {
 
 fn group(found: &Captures<'_>, number: usize) -> Option<Range<usize>> {
     let group = found.get(number)?;
-    let is_secret = !is_switch(group.as_str()) && !ends_in_one(group.as_str());
+    let is_secret = !is_public(group.as_str()) && !ends_in_one(group.as_str());
     is_secret.then(|| group.range())
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
-    secrecy_of(name).is_some() && !is_switch(value) && (!is_weak(name) || is_token(value))
+    secrecy_of(name).is_some() && !is_public(value) && (!is_weak(name) || is_token(value))
 }
 
 /// The places of the quoted texts up to the bracket that closes the arguments.

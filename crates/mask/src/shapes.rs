@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::encodings::for_each_view;
 use super::following::Following;
 use super::names::{Secrecy, is_weak, secrecy_of};
-use super::value::{self, Surroundings, is_placeholder, is_switch, is_token};
+use super::value::{self, Surroundings, is_placeholder, is_public, is_token};
 use super::{phrases, tokens};
 
 /// Returns the places in `text` that look like secrets:
@@ -147,7 +147,7 @@ fn of_several(name: &str, secrecy: Secrecy, value: &str) -> Secrecy {
 
 fn is_value(name: &str, around: &Surroundings<'_>, secrecy: Secrecy, value: &str) -> bool {
     !value.is_empty()
-        && !is_switch(value)
+        && !is_public(value)
         && !is_placeholder(name, value)
         && !is_of_unit(name, value)
         && (!is_weak(name) || is_token(value) && !is_variable(value))

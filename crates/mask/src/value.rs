@@ -1,6 +1,7 @@
 //! Where the value of a name begins and ends, and whether it is a secret at all.
 
 use super::names::Secrecy;
+use super::ordinary::is_path;
 
 /// Words before a name and its value that are separated only by blanks: in Apache, nginx, Caddy and
 /// shells.
@@ -247,10 +248,12 @@ fn line(value: &str, around: &Surroundings<'_>) -> usize {
     (0..end).find(|at| value.is_char_boundary(*at) && is_closed(at)).unwrap_or(end)
 }
 
-/// Whether a value is a mere switch. Such a value is not secret, and readers want to see it.
-pub(super) fn is_switch(value: &str) -> bool {
-    let plain = value.trim_matches(|c: char| "\\\"' ".contains(c)).to_ascii_lowercase();
-    SWITCHES.contains(&plain.as_str())
+/// Whether a value at the place of a secret is none: a mere switch, or the absolute path of something
+/// that is here, such as the file with the secret. Readers want to see it, and a stored flag is read again.
+pub(super) fn is_public(value: &str) -> bool {
+    let plain = value.trim_matches(|c: char| "\\\"' ".contains(c));
+    SWITCHES.contains(&plain.to_ascii_lowercase().as_str())
+        || plain.starts_with('/') && is_path(plain)
 }
 
 /// Whether a value behind a flag says what is to be written there: `--cookie NAME=VALUE`. Hints have

@@ -379,6 +379,13 @@ impl RuntimePair<'_> {
             let (first, one) = (&self.first.given, &self.one.given);
             first.forced_ini.iter().chain(&one.forced_ini).find(|known| is(known, key))
         };
+        // Another release has other defaults and other keys. What decides how much work PHP has counts all
+        // the same, and so does what was requested.
+        let is_other_release = self.first.observed.php_version != self.one.observed.php_version;
+        let is_of_release = |key: &String| {
+            let is_given = self.first.given.ini.contains_key(key);
+            is_other_release && !is_given && !matters::ini_matters(key)
+        };
         let mut values = Vec::new();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
             let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
@@ -398,6 +405,8 @@ impl RuntimePair<'_> {
                         reference: a.get(key).map(|_| String::new()),
                     },
                 }));
+            } else if is_of_release(key) {
+                found.forced.push(Php::Ini(of(key)));
             } else {
                 values.push(of(key));
             }

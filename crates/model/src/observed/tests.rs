@@ -186,6 +186,45 @@ fn another_patch_release_is_compared_and_another_minor_release_is_not() {
     }
 }
 
+/// Debian's PHP 8.2.36 has a key that 8.2.32 has not, and another default.
+#[test]
+fn what_another_release_has_by_default_is_part_of_its_version() {
+    let of = |version: &str, given: &[&str]| {
+        let mut one = shown("b");
+        one.observed.php_version = version.into();
+        let mut first = shown("a");
+        let ini = &mut first.observed.ini;
+        ini.insert("memory_hard_limit_percent".into(), String::new());
+        ini.insert("session.upload_progress.enabled".into(), "0".into());
+        one.observed.ini.insert("session.upload_progress.enabled".into(), "1".into());
+        ini.insert("opcache.revalidate_freq".into(), "2".into());
+        one.observed.ini.insert("opcache.revalidate_freq".into(), "2".into());
+        for key in given {
+            let value = first.observed.ini[*key].clone();
+            first.given.ini.insert((*key).to_owned(), value.clone());
+            one.given.ini.insert((*key).to_owned(), value);
+        }
+        compare_observed(&[first, one])[1].clone()
+    };
+    let mut found = of("8.2.0", &[]);
+    assert!(found.not_comparable.is_empty(), "{:?}", found.not_comparable);
+    let directives = |one: &Php| match one {
+        Php::Ini(ini) => Some(ini.directive.clone()),
+        _ => None,
+    };
+    let of_release: Vec<_> = found.forced.iter().filter_map(directives).collect();
+    assert_eq!(of_release, ["memory_hard_limit_percent", "session.upload_progress.enabled"]);
+    // What was asked for and is otherwise counts, and so does the same release.
+    found = of("8.2.0", &["session.upload_progress.enabled"]);
+    assert_eq!(sentences(&found).len(), 1, "{:?}", sentences(&found));
+    assert_eq!(sentences(&of("8.2.1", &[])).len(), 1);
+    // So does what decides how much work PHP has.
+    let mut one = shown("b");
+    one.observed.php_version = "8.2.0".into();
+    one.observed.ini.insert("opcache.revalidate_freq".into(), "0".into());
+    assert_eq!(sentences(&compare_observed(&[shown("a"), one])[1]).len(), 1);
+}
+
 #[test]
 fn an_external_server_is_not_comparable_and_never_the_reference() {
     let all = compare_observed(&[external("x"), external("y"), shown("a")]);

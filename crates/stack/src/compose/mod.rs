@@ -131,7 +131,8 @@ impl ComposeProvider {
             let files = versioned(&source.files, &app.checkouts);
             // The version of PHP may be a build argument, or a variable in the name of an image.
             let versions = source.php.iter();
-            let versions = versions.map(|php| (php.argument.clone(), php.version.clone())).collect();
+            let versions =
+                versions.map(|php| (php.argument.clone(), php.version.clone())).collect();
             let mut project = Project::render(&engine, &files, &versions)?;
             for Checkout { top, tree, .. } in &app.checkouts {
                 project.use_originals(tree, top);

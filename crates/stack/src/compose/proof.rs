@@ -18,11 +18,11 @@ use stampede_proof::{
 
 use super::ResolvedProject;
 use super::container::Container;
+use crate::answer::sha256;
+use crate::error::RuntimeError;
 use stampede_compose::edit::{PHP_SCANNED, ProofMount, variables};
 use stampede_compose::engine::Engine;
 use stampede_compose::error::ComposeError;
-use crate::answer::sha256;
-use crate::error::RuntimeError;
 
 /// What is known of the PHP of projects, by project.
 #[derive(Clone, Debug, Default)]
@@ -231,7 +231,8 @@ impl SeenStart<'_> {
 
 /// The value of [`PHP_SCANNED`] that a service has, from the project or from its image; empty: none.
 fn scanned_by(engine: &Engine, service: &Value, image: &str) -> String {
-    if let Some(value) = variables(&service["environment"]).get(PHP_SCANNED).and_then(Value::as_str) {
+    if let Some(value) = variables(&service["environment"]).get(PHP_SCANNED).and_then(Value::as_str)
+    {
         return value.to_owned();
     }
     let words = ["image", "inspect", "--format", "{{json .Config.Env}}", image];

@@ -156,7 +156,8 @@ fn waiting_for_pages_at_the_limit_is_reported() {
     let measured = why["share"].as_f64().expect("a share");
     assert!((measured - share).abs() < 1e-9, "{measured} instead of {share}");
     assert!(evidence.contains("the memory limit was reached "), "{evidence}");
-    assert!(used_at_most(&waits) < 128 * MIB * 3 / 4, "{evidence}");
+    // What is held would not count as full.
+    assert!(used_at_most(&waits) < 128 * MIB * 9 / 10, "{evidence}");
     reading(256).silent("it", "memory");
 }
 
