@@ -71,6 +71,7 @@ fn compare(sandbox: &Sandbox, args: &[&str]) -> Output {
 }
 
 #[test]
+#[ignore = "long: 24 s"]
 fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;
@@ -126,6 +127,7 @@ fn a_version_that_sleeps_longer_is_slower_and_breaks_an_expectation() {
 
 /// The base is measured twice in each round, and the difference between the two is called noise.
 #[test]
+#[ignore = "long: 35 s"]
 fn the_noise_of_the_day_is_measured_with_the_base_alone() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;
@@ -169,6 +171,7 @@ fn the_noise_of_the_day_is_measured_with_the_base_alone() {
 /// One commit under two names, from a directory below the repository's top. Two rounds give only a
 /// hint, whatever was measured.
 #[test]
+#[ignore = "long: 14 s"]
 fn the_same_version_is_not_called_different() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;

@@ -195,6 +195,7 @@ fn a_lost_broker_makes_the_load_invalid_and_agents_come_back() {
 
 /// Whoever dies: the other side notices, and the worker is gone.
 #[test]
+#[ignore = "long: 11 s"]
 fn agents_outlive_a_killed_coordinator_and_a_killed_worker() {
     if skipped(&["nats-server"]) {
         return;

@@ -93,6 +93,7 @@ fn an_app_writes_where_its_owner_may() {
 }
 
 #[test]
+#[ignore = "long: 16 s"]
 fn a_page_of_three_seconds_is_ready() {
     let place = app(&[("index.php", "<?php usleep(2500000); echo 'slow';")]);
     on_each(place.path(), AppSettings::default(), |name, running| {
@@ -101,6 +102,7 @@ fn a_page_of_three_seconds_is_ready() {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn what_is_wrong_with_the_page_names_the_flag() {
     let (fails, redirects) = ("wrong_page", "INVALID");
     for (index, code, flag) in [
@@ -131,6 +133,7 @@ fn what_is_wrong_with_the_page_names_the_flag() {
 }
 
 #[test]
+#[ignore = "long: 15 s"]
 fn mail_does_not_leave_the_machine_and_is_counted() {
     for (runtime, needs) in
         [("php-builtin", "php"), ("nginx-fpm", "nginx"), ("apache-modphp", "apache2")]

@@ -162,6 +162,7 @@ fn what_is_uploaded_arrives_whole_on_every_runtime() {
 
 /// The apps `sleep` and `cpu` must spend exactly what a request asks for.
 #[test]
+#[ignore = "long: 13 s"]
 fn sleep_and_cpu_take_what_they_are_asked_for() {
     for (name, field) in [("sleep", "slept_ms"), ("cpu", "spent_ms")] {
         same_everywhere(&AppChoice::named(name.into()), |runtime, _, running| {

@@ -107,6 +107,7 @@ const GITLAB: [(&str, &str); 5] = [
 
 /// The real program, measured for a second a trial: the comment has its table.
 #[test]
+#[ignore = "long: 22 s"]
 fn a_pull_request_gets_the_table_and_the_exit_code() {
     if skipped(&["git", "php"]) {
         return;

@@ -171,6 +171,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
 /// What `artisan optimize` has cached is removed too, but the directory that Laravel writes to
 /// exists.
 #[test]
+#[ignore = "long: 16 s"]
 fn laravel_starts_without_caches_of_a_deployment() {
     for runtime in ["nginx-fpm", "roadrunner"] {
         for (begin, state) in [("cold: true", "read read"), ("warm_up: 0s", "cached cached")] {

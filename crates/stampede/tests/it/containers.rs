@@ -145,6 +145,7 @@ fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
 
 /// What the user has stays as it is, and each trial begins with it.
 #[test]
+#[ignore = "long: 26 s"]
 fn trials_write_to_copies_of_volumes_and_directories() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -187,6 +188,7 @@ fn trials_write_to_copies_of_volumes_and_directories() {
 }
 
 #[test]
+#[ignore = "long: 36 s"]
 fn what_is_wrong_with_a_project_is_said_in_one_error() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();

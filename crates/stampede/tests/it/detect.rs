@@ -102,6 +102,7 @@ fn a_plan_can_set_the_kind_of_an_app() {
 
 /// The runtimes that are announced are the ones compared, and each of them serves the app.
 #[test]
+#[ignore = "long: 24 s"]
 fn a_directory_alone_is_compared() {
     if skipped(&["php"]) {
         return;

@@ -17,6 +17,7 @@ fn measured(sandbox: &Sandbox, path: &str) -> String {
 }
 
 #[test]
+#[ignore = "long: 34 s"]
 fn pages_that_may_be_others_are_said() {
     if skipped(&["php"]) {
         return;

@@ -152,6 +152,7 @@ fn ctrl_c_ends_it_with_a_summary() {
 /// count as slower, and requests that were due meanwhile have schedule lag, which the generator
 /// causes. The seconds of the stop are reported like all others.
 #[test]
+#[ignore = "long: 14 s"]
 fn a_generator_that_stands_still_does_not_call_the_server_slow() {
     let work = Duration::from_millis(100);
     let reply = Reply { service_time: work, ..Reply::default() };

@@ -46,6 +46,7 @@ fn lengths(run: &Value) -> Vec<usize> {
 }
 
 #[test]
+#[ignore = "long: 13 s"]
 fn auto_checks_after_five_rounds_and_ends_when_the_interval_is_narrow() {
     let (sandbox, server) = (Sandbox::new(), server(Workers::Unlimited));
     let plan = "load: [{concurrency: 2, for: 300ms}]\nrounds: auto\nprecision: 100%\n";

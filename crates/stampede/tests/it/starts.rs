@@ -15,6 +15,7 @@ fn phases(trial: &Value) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "long: 24 s"]
 fn loads_share_the_start_of_a_round() {
     if skipped(&["php"]) {
         return;

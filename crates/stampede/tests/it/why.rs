@@ -91,6 +91,7 @@ runtimes:
 }
 
 #[test]
+#[ignore = "long: 11 s"]
 fn a_full_cpu_is_reported_with_what_wastes_it() {
     if skipped(&["nginx", "php-fpm"]) {
         return;
@@ -177,6 +178,7 @@ runtimes: [nginx-50, nginx-fpm]
 }
 
 #[test]
+#[ignore = "long: 21 s"]
 fn apache_at_max_request_workers_is_reported() {
     if skipped(&["apache2", "php"]) {
         return;
@@ -325,6 +327,7 @@ runtimes:
 
 /// A real case: uWSGI's router writes head and body separately, as its README says.
 #[test]
+#[ignore = "long: 12 s"]
 fn answers_in_pieces_without_nodelay_wait_for_a_delayed_ack() {
     if skipped(&["uwsgi"]) || !has_uwsgi() {
         return;

@@ -211,6 +211,7 @@ fn a_worker_runtime_that_cannot_begin_is_a_case_without_figures() {
 
 /// If a worker is a thread, no new process starts: only the log has its last words.
 #[test]
+#[ignore = "long: 17 s"]
 fn a_worker_thread_that_dies_under_load_is_counted_with_its_last_words() {
     let code = "static $served = 0; if (++$served === 60) { str_repeat('x', 1 << 40); } \
                 return ['status' => 200, 'headers' => [], 'body' => 'fine'];";

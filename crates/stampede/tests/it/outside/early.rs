@@ -95,6 +95,7 @@ fn a_reset_without_an_answer_is_a_lost_connection() {
 /// The reset may destroy the rest of the answer on its way. A wrong status is a failure anyway. A
 /// right status with half a body is no correct answer.
 #[test]
+#[ignore = "long: 12 s"]
 fn a_wrong_status_counts_though_its_body_is_cut() {
     let sandbox = sandbox();
     let head = |status: u16| format!("HTTP/1.1 {status} X\r\nContent-Length: 200000\r\n\r\n");

@@ -95,6 +95,7 @@ fn a_cold_load_that_is_only_redirected_is_none_either() {
 }
 
 #[test]
+#[ignore = "long: 14 s"]
 fn an_app_that_wants_https_or_its_own_host_says_so_at_once() {
     if skipped(&["php"]) {
         return;

@@ -70,6 +70,7 @@ fn an_app_that_fails_can_be_looked_at() {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn an_app_that_hangs_can_be_looked_at() {
     if skipped(&["php"]) {
         return;
