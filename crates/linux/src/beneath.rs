@@ -1,8 +1,9 @@
 //! Opens files in directories that another user can change, without following a link on the way.
 //!
 //! A program that runs as root and reads a log in such a directory would otherwise read whatever
-//! the other user's link names. Each directory is opened relative to the one above it, so nothing
-//! can be exchanged between a check and the use.
+//! the other user's link names. The kernel resolves the whole path below the directory and refuses
+//! links (`openat2`, Linux 5.6); where it cannot, each directory is opened relative to the one above
+//! it. Either way nothing can be exchanged between a check and the use.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,7 +12,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 /// Opens the regular file `path` for reading. Everything of it behind `base` may be another user's.
 ///
@@ -59,16 +61,35 @@ pub fn files(base: &Path, directory: &Path, most: usize) -> io::Result<Vec<PathB
     Ok(files)
 }
 
-/// Opens a directory component by component.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 fn open_directory(base: &Path, directory: &Path) -> io::Result<OwnedFd> {
     let below = directory.strip_prefix(base).map_err(|_| not_below())?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut opened = rustix::fs::open(base, flags, Mode::empty())?;
-    for component in below.components() {
-        let Component::Normal(name) = component else { return Err(not_below()) };
-        opened = rustix::fs::openat(opened, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    if below.components().any(|one| !matches!(one, Component::Normal(_))) {
+        return Err(not_below());
     }
-    Ok(opened)
+    let base = rustix::fs::open(base, DIRECTORY, Mode::empty())?;
+    if below.as_os_str().is_empty() {
+        return Ok(base);
+    }
+    match at_once(&base, below) {
+        // An older kernel, and a filter of system calls that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => Ok(by_component(base, below)?),
+        opened => Ok(opened?),
+    }
+}
+
+fn at_once(base: &OwnedFd, below: &Path) -> Result<OwnedFd, Errno> {
+    let resolve =
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(base, below, DIRECTORY, Mode::empty(), resolve)
+}
+
+fn by_component(base: OwnedFd, below: &Path) -> Result<OwnedFd, Errno> {
+    let flags = DIRECTORY | OFlags::NOFOLLOW;
+    below.components().try_fold(base, |opened, name| {
+        rustix::fs::openat(opened, name.as_os_str(), flags, Mode::empty())
+    })
 }
 
 fn not_below() -> io::Error {
@@ -108,6 +129,34 @@ mod tests {
             assert!(text(&base, path).is_err(), "{path}");
         }
         assert!(open_file(&base, &secret.join("x.log")).is_err(), "it is elsewhere");
+    }
+
+    #[test]
+    fn both_ways_of_the_kernel_open_the_same_directories() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("work");
+        fs::create_dir_all(base.join("a/b")).unwrap();
+        fs::write(base.join("a/file"), "").unwrap();
+        symlink("b", base.join("a/in")).unwrap();
+        symlink("/", base.join("a/out")).unwrap();
+        let open = || rustix::fs::open(&base, DIRECTORY, Mode::empty()).unwrap();
+        let ways = |below: &str| {
+            let below = Path::new(below);
+            // An old kernel under the test has one way only.
+            let first = at_once(&open(), below).map(drop);
+            let second = by_component(open(), below).map(drop);
+            match first {
+                Err(Errno::NOSYS) => (second, second),
+                known => (known, second),
+            }
+        };
+        for there in ["a", "a/b"] {
+            assert_eq!(ways(there), (Ok(()), Ok(())), "{there}");
+        }
+        for refused in ["a/in", "a/out", "a/out/etc", "a/file", "none", "a/none"] {
+            let (first, second) = ways(refused);
+            assert!(first.is_err() && second.is_err(), "{refused}: {first:?}, {second:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::common;
 use crate::common::why::{LIMIT, WhyRun, says};
-use crate::common::{Sandbox, finish, skipped, stdout, summary};
+use crate::common::{Sandbox, finish, skipped, stdout};
 
 /// A place with an app that waits so long that waiting for a CPU on a busy machine does not matter
 /// beside it.
@@ -421,9 +421,7 @@ impl Quota {
         inside.stdout(Stdio::piped()).stderr(Stdio::piped());
         let set = stampede.get_envs().filter_map(|(name, value)| Some((name, value?)));
         inside.envs(set);
-        let output = finish(inside, LIMIT);
-        let (text, summary) = (stdout(&output), summary(&sandbox));
-        WhyRun { sandbox, summary, text }
+        WhyRun::read(sandbox, &finish(inside, LIMIT))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads why a case did no more, for the tests of the causes.
 
+use std::process::Output;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -41,9 +42,13 @@ impl WhyRun {
         sandbox.write("plan.yaml", plan);
         let mut command = sandbox.stampede(&["compare", "plan.yaml"]);
         command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
-        let output = finish(command, LIMIT);
-        let answer = stdout(&output);
-        assert!(sandbox.path().join("stampede-results").exists(), "{answer}{}", stderr(&output));
+        WhyRun::read(sandbox, &finish(command, LIMIT))
+    }
+
+    /// What a comparison that has ended shows.
+    pub fn read(sandbox: Sandbox, output: &Output) -> WhyRun {
+        let answer = stdout(output);
+        assert!(sandbox.path().join("stampede-results").exists(), "{answer}{}", stderr(output));
         let details = finish(sandbox.stampede(&["report", "last", "--details"]), LIMIT);
         let text = answer + &stdout(&details);
         let summary = summary(&sandbox);
