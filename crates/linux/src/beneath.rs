@@ -80,8 +80,7 @@ fn open_directory(base: &Path, directory: &Path) -> io::Result<OwnedFd> {
 }
 
 fn at_once(base: &OwnedFd, below: &Path) -> Result<OwnedFd, Errno> {
-    let resolve =
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     rustix::fs::openat2(base, below, DIRECTORY, Mode::empty(), resolve)
 }
 
