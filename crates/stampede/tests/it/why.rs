@@ -397,7 +397,7 @@ impl Quota {
     /// `None`: such a group cannot be made here.
     fn of_percent(percent: u32) -> Option<Quota> {
         let [v1, v2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
-        let own = format!("stampede-test-{}", std::process::id());
+        let own = format!("stampede-test-{}-{percent}", std::process::id());
         let is_v1 = v1.join("cpu.cfs_quota_us").exists() || v1.join("tasks").exists();
         let group = Quota(if is_v1 { v1 } else { v2 }.join(own));
         std::fs::create_dir(&group.0).ok()?;
