@@ -352,7 +352,16 @@ fn two_versions_of_a_project_are_built_and_compared() {
     sandbox.write("shop/.env", "A=1\n");
     sandbox.write("shop/public/index.php", "<?php echo 'of the working tree';");
     let images = |out: &str| -> Vec<(String, String)> {
-        let args = compare(&["--compose", "shop/compose.yml", "--against", "main", "--out", out]);
+        let args = compare(&[
+            "--compose",
+            "shop/compose.yml",
+            "--against",
+            "main",
+            "--rounds",
+            "1",
+            "--out",
+            out,
+        ]);
         let output = finish(engine.stampede(&sandbox, &args), LIMIT);
         let text = stdout(&output) + &stderr(&output);
         assert_eq!(engine.left_behind(), [""; 0], "{text}");
