@@ -83,42 +83,7 @@ fn two_compose_projects_are_compared_within_one_budget() {
         (&notice["found"]["service"], &notice["found"]["port"]),
         (&"web".into(), &80.into())
     );
-    for trial in trials(&sandbox) {
-        let isolation = &trial["isolation"];
-        assert_eq!(isolation["memory_bytes"], 256 << 20, "{isolation}");
-        assert!(
-            isolation["cpu_set"].as_str().expect("a text").starts_with("cgroup"),
-            "{isolation}"
-        );
-        assert_eq!(isolation["process_group"], "containers");
-        let containers = trial["runtime"]["containers"].as_array().expect("containers");
-        assert_eq!(containers.len(), 2, "{containers:?}");
-        for container in containers {
-            assert_eq!(
-                (&container["libc"], &container["architecture"]),
-                (&"glibc".into(), &"amd64".into())
-            );
-            assert!(container["base"].as_str().expect("a text").contains("Debian"), "{container}");
-            assert!(
-                container["image_id"].as_str().expect("a text").starts_with("sha256:"),
-                "{container}"
-            );
-            // Read back: what the budget asks for is in force.
-            assert_eq!(container["memory_limit_bytes"], 256 << 20, "{container}");
-            let cpus: Vec<String> = isolation["cpus"]
-                .as_array()
-                .expect("CPUs")
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            assert_eq!(container["cpus_allowed"], cpus.join(","), "{container}");
-        }
-        let before = &trial["runtime"]["before"];
-        assert_eq!(fact(&before["notices"], "php_proven")["by"], "request", "{before:#}");
-        assert_eq!((&before["sapi"], &before["opcache"]), (&"fpm-fcgi".into(), &true.into()));
-        assert!(before["php_version"].as_str().expect("a text").starts_with("8.2."), "{before:#}");
-        assert!(before["ini"]["memory_limit"].is_string(), "{before:#}");
-    }
+    trials(&sandbox).iter().for_each(assert_proven);
     assert!(text.contains("the container engine spent CPU time for each request"), "{text}");
     for case in summary["cases"].as_array().expect("cases") {
         assert_eq!(case["not_comparable"], serde_json::json!([]), "the same PHP: {case:#}");
@@ -128,6 +93,37 @@ fn two_compose_projects_are_compared_within_one_budget() {
             assert!(roles[role].is_object(), "{roles:#}");
         }
     }
+}
+
+/// What is read back from a trial's containers: limits, images, and the PHP that serves.
+fn assert_proven(trial: &serde_json::Value) {
+    let isolation = &trial["isolation"];
+    assert_eq!(isolation["memory_bytes"], 256 << 20, "{isolation}");
+    assert!(isolation["cpu_set"].as_str().expect("a text").starts_with("cgroup"), "{isolation}");
+    assert_eq!(isolation["process_group"], "containers");
+    let containers = trial["runtime"]["containers"].as_array().expect("containers");
+    assert_eq!(containers.len(), 2, "{containers:?}");
+    for container in containers {
+        assert_eq!(
+            (&container["libc"], &container["architecture"]),
+            (&"glibc".into(), &"amd64".into())
+        );
+        assert!(container["base"].as_str().expect("a text").contains("Debian"), "{container}");
+        assert!(
+            container["image_id"].as_str().expect("a text").starts_with("sha256:"),
+            "{container}"
+        );
+        // Read back: what the budget asks for is in force.
+        assert_eq!(container["memory_limit_bytes"], 256 << 20, "{container}");
+        let cpus: Vec<String> =
+            isolation["cpus"].as_array().expect("CPUs").iter().map(ToString::to_string).collect();
+        assert_eq!(container["cpus_allowed"], cpus.join(","), "{container}");
+    }
+    let before = &trial["runtime"]["before"];
+    assert_eq!(fact(&before["notices"], "php_proven")["by"], "request", "{before:#}");
+    assert_eq!((&before["sapi"], &before["opcache"]), (&"fpm-fcgi".into(), &true.into()));
+    assert!(before["php_version"].as_str().expect("a text").starts_with("8.2."), "{before:#}");
+    assert!(before["ini"]["memory_limit"].is_string(), "{before:#}");
 }
 
 /// The files below a directory that have this text.
