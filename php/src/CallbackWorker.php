@@ -113,9 +113,9 @@ final class CallbackWorker
         if (!is_resource($this->connection) || $this->current === null) {
             return $this->site->collect($response);
         }
-        $this->stream = new Http1Stream($this->connection, $response, $this->current);
-        $this->site->stream($response, fn (string $piece) => $this->stream?->write($piece));
-        $this->stream->end();
+        $stream = $this->stream = new Http1Stream($this->connection, $response, $this->current);
+        $this->site->stream($response, $stream->write(...));
+        $stream->end();
         $this->stream = null;
 
         return null;

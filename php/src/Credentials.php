@@ -12,13 +12,13 @@ final class Credentials
     {
         if (strncasecmp($authorization, 'Basic ', 6) === 0) {
             $decoded = self::untilNul((string) base64_decode(substr($authorization, 6)));
-            [$user, $password] = explode(':', $decoded, 2) + ['', null];
+            $parts = explode(':', $decoded, 2);
+            if (!isset($parts[1])) {
+                return [];
+            }
+            $variables = ['PHP_AUTH_USER' => $parts[0]];
 
-            return match ($password) {
-                null => [],
-                '' => ['PHP_AUTH_USER' => $user],
-                default => ['PHP_AUTH_USER' => $user, 'PHP_AUTH_PW' => $password],
-            };
+            return $parts[1] === '' ? $variables : $variables + ['PHP_AUTH_PW' => $parts[1]];
         }
         if (strncasecmp($authorization, 'Digest ', 7) === 0) {
             return ['PHP_AUTH_DIGEST' => substr($authorization, 7)];

@@ -47,7 +47,7 @@ final class FormFields
             $pairs[] = str_starts_with(ltrim($name, ' '), '[') ? '' : urlencode($name) . "=$at";
         }
         $tree = Query::parse(implode('&', $pairs));
-        array_walk_recursive($tree, static function (mixed &$at) use ($files): void {
+        array_walk_recursive($tree, static function (string &$at) use ($files): void {
             $at = $files[(int) $at][1];
         });
 

@@ -33,7 +33,13 @@ final class Output
         $this->guard = ob_get_level();
     }
 
-    /** Runs `$work`. What it prints is then returned by `takePrinted`, even if it throws. */
+    /**
+     * Runs `$work`. What it prints is then returned by `takePrinted`, even if it throws.
+     *
+     * @template T
+     * @param callable(): T $work
+     * @return T
+     */
     public function capture(callable $work): mixed
     {
         $this->printed = '';

@@ -8,7 +8,7 @@ namespace Stampede\Worker;
 final class PartHead
 {
     private const BLANKS = " \t\n\r\v\f";
-    /** @var list<array{string, string}> names and values */
+    /** @var array<int, array{string, string}> names and values */
     private array $lines = [];
 
     /** A line without a colon, or one that begins with a blank, continues the one before it. */

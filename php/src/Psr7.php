@@ -4,8 +4,12 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
+use Psr\Http\Message\ResponseFactoryInterface;
 use Psr\Http\Message\ResponseInterface;
+use Psr\Http\Message\ServerRequestFactoryInterface;
 use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Message\StreamFactoryInterface;
+use Psr\Http\Message\UploadedFileFactoryInterface;
 
 /** Converts requests to PSR-7 with the factory that the app brings, and answers back from it. */
 final class Psr7
@@ -21,7 +25,11 @@ final class Psr7
     /** Bytes that are read of a streamed body at once. */
     private const PIECE = 1 << 16;
 
-    /** @var object a factory that implements all interfaces of PSR-17 */
+    /**
+     * Implements all interfaces of PSR-17.
+     *
+     * @var ServerRequestFactoryInterface&StreamFactoryInterface&UploadedFileFactoryInterface&ResponseFactoryInterface
+     */
     public object $factory;
 
     /** @throws Problem if there is no factory */

@@ -27,8 +27,9 @@ final class Response
     }
 
     /**
-     * @param array<string, mixed> $headers a value or a list of them by name
-     * @return array<string, list<string>>
+     * @template K of array-key
+     * @param array<K, scalar|null|array<scalar|null>> $headers a value or a list of them by name
+     * @return array<K, list<string>>
      */
     public static function normalizeHeaders(array $headers): array
     {
@@ -77,8 +78,10 @@ final class Response
         if ($known === null && $this->status !== 304) {
             $this->headers['Content-Type'] = [$type];
         } elseif ($known !== null && str_starts_with($known, 'text/') && !str_contains($known, 'charset=')) {
-            foreach (preg_grep('/^content-type$/i', array_keys($this->headers)) ?: [] as $name) {
-                $this->headers[$name] = [$known . ';charset=' . ini_get('default_charset')];
+            foreach (array_keys($this->headers) as $name) {
+                if (strcasecmp((string) $name, 'Content-Type') === 0) {
+                    $this->headers[$name] = [$known . ';charset=' . ini_get('default_charset')];
+                }
             }
         }
 

@@ -11,10 +11,10 @@ final class ServerVariables
     private const NAME = '/^[A-Za-z0-9-]+$/D';
 
     /**
-     * @param array<string, mixed> $base entries of every request: the environment
+     * @param array<mixed> $base entries of every request: the environment
      * @param string $script the script that runs, relative to the docroot
      * @param string $pathInfo what follows the script in the path
-     * @return array<string, mixed>
+     * @return array<mixed>
      */
     public static function build(
         Request $request,

@@ -14,7 +14,7 @@ final class Setup
      * @param string $dir working directory
      * @param string $host the address to listen at, if PHP itself listens
      * @param array<string, string> $needs what the runtime needs → where it was found
-     * @param array<string, mixed> $settings the settings in force, by their names in plans
+     * @param array<string, scalar|null> $settings the settings in force, by their names in plans
      * @param int $cpus the number of CPUs that the stack was given
      */
     public function __construct(

@@ -17,9 +17,9 @@ final class Site
     public array $exits = [];
     /** Whether the app called `exit` in the last request. */
     public bool $exited = false;
-    /** @var array<string, mixed> */
+    /** @var array<mixed> */
     private array $base;
-    /** @var array<string, mixed> */
+    /** @var array<mixed> */
     private array $env;
     /** @var callable(string): void */
     private $log;
@@ -158,7 +158,7 @@ final class Site
     /** Returns the answer of an app that called `exit`. A text given to `exit` is printed last. */
     private static function answerExit(object $exit): Response
     {
-        $text = $exit->getStatus();
+        $text = method_exists($exit, 'getStatus') ? $exit->getStatus() : null;
 
         return new Response((int) http_response_code() ?: 200, [], is_string($text) ? $text : '');
     }

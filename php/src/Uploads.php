@@ -4,13 +4,23 @@ declare(strict_types=1);
 
 namespace Stampede\Worker;
 
-/** The files of a request: leaves in a tree of fields. */
+/**
+ * The files of a request: leaves in a tree of fields.
+ *
+ * @phpstan-type Leaf array{
+ *     name?: string, full_path?: string, type?: string, tmp_name: string, error: int, size?: int,
+ * }
+ */
 final class Uploads
 {
     /** The keys of a leaf, in PHP's order. */
     public const LEAF = ['name', 'full_path', 'type', 'tmp_name', 'error', 'size'];
 
-    /** Tells whether a node of the tree is a file. */
+    /**
+     * Tells whether a node of the tree is a file.
+     *
+     * @phpstan-assert-if-true Leaf $node
+     */
     public static function isFile(mixed $node): bool
     {
         return is_array($node) && is_string($node['tmp_name'] ?? null) && isset($node['error']);

@@ -102,7 +102,7 @@ abstract class LoopTestCase extends TestCase
     public function testAskedToEndItAnswersWhatItHas(): void
     {
         $begun = sys_get_temp_dir() . '/stampede-begun-' . bin2hex(random_bytes(8));
-        $handler = "touch('$begun'); usleep(300_000); return ['status' => 200, 'body' => 'slept'];";
+        $handler = "file_put_contents('$begun', ''); usleep(300_000); return ['status' => 200, 'body' => 'slept'];";
         $process = static::start($handler);
         [$one, $idle] = [$process->connect(), $process->connect()];
         fwrite($one, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");

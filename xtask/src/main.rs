@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use ci::Tier;
 use error::ChoreError;
+use programs::Results;
 
 const USAGE: &str = "\
 usage: cargo xtask <chore>
@@ -31,6 +32,7 @@ usage: cargo xtask <chore>
   all       the same, and every other test; `all 75m` starts no long test after 75 minutes
   report-ui build the report's page from report-ui/ into the source
   keys      write the reference of a plan's keys, a part of docs/plans.md, from the program's table
+  php       PHP alone: syntax, and where they are installed phpcs, phpstan and phpunit
   types     write the types of the page's data, report-ui/src/data.generated.ts, from the program's
   dist      static binaries with sums, SBOM and licences in target/dist; `dist x86_64`: only this one;
             `dist --verify` builds them again at another path, and compares
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         }
         ["report-ui"] => report_ui::build(&root()),
         ["keys"] => keys::write(&root()),
+        ["php"] => php::check(&root(), &mut Results::default()),
         ["types"] => types::write(&root()),
         ["dist", "--verify", ref architectures @ ..] => dist::verify(&root(), architectures),
         ["dist", ref architectures @ ..] => dist::make(&root(), architectures),

@@ -11,6 +11,13 @@ use crate::tree::Tree;
 /// Files whose syntax is checked at the same time.
 const TOGETHER: usize = 4;
 
+/// The style of all PHP of the project.
+const STYLE: &[&str] = &["-q", "--standard=php/phpcs.xml.dist"];
+/// The types of the PHP library. Its analysis takes 340 MB, and PHP by default gives 128 MB.
+const TYPES: &[&str] = &["analyse", "--no-progress", "--memory-limit=1G", "-c", "php/phpstan.neon"];
+/// The tests of the PHP library.
+const TESTS: &[&str] = &["-c", "php"];
+
 /// Checks all PHP of the project with what is installed, and runs PHPUnit. Without PHPUnit that is
 /// said; with `CI` set it is an error.
 ///
@@ -18,13 +25,9 @@ const TOGETHER: usize = 4;
 /// Names the step that failed.
 pub fn check(root: &Path, results: &mut Results) -> Result<(), ChoreError> {
     syntax(root, results)?;
-    let style: &[&str] = &["-q", "--standard=php/phpcs.xml.dist"];
-    if_installed(root, "phpcs", style, results)?;
-    if root.join("php/phpstan.neon").exists() {
-        let types: &[&str] = &["analyse", "--no-progress", "-c", "php/phpstan.neon"];
-        if_installed(root, "phpstan", types, results)?;
-    }
-    match run(root, "phpunit", &["-c", "php"])? {
+    if_installed(root, "phpcs", STYLE, results)?;
+    if_installed(root, "phpstan", TYPES, results)?;
+    match run(root, "phpunit", TESTS)? {
         Ran::Yes => Ok(()),
         Ran::NotInstalled if std::env::var_os("CI").is_some() => {
             Err(ChoreError::Missing(Need::PhpUnit))
@@ -102,4 +105,42 @@ fn syntax(root: &Path, results: &mut Results) -> Result<(), ChoreError> {
 
 fn lint(root: &Path, path: &str) -> std::io::Result<Child> {
     Command::new("php").args(["-n", "-l", path]).current_dir(root).stdout(Stdio::piped()).spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+    }
+
+    #[test]
+    fn a_tool_that_is_not_installed_is_said_and_is_no_error() {
+        let mut results = Results::default();
+        if_installed(root(), "phpstan-of-nobody", TYPES, &mut results).expect("no error");
+        let said = "did not run: 1\n  phpstan-of-nobody is not installed\n";
+        assert!(results.summary().contains(said), "{}", results.summary());
+    }
+
+    #[test]
+    fn a_tool_that_finds_something_is_an_error_with_its_command() {
+        let mut results = Results::default();
+        let found = if_installed(root(), "false", TYPES, &mut results).expect_err("it fails");
+        let text = found.to_string();
+        assert!(text.contains("false analyse") && text.contains("php/phpstan.neon"), "{text}");
+        assert!(!results.summary().contains("did not run"), "{}", results.summary());
+        if_installed(root(), "true", TYPES, &mut results).expect("it finds nothing");
+    }
+
+    #[test]
+    fn the_types_are_checked_at_the_highest_level_and_no_error_is_ignored() {
+        let file = root().join(TYPES.last().expect("a file"));
+        let text = std::fs::read_to_string(&file).expect("the file is there");
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        assert!(lines.clone().any(|line| line == "level: max"), "{text}");
+        assert!(lines.clone().any(|line| line == "- src"), "{text}");
+        let ignores = |line: &str| line.starts_with("ignore") || line.starts_with("includes");
+        assert_eq!(lines.find(|line| ignores(line)), None, "a baseline or an ignored error");
+    }
 }

@@ -21,15 +21,19 @@ final class AcceptingSocket implements ServerSocket
     private const POLL_SECONDS = 0.01;
 
     private SocketAddress $address;
-    /** The suspension that `accept` waits in, if it waits. */
+    /** @var ?Suspension<mixed> what `accept` waits in, if it waits */
     private ?Suspension $waiting = null;
     private string $callback = '';
     /** @var list<\Closure(): void> */
     private array $onClose = [];
 
-    /** @param ?resource $socket */
-    public function __construct(private $socket, private \Countable $clients)
+    /** @var ?resource null once it is closed */
+    private $socket;
+
+    /** @param resource $socket */
+    public function __construct($socket, private \Countable $clients)
     {
+        $this->socket = $socket;
         $this->address = SocketAddress\fromResourceLocal($socket);
     }
 
@@ -101,8 +105,8 @@ final class AcceptingSocket implements ServerSocket
      */
     private function waitFor(\Closure $event): void
     {
-        $this->waiting = EventLoop::getSuspension();
+        $suspension = $this->waiting = EventLoop::getSuspension();
         $this->callback = $event(fn () => $this->stopWaiting());
-        $this->waiting->suspend();
+        $suspension->suspend();
     }
 }

@@ -28,7 +28,7 @@ final class Clients implements ClientFactory, \Countable
         if ($client !== null) {
             $id = $client->getId();
             $stream = $socket instanceof ResourceSocket ? $socket->getResource() : null;
-            $this->open[$id] = [$client, $stream];
+            $this->open[$id] = [$client, is_resource($stream) ? $stream : null];
             $client->onClose(function () use ($id): void {
                 unset($this->open[$id]);
                 if ($this->open === []) {

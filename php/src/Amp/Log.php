@@ -12,7 +12,13 @@ final class Log extends AbstractLogger
 {
     private const QUIET = [LogLevel::DEBUG, LogLevel::INFO, LogLevel::NOTICE];
 
-    /** @param array<mixed> $context */
+    /**
+     * Without types: they differ between versions of PSR-3.
+     *
+     * @param mixed $level
+     * @param string|\Stringable $message
+     * @param array<mixed> $context
+     */
     public function log($level, $message, array $context = []): void
     {
         if (!in_array($level, self::QUIET, true)) {

@@ -13,10 +13,16 @@ use Stampede\Worker\Response;
 /**
  * An app whose `handler.php` returns a closure. The closure takes `$_SERVER` and the body, and
  * returns status, headers and body.
+ *
+ * @phpstan-type Answer array{
+ *     status: int|numeric-string,
+ *     headers?: array<string, scalar|null|array<scalar|null>>,
+ *     body?: scalar|\Stringable|null|iterable<scalar|\Stringable|null>,
+ * }
  */
 final class CallableApp implements App
 {
-    /** @var callable(array<string, mixed>, string): array<string, mixed> */
+    /** @var callable(array<mixed>, string): mixed */
     private $handler;
 
     public function __construct(private string $file)
@@ -34,6 +40,7 @@ final class CallableApp implements App
         if (!is_array($answer) || !isset($answer['status'])) {
             throw new Problem("`{$this->file}` answers no status, headers and body");
         }
+        /** @var Answer $answer a wrong type in it is an error of PHP, as it would be in the app */
         $headers = Response::normalizeHeaders($answer['headers'] ?? []);
 
         return new Response((int) $answer['status'], $headers, self::body($answer), self::stream($answer));
@@ -43,7 +50,7 @@ final class CallableApp implements App
     {
     }
 
-    /** @param array<string, mixed> $answer */
+    /** @param Answer $answer */
     private static function body(array $answer): string
     {
         $body = $answer['body'] ?? '';
@@ -51,12 +58,13 @@ final class CallableApp implements App
         return is_iterable($body) ? '' : (string) $body;
     }
 
-    /** @param array<string, mixed> $answer whose body is streamed if it comes in pieces */
+    /** @param Answer $answer whose body is streamed if it comes in pieces */
     private static function stream(array $answer): ?\Closure
     {
         $body = $answer['body'] ?? '';
 
         return !is_iterable($body) ? null : static function (\Closure $send) use ($body): void {
+            /** @var scalar|\Stringable|null $piece */
             foreach ($body as $piece) {
                 $send((string) $piece);
             }

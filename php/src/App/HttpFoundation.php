@@ -19,7 +19,9 @@ final class HttpFoundation
 {
     private const BRIDGE = 'Symfony\Bridge\PsrHttpMessage\Factory';
     private ?Psr7 $psr7 = null;
+    /** @var ?\Symfony\Bridge\PsrHttpMessage\Factory\HttpFoundationFactory */
     private ?object $toFoundation = null;
+    /** @var ?\Symfony\Bridge\PsrHttpMessage\Factory\PsrHttpFactory */
     private ?object $toPsr = null;
 
     public function __construct(string $adapter)
@@ -37,7 +39,7 @@ final class HttpFoundation
 
     public function request(Request $request): SymfonyRequest
     {
-        if ($this->psr7 !== null) {
+        if ($this->psr7 !== null && $this->toFoundation !== null) {
             return $this->toFoundation->createRequest($this->psr7->request($request));
         }
 
@@ -67,7 +69,7 @@ final class HttpFoundation
 
     public function response(SymfonyResponse $response): Response
     {
-        if ($this->psr7 !== null) {
+        if ($this->psr7 !== null && $this->toPsr !== null) {
             return $this->psr7->response($this->toPsr->createResponse($response));
         }
         $headers = Response::normalizeHeaders($response->headers->allPreserveCaseWithoutCookies());

@@ -11,7 +11,7 @@ final class Illuminate
 {
     private const FILE = 'Illuminate\Http\UploadedFile';
 
-    /** @param class-string $class of the framework's request */
+    /** @param class-string<\Illuminate\Http\Request> $class of the framework's request */
     public static function request(string $class, Request $frameworkRequest): Request
     {
         $frameworkRequest->files->replace(self::files($frameworkRequest->files->all()));
@@ -22,22 +22,35 @@ final class Illuminate
     /**
      * Removes what a request has left in services that stay alive. A session's values would
      * otherwise be in the next session, even in another user's.
+     *
+     * @param \Illuminate\Container\Container $app
      */
     public static function clearRequestState(object $app): void
     {
-        $made = static fn (string $name): ?object =>
-            method_exists($app, 'resolved') && $app->resolved($name) ? $app->make($name) : null;
-        if (($sessions = $made('session')) !== null) {
+        /** @var ?\Illuminate\Session\SessionManager $sessions */
+        $sessions = self::findMade($app, 'session');
+        if ($sessions !== null) {
             $sessions->driver()->flush();
             $sessions->driver()->regenerate();
         }
         // Some of these methods came only in a later version of Laravel 8.
         foreach (['cookie' => 'flushQueuedCookies', 'auth' => 'forgetGuards'] as $name => $method) {
-            $service = $made($name);
+            $service = self::findMade($app, $name);
             if ($service !== null && method_exists($service, $method)) {
                 $service->$method();
             }
         }
+    }
+
+    /**
+     * Returns a service that the app has made; null: it has made none.
+     *
+     * @param \Illuminate\Container\Container $app
+     * @param 'auth'|'cookie'|'session' $name
+     */
+    private static function findMade(object $app, string $name): ?object
+    {
+        return method_exists($app, 'resolved') && $app->resolved($name) ? $app->make($name) : null;
     }
 
     /**

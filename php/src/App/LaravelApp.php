@@ -14,6 +14,7 @@ use Stampede\Worker\Response;
 /** Runs an app through Laravel's HTTP kernel, made by `bootstrap/app.php`. */
 final class LaravelApp implements App
 {
+    /** @var \Illuminate\Foundation\Application */
     private object $app;
     private Kernel $kernel;
     private HttpFoundation $http;
@@ -57,7 +58,8 @@ final class LaravelApp implements App
         // PHP runs as the CLI here: without this line Laravel takes itself for a console command.
         $_ENV['APP_RUNNING_IN_CONSOLE'] = 'false';
         $file = "{$this->directory}/bootstrap/app.php";
-        $this->app = AppRequirements::loadFile($file, 'an app of kind `laravel`');
-        $this->kernel = $this->app->make(Kernel::class);
+        /** @var \Illuminate\Foundation\Application $app */
+        $app = AppRequirements::loadFile($file, 'an app of kind `laravel`');
+        [$this->app, $this->kernel] = [$app, $app->make(Kernel::class)];
     }
 }

@@ -14,6 +14,7 @@ final class LumenApp implements App
 {
     private const APPLICATION = 'Laravel\Lumen\Application';
     private const REQUEST = 'Laravel\Lumen\Http\Request';
+    /** @var \Laravel\Lumen\Application */
     private object $app;
     private HttpFoundation $http;
 
@@ -50,6 +51,8 @@ final class LumenApp implements App
     public function reboot(): void
     {
         $file = "{$this->directory}/bootstrap/app.php";
-        $this->app = AppRequirements::loadFile($file, 'an app of kind `lumen`');
+        /** @var \Laravel\Lumen\Application $app */
+        $app = AppRequirements::loadFile($file, 'an app of kind `lumen`');
+        $this->app = $app;
     }
 }

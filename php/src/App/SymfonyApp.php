@@ -11,6 +11,8 @@ use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 use Symfony\Component\HttpFoundation\Request as SymfonyRequest;
 use Symfony\Component\HttpFoundation\Response as SymfonyResponse;
+use Symfony\Component\HttpKernel\Event\ExceptionEvent;
+use Symfony\Component\HttpKernel\Event\RequestEvent;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\HttpKernel\KernelInterface;
 use Symfony\Component\HttpKernel\RebootableInterface;
@@ -48,7 +50,7 @@ final class SymfonyApp implements App
     public function handle(Request $request): Response
     {
         $frameworkRequest = $this->http->request($request);
-        $kernel = $this->kernel;
+        $kernel = $this->kernel ?? throw new Problem('the kernel is not booted');
         try {
             $frameworkResponse = $kernel->handle($frameworkRequest);
         } catch (\Error $error) {
@@ -73,14 +75,14 @@ final class SymfonyApp implements App
         $kernel = $container->get('http_kernel');
         // Symfony 6.2 and later, if the app enables it: listeners have already seen the error, and
         // none answered.
-        if ((fn (): bool => $this->handleAllThrowables ?? false)->call($kernel)) {
+        if ((fn (): bool => (bool) ($this->handleAllThrowables ?? false))->call($kernel)) {
             throw $error;
         }
         $stand = new \Exception();
         $listeners = [
-            'kernel.request' => static fn (object $event)
+            'kernel.request' => static fn (RequestEvent $event)
                 => $event->getRequest() === $frameworkRequest ? throw $stand : null,
-            'kernel.exception' => static fn (object $event)
+            'kernel.exception' => static fn (ExceptionEvent $event)
                 => $event->getThrowable() === $stand ? $event->setThrowable($error) : null,
         ];
         $events = $container->get('event_dispatcher');
@@ -107,9 +109,10 @@ final class SymfonyApp implements App
 
     public function reboot(): void
     {
-        if ($this->kernel instanceof RebootableInterface) {
+        $kernel = $this->kernel;
+        if ($kernel instanceof RebootableInterface) {
             self::leaveSession();
-            $this->kernel->reboot(null);
+            $kernel->reboot(null);
         } else {
             $this->kernel = $this->adapter === 'symfony-runtime' ? $this->resolveKernel() : $this->createKernel();
         }
@@ -141,10 +144,15 @@ final class SymfonyApp implements App
         return new $class(getenv('APP_ENV') ?: 'prod', (bool) getenv('APP_DEBUG'));
     }
 
-    /** Returns the class `Kernel` in the namespace that composer.json maps to `src/`. */
+    /**
+     * Returns the class `Kernel` in the namespace that composer.json maps to `src/`.
+     *
+     * @return class-string<HttpKernelInterface>
+     */
     private function kernelClass(): string
     {
         $file = "{$this->directory}/composer.json";
+        /** @var array{autoload?: array{psr-4?: array<string, string|list<string>>}}|null $composer */
         $composer = is_file($file) ? json_decode((string) file_get_contents($file), true) : null;
         $spaces = $composer['autoload']['psr-4'] ?? [];
         $class = 'App\Kernel';
@@ -156,6 +164,7 @@ final class SymfonyApp implements App
         if (!class_exists($class)) {
             throw new Problem("an app of kind `symfony` needs its kernel, `$class` of `src/Kernel.php`");
         }
+        /** @var class-string<HttpKernelInterface> $class */
 
         return $class;
     }

@@ -41,7 +41,7 @@ final class AppDirectory
             is_string($callable) => $callable,
             $callable instanceof \Closure => $this->nameClosure(new \ReflectionFunction($callable)),
             is_object($callable) => $this->nameClass(get_class($callable)) . '::__invoke',
-            is_array($callable) && is_object($callable[0] ?? null)
+            is_array($callable) && is_object($callable[0] ?? null) && is_string($callable[1] ?? null)
                 => $this->nameClass(get_class($callable[0])) . "::$callable[1]",
             is_array($callable) => implode('::', $callable),
             default => get_debug_type($callable),

@@ -8,6 +8,8 @@ namespace Stampede\Worker\Check;
  * Reads the settings of a database connection: one request leaves them to the next on the same
  * connection. It uses PDO's own methods, even where a class of the app overrides them, and a query
  * that touches no table (SQLite: pragmas). Where the app would notice the query, it asks nothing.
+ *
+ * @phpstan-type Connection \PDO|\mysqli|\SQLite3|\PgSql\Connection
  */
 final class ConnectionSettings
 {
@@ -55,7 +57,10 @@ final class ConnectionSettings
     /** Pragmas that read the file's schema, and would wait for a lock on the file. */
     private const SQLITE_OF_FILE = ['synchronous', 'cache_size', 'journal_mode', 'locking_mode'];
 
-    /** @return ?array<string, string> null: the connection cannot be asked now */
+    /**
+     * @param Connection $connection
+     * @return ?array<string, string> null: the connection cannot be asked now
+     */
     public static function read(object $connection): ?array
     {
         try {
@@ -67,15 +72,12 @@ final class ConnectionSettings
         }
     }
 
+    /** @param Connection $connection */
     public static function driver(object $connection): string
     {
         try {
             return match (true) {
-                $connection instanceof \PDO => (string) self::callPdo(
-                    $connection,
-                    'getAttribute',
-                    \PDO::ATTR_DRIVER_NAME,
-                ),
+                $connection instanceof \PDO => self::attribute($connection, \PDO::ATTR_DRIVER_NAME),
                 $connection instanceof \mysqli => 'mysql',
                 $connection instanceof \SQLite3 => 'sqlite',
                 default => 'pgsql',
@@ -85,6 +87,7 @@ final class ConnectionSettings
         }
     }
 
+    /** @param Connection $connection */
     public static function isInTransaction(object $connection): bool
     {
         try {
@@ -98,6 +101,8 @@ final class ConnectionSettings
      * Tells whether a query would change what the app sees next. MySQL's client forgets the last
      * inserted id with any query. The first query of a PostgreSQL transaction fixes what that
      * transaction sees, and a failed transaction accepts none.
+     *
+     * @param Connection $connection
      */
     private static function isBusy(object $connection): bool
     {
@@ -113,12 +118,16 @@ final class ConnectionSettings
         };
     }
 
-    /** @return array<string, string> */
+    /**
+     * @param Connection $connection
+     * @return array<string, string>
+     */
     private static function attributes(object $connection): array
     {
         $settings = [];
         foreach ($connection instanceof \PDO ? self::ATTRIBUTES : [] as $name => $words) {
             try {
+                /** @var int|bool|string|null|array{0?: string} $value */
                 $value = self::callPdo($connection, 'getAttribute', constant("PDO::$name"));
             } catch (\Throwable) {
                 continue;   // not every driver has every attribute
@@ -131,7 +140,10 @@ final class ConnectionSettings
         return $settings;
     }
 
-    /** @return array<string, string> */
+    /**
+     * @param Connection $connection
+     * @return array<string, string>
+     */
     private static function query(object $connection): array
     {
         return match (self::driver($connection)) {
@@ -142,12 +154,15 @@ final class ConnectionSettings
         };
     }
 
-    /** @return array<string, string> */
+    /**
+     * @param Connection $connection
+     * @return array<string, string>
+     */
     private static function mysql(object $connection): array
     {
         $version = $connection instanceof \mysqli
             ? $connection->server_info
-            : (string) self::callPdo($connection, 'getAttribute', \PDO::ATTR_SERVER_VERSION);
+            : self::attribute($connection, \PDO::ATTR_SERVER_VERSION);
         $isMaria = str_contains($version, 'MariaDB');
         $names = [...self::MYSQL, ...($isMaria ? self::MARIADB_OWN : self::MYSQL_OWN)];
         $values = array_map(static fn (string $name): string => "@@session.$name", $names);
@@ -156,7 +171,10 @@ final class ConnectionSettings
         return self::fetchNamed($connection, array_combine($names, $values) + $more);
     }
 
-    /** @return array<string, string> */
+    /**
+     * @param Connection $connection
+     * @return array<string, string>
+     */
     private static function postgresql(object $connection): array
     {
         $values = array_map(static fn (string $name): string => "current_setting('$name', true)", self::POSTGRESQL);
@@ -164,7 +182,10 @@ final class ConnectionSettings
         return self::fetchNamed($connection, array_combine(self::POSTGRESQL, $values));
     }
 
-    /** @return array<string, string> */
+    /**
+     * @param Connection $connection
+     * @return array<string, string>
+     */
     private static function sqlite(object $connection): array
     {
         $pragma = static fn (string $name): string => (string) (self::fetchFirst($connection, "PRAGMA $name")[0] ?? '');
@@ -192,6 +213,7 @@ final class ConnectionSettings
     }
 
     /**
+     * @param Connection $connection
      * @param array<string, string> $values expressions by names
      * @return array<string, string> the expressions' values, by the same names
      */
@@ -202,28 +224,47 @@ final class ConnectionSettings
         return $row === [] ? [] : array_combine(array_keys($values), array_map('strval', $row));
     }
 
-    /** @return list<mixed> the first row; empty if there is none */
+    /**
+     * @param Connection $connection
+     * @return list<scalar|null> the first row; empty if there is none
+     */
     private static function fetchFirst(object $connection, string $query): array
     {
         if ($connection instanceof \PDO) {
             $plain = [\PDO::ATTR_STATEMENT_CLASS => [\PDOStatement::class]];
             // Otherwise the server would prepare the query, which takes a second round trip.
             self::driver($connection) === 'sqlite' || $plain[\PDO::ATTR_EMULATE_PREPARES] = true;
+            /** @var \PDOStatement|false $statement */
             $statement = self::callPdo($connection, 'prepare', $query, $plain);
+            /** @var list<list<scalar|null>> $rows */
             $rows = $statement && $statement->execute() ? $statement->fetchAll(\PDO::FETCH_NUM) : [];
 
             return $rows[0] ?? [];
         }
         $method = static fn (string $class, string $name): mixed
             => (new \ReflectionMethod($class, $name))->invoke($connection, $query);
+        $result = match (true) {
+            $connection instanceof \mysqli => $method(\mysqli::class, 'query'),
+            $connection instanceof \SQLite3 => $method(\SQLite3::class, 'query'),
+            default => pg_query($connection, $query),
+        };
+        /** @var list<scalar|null>|false|null $row */
         $row = match (true) {
-            $connection instanceof \mysqli => $method(\mysqli::class, 'query')->fetch_row(),
-            $connection instanceof \SQLite3 => ($result = $method(\SQLite3::class, 'query'))
-                ? $result->fetchArray(SQLITE3_NUM) : [],
-            default => pg_fetch_row(pg_query($connection, $query)),
+            $result instanceof \mysqli_result => $result->fetch_row(),
+            $result instanceof \SQLite3Result => $result->fetchArray(SQLITE3_NUM),
+            $result instanceof \PgSql\Result => pg_fetch_row($result),
+            default => null,
         };
 
         return $row ?: [];
+    }
+
+    /** @return string an attribute of PDO; empty if it is none */
+    private static function attribute(object $connection, int $attribute): string
+    {
+        $value = self::callPdo($connection, 'getAttribute', $attribute);
+
+        return is_scalar($value) ? (string) $value : '';
     }
 
     private static function callPdo(object $connection, string $method, mixed ...$arguments): mixed

@@ -6,6 +6,8 @@ namespace Stampede\Worker\Check;
 
 /**
  * The database connections that one scan finds. It holds them, so it must not outlive that scan.
+ *
+ * @phpstan-import-type Connection from ConnectionSettings
  */
 final class Connections
 {
@@ -13,7 +15,7 @@ final class Connections
     /** How many connections are read. Others are only counted. */
     private const MAX_READ = 8;
 
-    /** @var array<int, object> by their ids */
+    /** @var array<int, Connection> by their ids */
     private array $connections = [];
     /** @var array<int, string> the connections' names in reports, keyed by object id */
     private array $names = [];
@@ -64,6 +66,7 @@ final class Connections
         return $settings;
     }
 
+    /** @phpstan-assert-if-true Connection $object */
     private static function isConnection(object $object): bool
     {
         foreach (self::KINDS as $kind) {

@@ -39,7 +39,10 @@ final class ObjectContents
         return $end === false ? $key : substr($key, $end + 1);
     }
 
-    /** @return list<mixed> */
+    /**
+     * @param \WeakMap<object, mixed> $map
+     * @return list<mixed>
+     */
     private static function pairs(\WeakMap $map): array
     {
         $pairs = [];
@@ -56,6 +59,7 @@ final class ObjectContents
         static $canBe = null;
         $canBe ??= method_exists(\ReflectionClass::class, 'isUninitializedLazyObject');
 
+        // @phpstan-ignore method.notFound (older PHP has no such method: see above)
         return $canBe && (new \ReflectionClass($object))->isUninitializedLazyObject($object);
     }
 }

@@ -118,7 +118,9 @@ final class ProcessState
     private function ini(): array
     {
         $values = [];
-        foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+        /** @var array<string, ?string> $settings */
+        $settings = ini_get_all(null, false) ?: [];
+        foreach ($settings as $name => $value) {
             // Symfony sets these each time it begins a session.
             if ($this->app instanceof SymfonyApp && str_starts_with($name, 'session.')) {
                 continue;

@@ -97,7 +97,9 @@ final class RetainedState
         foreach (getenv() as $name => $value) {
             yield "environment $name" => $value;
         }
-        foreach (ini_get_all(null, false) ?: [] as $name => $value) {
+        /** @var array<string, ?string> $settings */
+        $settings = ini_get_all(null, false) ?: [];
+        foreach ($settings as $name => $value) {
             yield "ini $name" => (string) $value;
         }
     }

@@ -60,6 +60,7 @@ final class Services
 
     private function search(object $app): void
     {
+        /** @var array<int, array<mixed>|object> $next */
         $next = [$app];
         for ($at = 0; isset($next[$at]); $at++) {
             if ($at === self::NODES) {
@@ -75,7 +76,7 @@ final class Services
                     $where = $holder === '' ? '' : $holder . ObjectContents::propertyName((string) $name);
                     $this->connections->add($value, $where);
                 }
-                if (is_array($value) ? $value !== [] : is_object($value)) {
+                if (is_object($value) || (is_array($value) && $value !== [])) {
                     $next[] = $value;
                 }
             }
@@ -112,8 +113,10 @@ final class Services
         }
         $isGiven = fn (mixed $value): bool => is_object($value) && $this->isOwn($value)
             && array_filter($types, static fn (string $type): bool => $value instanceof $type) !== [];
+        /** @var list<object> $given */
+        $given = $types === [] ? [] : array_values(array_filter(ObjectContents::read($object), $isGiven));
 
-        return $types === [] ? [] : array_values(array_filter(ObjectContents::read($object), $isGiven));
+        return $given;
     }
 
     private function isOwn(object $object): bool

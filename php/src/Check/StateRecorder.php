@@ -49,7 +49,7 @@ final class StateRecorder
      * Returns null where the working directory has no directory `check`.
      *
      * @param object $app the object that lives as long as the worker
-     * @param array<string, mixed> $server the value of `$_SERVER` between requests
+     * @param array<mixed> $server the value of `$_SERVER` between requests
      */
     public static function create(Setup $setup, object $app, Output $output, array $server): ?self
     {
@@ -103,7 +103,7 @@ final class StateRecorder
         }
     }
 
-    /** @param array<string, mixed> $server */
+    /** @param array<mixed> $server */
     private function recordBoot(array $server): void
     {
         $this->runSilently(function (mixed $handler) use ($server): void {
@@ -154,7 +154,7 @@ final class StateRecorder
     /**
      * Returns what belongs to one request and is put back by the library.
      *
-     * @param array<string, mixed> $server
+     * @param array<mixed> $server
      * @return array<string, scalar>
      */
     private function requestState(array $server): array
@@ -191,7 +191,7 @@ final class StateRecorder
      * Returns the entries of `$_SERVER`; in FrankenPHP those of the boot, for it is new in each
      * request.
      *
-     * @param array<string, mixed> $now
+     * @param array<mixed> $now
      * @return array<string, scalar>
      */
     private function serverEntries(array $now): array

@@ -13,22 +13,29 @@ final class RequestFactory
     /** @param array<string, string> $headers without `Host`, which Go keeps separately */
     public static function fromSuperglobals(array $headers): Request
     {
-        $headers += ['Host' => (string) ($_SERVER['HTTP_HOST'] ?? 'localhost')];
+        $headers += ['Host' => self::variable('HTTP_HOST', 'localhost')];
 
         return new Request(
-            (string) ($_SERVER['REQUEST_METHOD'] ?? 'GET'),
-            (string) ($_SERVER['REQUEST_URI'] ?? '/'),
+            self::variable('REQUEST_METHOD', 'GET'),
+            self::variable('REQUEST_URI', '/'),
             array_map(static fn (string $value): array => [$value], $headers),
             (string) file_get_contents('php://input'),
             $_COOKIE,
             $_POST,
             self::files($_FILES),
-            (string) ($_SERVER['SERVER_PROTOCOL'] ?? 'HTTP/1.1'),
-            (string) ($_SERVER['REMOTE_ADDR'] ?? '127.0.0.1'),
-            (string) ($_SERVER['REQUEST_SCHEME'] ?? 'http'),
-            (int) ($_SERVER['REMOTE_PORT'] ?? 0),
-            bodyBytes: (int) ($_SERVER['CONTENT_LENGTH'] ?? 0) ?: null,
+            self::variable('SERVER_PROTOCOL', 'HTTP/1.1'),
+            self::variable('REMOTE_ADDR', '127.0.0.1'),
+            self::variable('REQUEST_SCHEME', 'http'),
+            (int) self::variable('REMOTE_PORT', '0'),
+            bodyBytes: (int) self::variable('CONTENT_LENGTH', '0') ?: null,
         );
+    }
+
+    private static function variable(string $name, string $default): string
+    {
+        $value = $_SERVER[$name] ?? $default;
+
+        return is_scalar($value) ? (string) $value : $default;
     }
 
     /**
@@ -37,11 +44,11 @@ final class RequestFactory
      */
     public static function files(array $files): array
     {
-        return array_map(static fn (array $field): array => self::transpose($field), $files);
+        return array_map(static fn (mixed $field): array => self::transpose((array) $field), $files);
     }
 
     /**
-     * @param array<string, mixed> $field
+     * @param array<mixed> $field
      * @return array<mixed>
      */
     private static function transpose(array $field): array

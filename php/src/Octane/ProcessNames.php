@@ -10,7 +10,11 @@ final class ProcessNames
     private const STATE = 'Laravel\Octane\Swoole\WorkerState';
     private const STOPPING = 'Laravel\Octane\Events\WorkerStopping';
 
-    /** Takes effect when the app's providers have booted. Other servers have no such state. */
+    /**
+     * Takes effect when the app's providers have booted. Other servers have no such state.
+     *
+     * @param \Illuminate\Foundation\Application $app
+     */
     public static function register(object $app): void
     {
         $app->booted(static function () use ($app): void {
@@ -18,8 +22,10 @@ final class ProcessNames
                 return;
             }
             $state = $app->make(self::STATE);
+            /** @var array{worker_num: int} $settings */
+            $settings = $state->server->setting;
             // Workers with higher numbers are task workers.
-            if ($state->workerId < $state->server->setting['worker_num']) {
+            if ($state->workerId < $settings['worker_num']) {
                 self::setName("worker-{$state->workerId}");
                 $app->make('events')->listen(self::STOPPING, static fn () => self::setName('ends'));
             }

@@ -27,6 +27,8 @@ final class RecorderListener
     /**
      * Takes effect when the app's providers have booted, so Octane's own clean-up listeners run
      * first.
+     *
+     * @param \Illuminate\Foundation\Application $app
      */
     public static function register(object $app): void
     {

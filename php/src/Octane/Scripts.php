@@ -19,7 +19,11 @@ final class Scripts implements App
 {
     private const RESPONSE = 'Illuminate\Http\Response';
 
-    /** Adds the routes once the app's providers have booted. */
+    /**
+     * Adds the routes once the app's providers have booted.
+     *
+     * @param \Illuminate\Foundation\Application $app
+     */
     public static function register(object $app): void
     {
         $app->booted(static function () use ($app): void {
@@ -27,14 +31,21 @@ final class Scripts implements App
             $site = new Site(new self(), $docroot);
             foreach (glob("$docroot/*.php") ?: [] as $file) {
                 $path = '/' . basename($file);
-                $answer = static fn (object $octaneRequest): object => self::answer($site, $octaneRequest);
                 if ($path !== '/index.php') {
-                    $app->make('octane')->route('GET', $path, $answer);
+                    $app->make('octane')->route(
+                        'GET',
+                        $path,
+                        static fn (object $octaneRequest): object => self::answer($site, $octaneRequest),
+                    );
                 }
             }
         });
     }
 
+    /**
+     * @param \Illuminate\Http\Request $octaneRequest
+     * @return \Illuminate\Http\Response
+     */
     private static function answer(Site $site, object $octaneRequest): object
     {
         $headers = Response::normalizeHeaders($octaneRequest->headers->all());

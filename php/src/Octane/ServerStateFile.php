@@ -8,7 +8,13 @@ use Stampede\Worker\AppRequirements;
 use Stampede\Worker\Problem;
 use Stampede\Worker\Setup;
 
-/** Writes the file that Octane's Swoole server reads first. Usually `octane:swoole` writes it. */
+/**
+ * Writes the file that Octane's Swoole server reads first. Usually `octane:swoole` writes it.
+ *
+ * @phpstan-type AppConfig array{
+ *     appName: string, publicPath: string, storagePath: string, octaneConfig: array<string, mixed>,
+ * }
+ */
 final class ServerStateFile
 {
     /** Swoole's own numbers. */
@@ -50,6 +56,7 @@ final class ServerStateFile
     {
         chdir($app);
         require "$app/vendor/autoload.php";
+        /** @var \Illuminate\Foundation\Application $laravel */
         $laravel = AppRequirements::loadFile("$app/bootstrap/app.php", 'an app of kind `laravel`');
         $laravel->make('Illuminate\Contracts\Console\Kernel')->bootstrap();
         $config = $laravel->make('config');
@@ -68,7 +75,7 @@ final class ServerStateFile
      * Asks the app in a process of its own, as Octane does: the server that forks the workers must
      * not have booted the app.
      *
-     * @return array<string, mixed>
+     * @return AppConfig
      */
     private static function readAppConfig(string $app, string $file): array
     {
@@ -80,8 +87,10 @@ final class ServerStateFile
         if ($process === false || proc_close($process) !== 0) {
             throw new Problem('the app does not boot, or ends while it boots');
         }
+        /** @var AppConfig $config */
+        $config = json_decode((string) file_get_contents($file), true, 512, JSON_THROW_ON_ERROR);
 
-        return json_decode((string) file_get_contents($file), true, 512, JSON_THROW_ON_ERROR);
+        return $config;
     }
 
     /**

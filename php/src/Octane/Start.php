@@ -23,7 +23,8 @@ final class Start
     /** @throws Problem if the app lacks what the script needs */
     public static function worker(Setup $setup): void
     {
-        [$need] = array_keys(array_intersect_key(self::SCRIPTS, $setup->needs));
+        $need = array_key_first(array_intersect_key(self::SCRIPTS, $setup->needs))
+            ?? throw new Problem('Octane needs one of ' . implode(', ', array_keys(self::SCRIPTS)));
         $script = self::script($setup->app, self::SCRIPTS[$need]);
         if ($need === 'rr') {
             self::package($setup->app, 'spiral/roadrunner-http');

@@ -37,7 +37,8 @@ final class Bridge implements BridgeInterface
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
         $converted = Messages::request($request);
-        $converted->remoteAddr = (string) $request->getAttribute('remote_address', '127.0.0.1');
+        $client = $request->getAttribute('remote_address');
+        $converted->remoteAddr = is_string($client) ? $client : '127.0.0.1';
         Form::parse($converted, Start::$setup->dir . '/tmp', (string) $request->getBody());
         // Without the client's connection, which the master has, there is always an answer.
         $answer = Messages::response($this->worker->answer($converted) ?? new Response(500));

@@ -63,7 +63,11 @@ final class Master
 
     private function fork(): void
     {
-        [$ours, $theirs] = (array) stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        $pair = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        if ($pair === false) {
+            throw new Problem('no process can be started: there is no channel to it');
+        }
+        [$ours, $theirs] = $pair;
         $pid = pcntl_fork();
         if ($pid === -1) {
             throw new Problem('no process can be started: ' . pcntl_strerror(pcntl_get_last_error()));
@@ -119,6 +123,7 @@ final class Master
     private function reap(): void
     {
         while (($pid = pcntl_waitpid(-1, $status, WNOHANG)) > 0) {
+            /** @var int $status */
             $child = $this->children[$pid] ?? null;
             if ($child !== null) {
                 unset($this->children[$pid]);

@@ -34,6 +34,7 @@ final class Port
         $address = self::address($setup);
         $socket = @stream_socket_server("tcp://$address", $code, $why, $flags, $context);
         if ($socket === false) {
+            /** @var string $why */
             throw new Problem("nothing can listen at $address: $why");
         }
         stream_set_blocking($socket, false);

@@ -8,7 +8,6 @@ use Evenement\EventEmitter;
 use React\EventLoop\Loop;
 use React\EventLoop\TimerInterface;
 use React\Socket\Connection;
-use React\Socket\ConnectionInterface;
 use React\Socket\ServerInterface;
 use Stampede\Worker\Pool\AcceptPolicy;
 
@@ -18,7 +17,7 @@ use Stampede\Worker\Pool\AcceptPolicy;
  */
 final class Listener extends EventEmitter implements ServerInterface
 {
-    /** @var array<string, ConnectionInterface> open connections, by the client's address */
+    /** @var array<string, Connection> open connections, by the client's address */
     public array $open = [];
     /** @var array<string, true> addresses of clients with a request in flight */
     private array $inFlight = [];
@@ -85,15 +84,17 @@ final class Listener extends EventEmitter implements ServerInterface
     private function accept(): void
     {
         $this->pause();
-        $stream = @stream_socket_accept($this->socket, 0, $client);
+        $client = '';
+        $stream = $this->socket ? @stream_socket_accept($this->socket, 0, $client) : false;
         // If it is false, another process accepted the connection first.
         if ($stream !== false) {
+            /** @var string $client */
             $this->addConnection(new Connection($stream, Loop::get()), $client);
         }
         $this->resume();
     }
 
-    private function addConnection(ConnectionInterface $connection, string $client): void
+    private function addConnection(Connection $connection, string $client): void
     {
         $this->open[$client] = $connection;
         $connection->on('data', function () use ($client): void {

@@ -15,12 +15,13 @@ final class Messages
     public static function request(ServerRequestInterface $psrRequest): Request
     {
         // A client of a proxy puts scheme and host in front of the path.
-        $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $psrRequest->getRequestTarget());
+        $target = (string) preg_replace('~^[a-z]+://[^/?#]*~i', '', $psrRequest->getRequestTarget());
+        /** @var array{REMOTE_ADDR?: string, REMOTE_PORT?: int|string, SERVER_ADDR?: string} $server */
         $server = $psrRequest->getServerParams();
 
         return new Request(
             $psrRequest->getMethod(),
-            str_starts_with((string) $target, '/') ? $target : "/$target",
+            str_starts_with($target, '/') ? $target : "/$target",
             $psrRequest->getHeaders(),
             protocol: 'HTTP/' . $psrRequest->getProtocolVersion(),
             remoteAddr: trim($server['REMOTE_ADDR'] ?? '127.0.0.1', '[]'),

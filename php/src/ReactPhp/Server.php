@@ -64,6 +64,7 @@ final class Server
     /** Reads the body and then answers. */
     private function receive(ServerRequestInterface $psrRequest): Response|Promise
     {
+        /** @var array{REMOTE_ADDR?: string, REMOTE_PORT?: int|string} $server */
         $server = $psrRequest->getServerParams();
         $client = ($server['REMOTE_ADDR'] ?? '') . ':' . ($server['REMOTE_PORT'] ?? '');
         $request = Messages::request($psrRequest);

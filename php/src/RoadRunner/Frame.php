@@ -60,8 +60,11 @@ final class Frame
         if (!$whole || ord($header[0]) >> 4 !== self::VERSION || $words < self::HEADER / 4) {
             throw new Problem('what RoadRunner sent is no frame of goridge: ' . bin2hex($header));
         }
-        $options = $words > 3 ? array_values(unpack('V*', $read(4 * $words - self::HEADER))) : [];
-        $length = unpack('V', $header, 2)[1];
+        /** @var list<int> $options */
+        $options = $words > 3 ? array_values((array) unpack('V*', $read(4 * $words - self::HEADER))) : [];
+        /** @var array{1: int} $fields */
+        $fields = unpack('V', $header, 2);
+        $length = $fields[1];
         $context = min($length, $options[0] ?? $length);
 
         return new self(

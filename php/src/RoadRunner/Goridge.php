@@ -38,7 +38,7 @@ final class Goridge implements Peer
 
                 return Message::request($frame, $this->directory);
             }
-            $command = json_decode($frame->payload, true);
+            $command = (array) json_decode($frame->payload, true);
             if (!empty($command['stop'])) {
                 return null;
             }

@@ -12,6 +12,11 @@ use Stampede\Worker\Response;
 /**
  * The payload of a frame in RoadRunner's HTTP plugin: a context, whose length is the frame's
  * option, and the body. The context is a protobuf message; before version 2025 it may be JSON.
+ *
+ * @phpstan-type Fields array{
+ *     method: scalar, uri: scalar, protocol: scalar, remoteAddr: scalar,
+ *     headers: ?array<string, scalar|null|array<scalar|null>>, parsed?: mixed,
+ * }
  */
 final class Message
 {
@@ -43,7 +48,7 @@ final class Message
      * Also takes a request of spiral/roadrunner-http, which uses the same names. RoadRunner leaves
      * forms and cookies to the worker (`raw_body`).
      *
-     * @param array<string, mixed> $fields
+     * @param Fields $fields
      * @param string $directory where uploaded files are stored
      */
     public static function buildRequest(array $fields, string $directory, string $body): Request
@@ -57,14 +62,14 @@ final class Message
         $port = parse_url($uri, PHP_URL_PORT);
         // Not split by `parse_url`: a path that makes no valid URL is still what the client asked
         // for.
-        $target = preg_replace('~^[a-z]+://[^/?#]*~i', '', $uri);
+        $target = (string) preg_replace('~^[a-z]+://[^/?#]*~i', '', $uri);
         $headers = Response::normalizeHeaders((array) $fields['headers']);
         if ($host && !isset($headers['Host']) && !isset($headers['host'])) {
             $headers = ['Host' => [$port ? "$host:$port" : $host]] + $headers;
         }
         $request = new Request(
             (string) $fields['method'],
-            str_starts_with((string) $target, '/') ? $target : "/$target",
+            str_starts_with($target, '/') ? $target : "/$target",
             $headers,
             protocol: (string) $fields['protocol'],
             remoteAddr: (string) $fields['remoteAddr'],
@@ -75,7 +80,7 @@ final class Message
         return $request;
     }
 
-    /** @return array<string, mixed> */
+    /** @return Fields */
     private static function fromProto(string $context): array
     {
         $decoded = Proto::decode($context);
@@ -91,13 +96,16 @@ final class Message
         ];
     }
 
-    /** @return array<string, mixed> */
+    /** @return Fields */
     private static function fromJson(string $context): array
     {
         $fields = json_decode($context, true);
         if (!is_array($fields) || !isset($fields['method'], $fields['uri'])) {
             throw new Problem('a request of RoadRunner is neither protobuf nor JSON');
         }
-        return $fields + ['headers' => [], 'remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
+        $fields += ['headers' => [], 'remoteAddr' => '', 'protocol' => 'HTTP/1.1'];
+        /** @var Fields $fields */
+
+        return $fields;
     }
 }

@@ -38,7 +38,7 @@ final class Proto
      * Reads a field that maps a text to a list of texts.
      *
      * @param list<int|string> $entries
-     * @return array<string, list<string>>
+     * @return array<string, list<int|string>>
      */
     public static function decodeMap(array $entries): array
     {

@@ -25,6 +25,7 @@ final class Relay
         }
         $socket = @stream_socket_client($name, $code, $why, 10);
         if ($socket === false) {
+            /** @var string $why */
             throw new Problem("no connection to RoadRunner at `$name`: $why");
         }
 
@@ -38,8 +39,8 @@ final class Relay
         $closed = false;
         $read = function (int $length) use (&$begun, &$closed): string {
             $bytes = '';
-            while (strlen($bytes) < $length) {
-                $more = fread($this->in, $length - strlen($bytes));
+            while (($left = $length - strlen($bytes)) > 0) {
+                $more = fread($this->in, $left);
                 if ($more === false || ($more === '' && feof($this->in))) {
                     $closed = !$begun && $bytes === '';
                     throw new Problem('RoadRunner closed the line in the middle of a frame');

@@ -8,7 +8,11 @@ use Stampede\Worker\Peer;
 use Stampede\Worker\Request;
 use Stampede\Worker\Response;
 
-/** Takes requests through RoadRunner's own PHP packages, if the app's vendor directory has them. */
+/**
+ * Takes requests through RoadRunner's own PHP packages, if the app's vendor directory has them.
+ *
+ * @phpstan-import-type Fields from Message
+ */
 final class Spiral implements Peer
 {
     private const HTTP = 'Spiral\RoadRunner\Http\HttpWorker';
@@ -22,7 +26,7 @@ final class Spiral implements Peer
     private bool $begun = false;
 
     /**
-     * @param object $worker has `waitRequest`, `respond` and `getWorker`
+     * @param \Spiral\RoadRunner\Http\HttpWorker $worker
      * @param string $directory where uploaded files are stored
      */
     public function __construct(private object $worker, private string $directory)
@@ -49,8 +53,10 @@ final class Spiral implements Peer
         if ($spiralRequest === null) {
             return null;
         }
+        /** @var Fields $fields */
+        $fields = get_object_vars($spiralRequest);
 
-        return Message::buildRequest(get_object_vars($spiralRequest), $this->directory, (string) $spiralRequest->body);
+        return Message::buildRequest($fields, $this->directory, (string) $spiralRequest->body);
     }
 
     public function answer(Response $response): void

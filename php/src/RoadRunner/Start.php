@@ -18,6 +18,7 @@ final class Start
 
     public static function worker(Setup $setup): void
     {
+        /** @var bool $begun */
         $begun = false;
         register_shutdown_function(static function () use (&$begun): void {
             if (!$begun) {

@@ -11,7 +11,7 @@ use Stampede\Worker\Problem;
  */
 final class Failure
 {
-    /** @param object $flag a number that all processes share, 0 at first */
+    /** @param \Swoole\Atomic $flag a number that all processes share, 0 at first */
     public function __construct(private string $file, private object $flag)
     {
     }

@@ -12,6 +12,7 @@ use Stampede\Worker\Site;
 final class Handler
 {
     private ?Site $site = null;
+    /** @var \Swoole\Http\Server */
     private object $server;
     private int $worker = 0;
     /**
@@ -19,7 +20,7 @@ final class Handler
      * once. They are held weakly: if PHP leaves a request half way, the server answers 500 as soon
      * as nobody else holds the object.
      *
-     * @var \WeakMap<object, true>
+     * @var \WeakMap<\Swoole\Http\Response, true>
      */
     private \WeakMap $pending;
 
@@ -33,7 +34,11 @@ final class Handler
         $this->pending = new \WeakMap();
     }
 
-    /** Called first in a worker. */
+    /**
+     * Called first in a worker.
+     *
+     * @param \Swoole\Http\Server $server
+     */
     public function begin(object $server, int $worker): void
     {
         [$this->server, $this->worker] = [$server, $worker];
@@ -56,10 +61,16 @@ final class Handler
         self::setProcessName('ends');
     }
 
-    /** Answers a client's request. */
+    /**
+     * Answers a client's request.
+     *
+     * @param \Swoole\Http\Request $request
+     * @param \Swoole\Http\Response $response
+     */
     public function answer(object $request, object $response): void
     {
-        if ($this->site === null) {
+        $site = $this->site;
+        if ($site === null) {
             Message::send(new Response(503), $response);
 
             return;
@@ -67,17 +78,21 @@ final class Handler
         $this->countTransition();
         $this->pending[$response] = true;
         $converted = Message::request($request, "{$this->setup->dir}/tmp");
-        $answer = $this->site->answer($converted);
+        $answer = $site->answer($converted);
         $isHead = $converted->method === 'HEAD';
         Message::send($isHead ? Message::withoutBody($answer) : $answer, $response);
         if ($answer->stream !== null && !$isHead) {
-            $this->site->stream($answer, static fn (string $piece) => $piece === '' || $response->write($piece));
+            $site->stream($answer, static function (string $piece) use ($response): void {
+                if ($piece !== '') {
+                    $response->write($piece);
+                }
+            });
             $response->end();
         }
         unset($this->pending[$response]);
-        $this->site->cleanUp();
+        $site->cleanUp();
         $this->countTransition();
-        if ($this->site->exited) {
+        if ($site->exited) {
             // Under PHP-FPM nothing of the process's state is left after `exit` either.
             $this->server->stop();
         }
@@ -87,7 +102,7 @@ final class Handler
     public function answerPending(): void
     {
         foreach ($this->pending as $response => $is) {
-            $body = $this->site->output->takePrinted();
+            $body = (string) $this->site?->output->takePrinted();
             Message::send((new Response(500, [], $body))->ensureType(), $response);
         }
     }

@@ -27,14 +27,18 @@ final class Message
     /**
      * The server's own parsing of cookies and forms is off: it is not PHP's.
      *
+     * @param \Swoole\Http\Request $swooleRequest
      * @param string $directory where uploaded files are stored
      */
     public static function request(object $swooleRequest, string $directory): Request
     {
+        /** @var array<string, scalar> $server */
         $server = array_change_key_case((array) $swooleRequest->server);
         $target = (string) $server['request_uri'];
         $query = (string) ($server['query_string'] ?? '');
-        $headers = Response::normalizeHeaders((array) $swooleRequest->header);
+        /** @var array<string, string|list<string>> $received */
+        $received = (array) $swooleRequest->header;
+        $headers = Response::normalizeHeaders($received);
 
         $request = new Request(
             (string) $server['request_method'],
@@ -49,7 +53,11 @@ final class Message
         return $request;
     }
 
-    /** Sends an answer; of one that is streamed only the head, before its first piece. */
+    /**
+     * Sends an answer; of one that is streamed only the head, before its first piece.
+     *
+     * @param \Swoole\Http\Response $response
+     */
     public static function send(Response $answer, object $response): void
     {
         $response->status($answer->status, self::REASONS[$answer->status] ?? 'Status');

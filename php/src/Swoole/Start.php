@@ -19,10 +19,13 @@ final class Start
     {
         $space = self::findNamespace();
         $class = "$space\\Http\\Server";
+        /** @var \Swoole\Http\Server $server */
         $server = new $class($setup->host, $setup->port, Options::mode($setup), self::TCP);
         $server->set(Options::build($setup));
         $number = "$space\\Atomic";
-        $failure = new Failure("{$setup->dir}/tmp/swoole.failed", new $number(0));
+        /** @var \Swoole\Atomic $flag */
+        $flag = new $number(0);
+        $failure = new Failure("{$setup->dir}/tmp/swoole.failed", $flag);
         $watchdog = new Watchdog($server, $space, $failure, $setup->integer('workers', 1));
         $handler = new Handler($setup, $failure, $watchdog, ["$space\\ExitException"]);
         $server->on('ManagerStart', [$watchdog, 'start']);

@@ -16,13 +16,14 @@ final class Watchdog
     private const IDLE = 2;
     private const KILL = 9;
 
-    /** @var list<object> counters by worker; an odd value: the worker is inside a request */
+    /** @var list<\Swoole\Atomic> counters by worker; an odd value: the worker is inside a request */
     private array $counts = [];
 
-    /** @var callable(string): void */
+    /** @var callable(string): mixed */
     private $log;
 
     /**
+     * @param \Swoole\Http\Server $server
      * @param string $space namespace of the extension
      * @param ?callable(string): void $log takes a line; by default it goes to standard error
      */
@@ -36,7 +37,9 @@ final class Watchdog
         $this->log = $log ?? static fn (string $line) => fwrite(STDERR, "$line\n");
         $class = "$space\\Atomic";
         for ($worker = 0; $worker < $workers; $worker++) {
-            $this->counts[] = new $class(0);
+            /** @var \Swoole\Atomic $count */
+            $count = new $class(0);
+            $this->counts[] = $count;
         }
     }
 
