@@ -4,13 +4,11 @@ use super::*;
 
 #[test]
 fn of_several_phps_the_highest_that_the_app_allows_is_found() {
-    use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().expect("directory");
     for number in ["8.1", "8.3", "9.0"] {
         let path = directory.path().join(format!("php-fpm{number}"));
         let text = format!("#!/bin/sh\necho 'PHP {number}.4 (fpm-fcgi) (built: today)'\n");
-        std::fs::write(&path, text).expect("program");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("mode");
+        stampede_testing::program::write_program(&path, &text);
     }
     let path = vec![directory.path().to_path_buf()];
     let places = SearchPaths { path, ..SearchPaths::default() };

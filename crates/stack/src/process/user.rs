@@ -97,7 +97,7 @@ const GID: usize = 3;
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use stampede_testing::program::write_program;
 
     use super::*;
 
@@ -124,15 +124,11 @@ mod tests {
         let cases = service.iter().map(|(key, line)| format!("'{key}') echo '{line}' ;;\n"));
         let cases: String = cases.collect();
         let asked = machine.path().join("asked");
-        put(
-            "getent",
-            &format!(
-                "#!/bin/sh\necho \"$*\" >>'{}'\ncase \"$*\" in\n{cases}*) exit 2 ;;\nesac\n",
-                asked.display()
-            ),
+        let getent = format!(
+            "#!/bin/sh\necho \"$*\" >>'{}'\ncase \"$*\" in\n{cases}*) exit 2 ;;\nesac\n",
+            asked.display()
         );
-        let getent = machine.path().join("getent");
-        fs::set_permissions(&getent, fs::Permissions::from_mode(0o755)).expect("a program");
+        write_program(&machine.path().join("getent"), &getent);
         machine
     }
 

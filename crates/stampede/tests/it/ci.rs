@@ -2,7 +2,6 @@
 //! expected, and the comment. `gh` and `curl` are scripts that note what they were asked.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -36,9 +35,7 @@ esac
 "#;
 
 fn program(sandbox: &Sandbox, name: &str, text: &str) -> PathBuf {
-    let path = sandbox.write(&format!("bin/{name}"), text);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
-    path
+    sandbox.program(&format!("bin/{name}"), text)
 }
 
 fn git(directory: &Path, home: &Path, args: &[&str]) {

@@ -248,14 +248,10 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
     assert!(stderr(&output).contains("no container engine"), "{}", stderr(&output));
     assert!(stderr(&output).contains("install Docker"), "{}", stderr(&output));
 
-    let program = bin.join("docker");
-    std::fs::write(
-        &program,
+    stampede_testing::program::write_program(
+        &bin.join("docker"),
         "#!/bin/sh\necho 'permission denied while trying to connect' >&2\nexit 1\n",
-    )
-    .expect("a program");
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .expect("a program");
+    );
     let mut refused = sandbox.stampede(&compare(&["--compose", "compose.yml"]));
     refused
         .env("PATH", format!("{}:/bin:/usr/bin", bin.display()))

@@ -1,6 +1,5 @@
 //! Tests external runtimes from the outside: they already run, are measured, and are left alone.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -183,9 +182,7 @@ fn programs(sandbox: &Sandbox, of: &[(&str, &str)]) -> PathBuf {
     let directory = sandbox.path().join("bin");
     std::fs::create_dir_all(&directory).expect("a directory");
     for (name, script) in of {
-        let path = sandbox.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(path, mode).expect("executable");
+        sandbox.program(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
     }
     directory
 }

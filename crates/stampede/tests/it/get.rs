@@ -3,7 +3,6 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -42,8 +41,7 @@ fn sandbox() -> Sandbox {
     sandbox.write("runtimes/own/runtime.yaml", RUNTIME);
     sandbox.write("runtimes/own/get/make.sh", SCRIPT);
     sandbox.write("runtimes/own/get/beside.txt", "x");
-    let tool = sandbox.write("own-tool", TOOL);
-    std::fs::set_permissions(tool, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    sandbox.program("own-tool", TOOL);
     sandbox
 }
 
@@ -112,8 +110,7 @@ fn what_people_read_when_it_is_not_made() {
 
 /// Makes an archive of a release; only the one called `own.tar.gz` has the program.
 fn archive(sandbox: &Sandbox, name: &str) -> PathBuf {
-    let program = sandbox.write("own-2/own", "#!/bin/sh\necho own 2\n");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("mode");
+    sandbox.program("own-2/own", "#!/bin/sh\necho own 2\n");
     sandbox.write("own-2/LICENSE", "free\n");
     let member = if name == "own.tar.gz" { "own-2" } else { "own-2/LICENSE" };
     let made = sandbox.path().join(name);

@@ -1,7 +1,6 @@
 //! Tests `stampede install` from the outside. apt-get is a script of the test. Temporary changes to
 //! the system happen in a mount namespace of the test.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -30,8 +29,7 @@ install: {{ debian: {{ packages: {packages} }} }}
 }
 
 fn program(sandbox: &Sandbox, name: &str, text: &str) {
-    let path = sandbox.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}"));
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+    sandbox.program(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}"));
 }
 
 /// A place with the runtimes `absent` and `here`, and an apt-get that records its arguments.

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -277,8 +276,7 @@ fn a_web_server_that_remembers_waits_for_php() {
     let directory = tempfile::tempdir().expect("a directory");
     let slow = directory.path().join("spawn-fcgi");
     let script = "#!/bin/sh\n[ \"$1\" = -v ] || sleep 0.5\nexec spawn-fcgi \"$@\"\n";
-    std::fs::write(&slow, script).expect("a script");
-    std::fs::set_permissions(&slow, PermissionsExt::from_mode(0o755)).expect("its mode");
+    stampede_testing::program::write_program(&slow, script);
     let slow = Scalar::Text(slow.to_string_lossy().into_owned());
     let catalogue = catalogue();
     for socket in ["unix", "tcp"] {

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -233,9 +232,7 @@ pub fn path_with(directory: &Path) -> String {
 /// Writes a program of `sh`.
 pub fn write_program(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
-    std::fs::write(path, text).expect("a file");
-    let permissions = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(path, permissions).expect("permissions");
+    stampede_testing::program::write_program(path, text);
 }
 
 /// A relay on loopback that holds each piece of data for `base` and up to `jitter` more, in order.

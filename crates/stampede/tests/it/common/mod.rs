@@ -66,6 +66,14 @@ impl Sandbox {
         path
     }
 
+    /// Writes a program in this place; returns its path.
+    pub fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        stampede_testing::program::write_program(&path, text);
+        path
+    }
+
     /// The directory of the only run.
     pub fn run(&self) -> PathBuf {
         let results = self.path().join("stampede-results");
