@@ -370,7 +370,9 @@ impl SettingKind {
             SettingKind::Word(words) => one_of(words),
             SettingKind::WordOrFile(words) => {
                 let file = || match value {
-                    Scalar::Text(file) if file.ends_with(".php") => Some(file.as_str().into()),
+                    Scalar::Text(file) if file.ends_with(".php") && is_plain(file) => {
+                        Some(file.as_str().into())
+                    }
                     _ => None,
                 };
                 one_of(words).or_else(file)
@@ -403,9 +405,17 @@ fn restrict(spec: &SettingSpec, value: &Scalar) -> Option<Value> {
             spec.min.is_none_or(|min| *number >= min).then(|| (*number).into())
         }
         (Scalar::Float(_), Scalar::Int(_) | Scalar::Float(_)) => Some(json(value)),
-        (Scalar::Text(_), value) => Some(value.to_string().into()),
+        (Scalar::Text(_), value) => {
+            Some(value.to_string()).filter(|text| is_plain(text)).map(Into::into)
+        }
         _ => None,
     }
+}
+
+/// Whether a text stays one value wherever a template has it: it ends no line, directive or block of a
+/// configuration.
+fn is_plain(text: &str) -> bool {
+    !text.contains(|letter: char| letter.is_control() || ";{}".contains(letter))
 }
 
 /// Whether a setting allows this value.
@@ -427,7 +437,7 @@ fn allowed_by(spec: &SettingSpec) -> String {
         (Scalar::Int(_), Some(min)) => format!("a whole number from {min}"),
         (Scalar::Int(_), None) => "a whole number".into(),
         (Scalar::Float(_), _) => "a number".into(),
-        (Scalar::Text(_), _) => "a text".into(),
+        (Scalar::Text(_), _) => "a text on one line, without `;`, `{` and `}`".into(),
     }
 }
 
@@ -480,6 +490,31 @@ fn scalar_text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Such a text goes into a configuration as it is.
+    #[test]
+    fn a_free_text_of_a_runtimes_own_setting_ends_no_directive() {
+        let spec = |one_of: &[&str]| SettingSpec {
+            default: Scalar::Text("info".into()),
+            one_of: one_of.iter().map(|one| Scalar::Text((*one).into())).collect(),
+            min: None,
+            because: None,
+        };
+        let allowed = |text: &str| allows(&spec(&[]), &Scalar::Text(text.into()));
+        for plain in ["debug", "a b", "/srv/x.log", "a=b,c", "ü \"'", ""] {
+            assert!(allowed(plain), "{plain:?}");
+        }
+        for other in ["a;", "a { b", "}", "a\nb", "a\rb", "a\0", "\u{1b}[0m", "a\tb"] {
+            assert!(!allowed(other), "{other:?}");
+        }
+        // What a runtime lists itself is its own matter.
+        assert!(allows(&spec(&["{a};"]), &Scalar::Text("{a};".into())));
+        let preload = SettingKind::WordOrFile(&["off", "app"]);
+        let directories = DirectoryNames { fronts: vec![], databases: vec![] };
+        let file = |text: &str| preload.accept(&Scalar::Text(text.into()), &directories);
+        assert!(file("config/preload.php").is_some());
+        assert!(file("x.php\nextension=y.php").is_none());
+    }
 
     #[test]
     fn plan_wide_settings_are_the_common_settings() {
