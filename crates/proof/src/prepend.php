@@ -1,4 +1,5 @@
 <?php
+
 // Says what this PHP is, to a request that has the token of this start; and writes it once for each
 // process, for workers that take their requests from another program. All else goes on as without it.
 $stampede = static function () {

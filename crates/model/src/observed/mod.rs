@@ -80,7 +80,11 @@ pub fn compare_observed(shown: &[ObservedRuntime]) -> Vec<Differences> {
 pub fn changed(before: &ObservedRuntime, after: &ObservedRuntime) -> Vec<(Validity, Server)> {
     let (was, is) = (&before.observed, &after.observed);
     let both = RuntimePair { first: before, one: after };
-    let mut differences = both.php_differences().not_comparable;
+    // Of a PHP that is known at one of the two moments only, nothing has changed.
+    let mut differences = match is_proven(was) == is_proven(is) {
+        true => both.php_differences().not_comparable,
+        false => Vec::new(),
+    };
     if was.workers != is.workers && was.workers != 0 && is.workers != 0 && !after.given.grows {
         differences.push(Mismatch::WorkersChanged { workers: is.workers, before: was.workers });
     }

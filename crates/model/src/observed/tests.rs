@@ -301,6 +301,21 @@ fn a_change_under_load_is_suspect_and_another_answer_is_invalid() {
     assert_eq!(changed(&shown("a"), &after), expected);
 }
 
+/// A project in containers whose PHP can be asked after the load, and could not be before it.
+#[test]
+fn a_php_that_is_known_only_after_the_load_has_not_changed() {
+    let (mut before, mut after) = (shown("a"), shown("a"));
+    after.observed.sapi = "fpm-fcgi".into();
+    before.observed.php_version.clear();
+    before.observed.ini.clear();
+    before.observed.extensions.clear();
+    before.observed.opcache = false;
+    assert_eq!(changed(&before, &after), []);
+    assert_eq!(changed(&after, &before), []);
+    before.observed.sapi = "fpm-fcgi".into();
+    assert_eq!(changed(&before, &after).len(), 4);
+}
+
 #[test]
 fn a_growing_pool_and_an_unknown_number_of_workers_are_no_change() {
     let (mut before, mut after) = (shown("a"), shown("a"));

@@ -3,6 +3,7 @@
 
 mod case;
 pub mod expectations;
+mod page;
 mod run;
 mod unknown;
 

@@ -193,8 +193,7 @@ impl<'a> AppAnswer<'a> {
                 page.path
             ));
         }
-        if let Some(page) = pages.iter().find(|page| page.status == 200 && says_error(&page.title))
-        {
+        if let Some(page) = pages.iter().find(|page| page.status == 200 && page.says_error()) {
             return Some(format!(
                 "{} says that the app does not work or is not set up yet, with status 200. Look at it in a browser; \
                  `contains: TEXT` in an `app.yaml` makes sure of the right one.",
@@ -526,27 +525,6 @@ fn column(
 ) -> Column {
     let fields = rows.iter().map(|case| case.map_or_else(Field::default, &field)).collect();
     Column { title: title.to_owned(), fields, keep }
-}
-
-/// Whether the title, or the beginning, of a page with status 200 says that the app fails or wants to be
-/// installed.
-fn says_error(title: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "fatal error",
-        "database error",
-        "database connection",
-        "connect to the database",
-        "connect to database",
-        "internal server error",
-        "not installed",
-        "installer",
-        "installation wizard",
-        "setup wizard",
-        "setup configuration",
-        "service unavailable",
-    ];
-    let title = title.to_ascii_lowercase();
-    WORDS.iter().any(|words| title.contains(words))
 }
 
 /// The budget in words: `each runtime on the same 1 CPU, 1.00 GiB`.

@@ -211,9 +211,13 @@ impl SeenStart<'_> {
         }
     }
 
-    /// What has to be the same, for the PHP that gave `answer`.
+    /// What has to be the same, for the PHP that gave `answer`. Programs of other services come and go: a
+    /// database may still be making its files when PHP serves already.
     fn state(&self, answer: &PhpAnswer) -> StartState {
-        let [before, after] = &self.programs;
+        let [before, after] = self.programs.each_ref().map(|all| {
+            let of_service = all.iter().filter(|one| one.service == answer.service);
+            of_service.cloned().collect::<Vec<_>>()
+        });
         let images = self.containers.iter();
         let root = self
             .containers
@@ -224,7 +228,7 @@ impl SeenStart<'_> {
             ini_files: root
                 .map(|root| ini_files(&root, &answer.ini_directories))
                 .unwrap_or_default(),
-            programs: RunningProgram::lasting(before, after),
+            programs: RunningProgram::lasting(&before, &after),
         }
     }
 }

@@ -51,7 +51,8 @@ fn marks(sandbox: &Sandbox, runtime: &str) -> Vec<Value> {
     case["not_comparable"].as_array().expect("marks").clone()
 }
 
-/// A worker answers no request by itself, and another php.ini is a difference between rows.
+/// A worker answers no request by itself, and another php.ini is a difference between rows. Another
+/// service may run another program at each start.
 #[test]
 fn a_worker_says_at_its_start_what_it_is_and_other_values_of_php_ini_are_marked() {
     let Some(engine) = Engine::start() else { return };
@@ -60,7 +61,9 @@ fn a_worker_says_at_its_start_what_it_is_and_other_values_of_php_ini_are_marked(
     sandbox.write(
         "worker/compose.yml",
         "services:\n  app:\n    image: stampede-test/php:8.2\n    ports: [\"80:80\"]\n    \
-         volumes: [\"./server.php:/server.php:ro\"]\n    command: [php, /server.php]\n",
+         volumes: [\"./server.php:/server.php:ro\"]\n    command: [php, /server.php]\n\
+         \x20 queue:\n    image: stampede-test/php:8.2\n    command: [sh, -c, \"own=/tmp/$$(cat \
+         /proc/sys/kernel/random/uuid); cp /bin/sleep $$own; exec $$own 900\"]\n",
     );
     sandbox.write(
         "other/compose.yml",
