@@ -24,15 +24,19 @@ pub(crate) fn text_in(root: &Path, path: &str, most: u64) -> Option<String> {
     Some(text)
 }
 
-/// The names in a directory of a root, sorted; none: it is no directory.
+/// The names in a directory of a root, sorted; of more than [`NAMES_MAX`] only so many. None: it is no
+/// directory.
 pub(crate) fn names_in(root: &Path, directory: &str) -> Vec<String> {
     let directory = open_in(root, directory).and_then(|found| Dir::read_from(found).ok());
-    let entries = directory.into_iter().flatten().flatten();
+    let entries = directory.into_iter().flatten().flatten().take(NAMES_MAX);
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
+
+/// No directory that is read has more by itself; a container may make any number.
+const NAMES_MAX: usize = 4_096;
 
 /// The name of a root's system, from its os-release(5); empty: it has none, or cannot be read.
 pub fn base_system(root: &Path) -> String {
