@@ -93,6 +93,12 @@ pub enum BenchError {
         /// The system's error.
         source: io::Error,
     },
+    /// A file is no log of histograms.
+    #[error("{}: no log of histograms", path.display())]
+    NotALog {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file of the kernel has an unexpected format.
     #[error("{}: no number", path.display())]
     NoNumber {

@@ -3,6 +3,7 @@
 //!
 //! Exit code 1: a goal is missed; 2: something could not be measured.
 
+mod agents;
 mod bracket;
 mod cases;
 mod child;
@@ -11,12 +12,14 @@ mod error;
 mod facts;
 mod frozen;
 mod joined;
+mod kept;
 mod lag;
 mod loaded;
 mod measured;
 mod memory;
 mod nginx;
 mod peers;
+mod relay;
 mod report;
 mod stamped;
 mod table;
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
             Ok(true)
         }
         ["fire", rest @ ..] => child::fire(rest).map(|()| true),
+        ["relay", rest @ ..] => relay::relay(rest).map(|()| true),
         ["part", part, rest @ ..] => measured_part(part, rest),
         words => bench(words),
     };
@@ -98,7 +102,7 @@ struct Settings {
     seconds: Option<u32>,
     minutes: Option<u32>,
     rate: Option<u32>,
-    /// Percent that are added to each printed time of `truth`.
+    /// Percent that are added to each printed time of `truth` and `agents`.
     falsify: u32,
 }
 
@@ -153,6 +157,7 @@ fn measure(part: &str, settings: Settings) -> Result<Report, BenchError> {
         "lag" => lag::lag(settings),
         "truth" => truth::truth(settings),
         "frozen" => frozen::frozen(settings),
+        "agents" => agents::agents(settings),
         "memory" => memory::memory(settings),
         other => Err(BenchError::NoPart { word: other.to_owned() }),
     }
@@ -162,6 +167,7 @@ fn heading(part: &str) -> &'static str {
     match part {
         "truth" => "Truth: printed times against the server's stamps",
         "frozen" => "A frozen server",
+        "agents" => "Agents: two processes against the server's stamps",
         "lag" => "Open model: lag at the server",
         "closed" => "Closed model: cost and throughput",
         "tls" => "Closed model inside TLS 1.3: cost and throughput",
@@ -198,8 +204,8 @@ const AGAINST_WRK: Comparison<'static> = Comparison {
     cpu_goals: &[0.95, 0.95, 1.0],
 };
 
-const PARTS: [&str; 9] =
-    ["truth", "frozen", "lag", "closed", "tls", "stamps", "memory", "peers", "base"];
+const PARTS: [&str; 10] =
+    ["truth", "frozen", "agents", "lag", "closed", "tls", "stamps", "memory", "peers", "base"];
 const SETTINGS: [&str; 5] = ["rounds=", "seconds=", "minutes=", "rate=", "falsify="];
 /// The exit code when a goal is missed.
 const MISSED: u8 = 1;

@@ -161,6 +161,22 @@ impl Peer {
         command
     }
 
+    /// The whole program with agents of this machine, which run as `program`. The file `uris` has one
+    /// URI for each request; the merged histograms are written to `hlog`.
+    pub fn fire_agents(
+        url: &str,
+        (rate, seconds): (u32, u32),
+        agents: usize,
+        [program, uris, hlog]: [&Path; 3],
+    ) -> Command {
+        let mut command = Peer::Fire.pinned(seconds, &["fire", url, "--json"]);
+        command.args(["--schedule", &format!("const({rate},{seconds}s)")]);
+        command.args(["--arrivals", "uniform", "--agents", &format!("local:{agents}")]);
+        command.arg("--agent-program").arg(program).arg("--hlog").arg(hlog);
+        command.args(["--traffic-format", "uri", "--traffic"]).arg(uris);
+        command
+    }
+
     fn pinned(self, seconds: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &LOAD_CPU.to_string()]);

@@ -31,7 +31,34 @@ impl Clock for Monotonic {
 
 /// The moment at which `clock` will show `at`; now, if it is over.
 pub fn instant_of(clock: &dyn Clock, at: Nanos) -> Instant {
-    Instant::now() + Duration::from_nanos(at.since(clock.now()).0)
+    let (now, shown) = together(clock);
+    now + Duration::from_nanos(at.since(shown).0)
+}
+
+/// What `clock` showed, or will show, at this moment.
+pub fn shown_at(clock: &dyn Clock, at: Instant) -> Nanos {
+    let (now, shown) = together(clock);
+    let ahead = Nanos::from(at.saturating_duration_since(now));
+    shown.plus(ahead).since(Nanos::from(now.saturating_duration_since(at)))
+}
+
+/// The moment now, and what `clock` shows at it: of three readings the one that was interrupted
+/// least. Between two readings a thread may lose its CPU for ms.
+fn together(clock: &dyn Clock) -> (Instant, Nanos) {
+    let reading = || {
+        let before = clock.now();
+        let now = Instant::now();
+        let apart = clock.now().since(before);
+        (apart, now, before.plus(Nanos(apart.0 / 2)))
+    };
+    let (mut least, mut now, mut shown) = reading();
+    for _ in 0..2 {
+        let (apart, later, shows) = reading();
+        if apart < least {
+            (least, now, shown) = (apart, later, shows);
+        }
+    }
+    (now, shown)
 }
 
 /// One ping that came back.
@@ -273,6 +300,24 @@ mod tests {
         let soon = instant_of(&Monotonic, Monotonic.now().plus(Nanos::SECOND));
         assert!((soon - now).abs_diff(Duration::from_secs(1)) < Duration::from_millis(900));
         assert!(instant_of(&Monotonic, Nanos(0)) >= now);
+    }
+
+    #[test]
+    fn a_moment_and_what_the_clock_shows_belong_together() {
+        for (ahead_ms, is_past) in [(0, false), (700, false), (700, true)] {
+            let ahead = Duration::from_millis(ahead_ms);
+            let before = Monotonic.now();
+            let now = Instant::now();
+            let after = Monotonic.now();
+            let (moment, length) =
+                (if is_past { now - ahead } else { now + ahead }, Nanos::from(ahead));
+            let shown = shown_at(&Monotonic, moment);
+            let moved = |at: Nanos| if is_past { at.since(length) } else { at.plus(length) };
+            // The reading that was interrupted least is at most as wrong as it was interrupted.
+            let slack = Nanos::from_millis(5);
+            assert!(shown.plus(slack) >= moved(before) && shown <= moved(after).plus(slack));
+            assert!(instant_of(&Monotonic, shown) + Duration::from_millis(5) >= moment);
+        }
     }
 
     proptest! {

@@ -17,7 +17,7 @@ use stampede_traffic::Source;
 
 use crate::message::{FromAgent, LoadEvent, ToAgent, VERSION};
 
-pub use run::{AgentEnd, run};
+pub use run::{AgentEnd, Witness, run};
 
 /// Without a word from the coordinator for so long, an agent sends nothing more.
 pub const SILENCE_MAX: Nanos = Nanos::from_secs(3);

@@ -13,12 +13,13 @@ use sha2::{Digest as _, Sha256};
 use stampede_load::report::{Listener, RequestRecord};
 use stampede_load::{Generator as _, InProcess, Load};
 use stampede_model::counts::Second;
+use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
 use super::{Agent, Effect, Input, Rules};
 use crate::causes::with_causes;
-use crate::clock::{Clock, instant_of};
+use crate::clock::{Clock, instant_of, shown_at};
 use crate::frame::{Frame, FrameError, read_frame, write_message};
 use crate::hash::hexadecimal;
 use crate::message::{FromAgent, LoadEvent, ToAgent};
@@ -33,13 +34,26 @@ pub enum AgentEnd {
     Broken(FrameError),
 }
 
+/// Sees the loads of an agent beside it, as they are before anything travels to the coordinator.
+pub trait Witness: Send {
+    /// A load began.
+    fn began(&mut self, part: Part, at: Nanos);
+
+    /// A second of it is over.
+    fn second(&mut self, second: &Second);
+
+    /// It is over, however it ended.
+    fn ended(&mut self);
+}
+
 /// Does what it is told on `input`, and answers on `output`, until the orders end. Loads are sent
-/// from threads of this process.
+/// from threads of this process, and `witness` sees them.
 pub fn run(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     rules: Rules,
     clock: &Arc<dyn Clock>,
+    witness: Option<Box<dyn Witness>>,
 ) -> AgentEnd {
     let (to_us, events) = mpsc::channel();
     let running: Arc<Mutex<Stop>> = Arc::default();
@@ -56,7 +70,8 @@ pub fn run(
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let mut agent = Agent::new(rules, host, version, clock.now());
     let writer = Writer::start(output, Arc::clone(clock), to_us.clone());
-    let mut load = RunningLoad { to_us, running, start: None };
+    let witness = Arc::new(Mutex::new(witness));
+    let mut load = RunningLoad { to_us, running, start: None, witness };
     let mut broken = None;
     while !agent.has_ended() {
         let input = match events.recv_timeout(TICK) {
@@ -251,7 +266,11 @@ struct RunningLoad {
     to_us: Sender<Event>,
     running: Arc<Mutex<Stop>>,
     start: Option<Sender<Instant>>,
+    witness: SharedWitness,
 }
+
+/// Loads come one after the other, each on a thread of its own.
+type SharedWitness = Arc<Mutex<Option<Box<dyn Witness>>>>;
 
 impl RunningLoad {
     fn run(&mut self, load: Load, clock: &Arc<dyn Clock>) {
@@ -260,10 +279,20 @@ impl RunningLoad {
         let (start, starts) = mpsc::channel();
         self.start = Some(start);
         let (events, clock) = (Events(self.to_us.clone()), Arc::clone(clock));
+        let witness = Arc::clone(&self.witness);
         std::thread::spawn(move || {
-            let mut listener =
-                LoadListener { events: events.clone(), starts, stop: stop.clone(), clock };
-            events.send(match InProcess.run(&load, &stop, &mut listener) {
+            let mut listener = LoadListener {
+                events: events.clone(),
+                starts,
+                stop: stop.clone(),
+                clock,
+                part: load.part,
+                witness: Arc::clone(&witness),
+            };
+            let end = InProcess.run(&load, &stop, &mut listener);
+            // Before the coordinator hears of it: then it may end this process.
+            tell(&witness, |witness| witness.ended());
+            events.send(match end {
                 Ok(result) => LoadEvent::Ended(Box::new(result)),
                 Err(error) => {
                     let message = with_causes(&error);
@@ -302,6 +331,14 @@ struct LoadListener {
     starts: Receiver<Instant>,
     stop: Stop,
     clock: Arc<dyn Clock>,
+    part: Part,
+    witness: SharedWitness,
+}
+
+fn tell(witness: &SharedWitness, what: impl FnOnce(&mut dyn Witness)) {
+    if let Some(witness) = &mut *lock(witness) {
+        what(&mut **witness);
+    }
 }
 
 impl Listener for LoadListener {
@@ -321,17 +358,14 @@ impl Listener for LoadListener {
     }
 
     fn began(&mut self, at: Instant) {
-        let (now, clock) = (Instant::now(), self.clock.now());
-        let before =
-            Nanos(u64::try_from((now.saturating_duration_since(at)).as_nanos()).unwrap_or(0));
-        let ahead =
-            Nanos(u64::try_from((at.saturating_duration_since(now)).as_nanos()).unwrap_or(0));
-        self.events
-            .send(LoadEvent::Began { at: Nanos(clock.plus(ahead).0.saturating_sub(before.0)) });
+        let at = shown_at(&*self.clock, at);
+        self.events.send(LoadEvent::Began { at });
+        tell(&self.witness, |witness| witness.began(self.part, at));
     }
 
     fn second(&mut self, second: &Second) {
         self.events.send(LoadEvent::Second(Box::new(second.packed())));
+        tell(&self.witness, |witness| witness.second(second));
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stampede_fleet::coordinator::AgentError;
 use stampede_load::{Load, LoadResult};
-use stampede_model::agents::Loss;
+use stampede_model::agents::{AgentRecord, Loss};
 use stampede_model::counts::End;
 use stampede_model::load::{Address, Arrivals, Model, WhenFull};
 use stampede_model::part::Part;
@@ -140,6 +140,57 @@ fn no_more_agents_take_part_than_there_are_connections() {
     let names: Vec<&str> = result.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!((names, result.counts.ok), (vec!["load1", "load2"], 5_000));
     assert!(result.agents.iter().all(|agent| agent.planned == 2_500 && agent.is_complete()));
+}
+
+/// Clocks that drift by ± 200 millionths for a minute, and one that is stepped twice. Times of requests
+/// and counts are those of right clocks, and what is said of each clock is right.
+#[test]
+fn a_minute_of_drift_and_steps_changes_no_time() {
+    let minute = || load("const(300,60s)", Arrivals::Uniform);
+    let drifting = |ppm| Place { ppm, ..Place::default() };
+    let steps = vec![(20 * SECOND, SECOND as i64), (40 * SECOND, -700 * MS as i64)];
+    let stepped = Place { steps, ..Place::default() };
+    let places = vec![drifting(200), drifting(-200), stepped, Place::default()];
+    let wrong = Simulation::new(places, 11).run(minute(), 2 * MINUTE);
+    let right = Simulation::new(vec![Place::default(); 4], 11).run(minute(), 2 * MINUTE);
+    let (wrong, right) = (result(&wrong), result(&right));
+    assert_eq!((&wrong.counts, &wrong.times), (&right.counts, &right.times));
+    assert_eq!((wrong.counts.ok, wrong.end), (18_000, End::Complete));
+    for (agent, as_right) in wrong.agents.iter().zip(&right.agents) {
+        assert!(agent.is_complete(), "{agent:?}");
+        let of = |agent: &AgentRecord| (agent.planned, agent.ok, agent.service_time_p50);
+        assert_eq!(of(agent), of(as_right));
+    }
+    let ppm = |agent: usize| wrong.agents[agent].start.unwrap().drift_ppm.unwrap();
+    // Ways that differ by 2 ms look like some millionths within a minute.
+    for (agent, true_ppm) in [(0, 200.0), (1, -200.0), (3, 0.0)] {
+        assert!((ppm(agent) - true_ppm).abs() < 20.0, "{agent}: {}", ppm(agent));
+    }
+    assert!(ppm(2).abs() > 1_000.0, "a stepped clock is no line: {}", ppm(2));
+}
+
+/// An agent has no other clock than the one that it is given, and that is the monotonic one: setting
+/// the date of its machine cannot change what it does.
+#[test]
+fn no_source_of_an_agent_reads_the_date() {
+    let mut directories =
+        vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+    let mut looked = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                directories.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            looked += 1;
+            for word in ["SystemTime", "Realtime", "jiff", "gettimeofday"] {
+                assert!(!text.contains(word), "{} reads the date: {word}", path.display());
+            }
+        }
+    }
+    assert!(looked > 20, "{looked}");
 }
 
 fn place() -> impl Strategy<Value = Place> {

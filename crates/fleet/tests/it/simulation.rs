@@ -23,6 +23,8 @@ pub struct Place {
     pub skew: i64,
     /// How much faster its clock runs, in millionths.
     pub ppm: i64,
+    /// When its clock is stepped, in true time, and by how much, in ns.
+    pub steps: Vec<(u64, i64)>,
     /// Shortest and longest time of a message on its way, in ns.
     pub delay: (u64, u64),
     /// One of so many messages is held up for 200 ms, as TCP does after a loss; 0: none.
@@ -40,6 +42,7 @@ impl Default for Place {
         Place {
             skew: 3_600 * SECOND as i64,
             ppm: 0,
+            steps: Vec::new(),
             delay: (4 * MS, 6 * MS),
             stall_one_in: 0,
             killed: None,
@@ -52,10 +55,12 @@ impl Default for Place {
 impl Place {
     fn clock(&self, at: u64) -> Nanos {
         let drift = i128::from(at) * i128::from(self.ppm) / 1_000_000;
-        Nanos((i128::from(at) + i128::from(self.skew) + drift) as u64)
+        let stepped: i64 =
+            self.steps.iter().filter(|(when, _)| *when <= at).map(|(_, by)| by).sum();
+        Nanos((i128::from(at) + i128::from(self.skew) + drift + i128::from(stepped)) as u64)
     }
 
-    /// The true time at which its clock shows `there`.
+    /// The true time at which its clock shows `there`, before it is stepped.
     fn true_time(&self, there: Nanos) -> u64 {
         let at = (i128::from(there.0) - i128::from(self.skew)) * 1_000_000;
         (at / i128::from(1_000_000 + self.ppm)) as u64

@@ -19,6 +19,7 @@ mod loopback;
 mod no_ports;
 mod parts;
 mod refused;
+mod time_namespace;
 mod tls;
 mod traffic;
 mod uring;

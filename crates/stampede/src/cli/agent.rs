@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use stampede_fleet::agent::{AgentEnd, Rules, run as run_agent};
+use stampede_fleet::agent::{AgentEnd, Rules, Witness, run as run_agent};
 use stampede_fleet::clock::{Clock, Monotonic};
 use stampede_fleet::launch::kubernetes;
 use stampede_fleet::meet::{
@@ -20,6 +20,7 @@ use stampede_model::quantity::parse_length;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
+use super::agent_files::{Kept, KeptError};
 use super::fail::CommandError;
 use super::shell::print_message;
 use super::{Failure, Outcome};
@@ -60,6 +61,10 @@ pub struct AgentArgs {
     /// Refuse loads that take longer: 10m, 24h
     #[arg(long, value_name = "LENGTH", default_value = "24h", value_parser = parse_length)]
     max_time: Nanos,
+    /// Also write histograms per second of each load that this agent sends, for HdrHistogram's tools,
+    /// to a new file in DIR
+    #[arg(long, value_name = "DIR")]
+    hlog_dir: Option<PathBuf>,
 }
 
 /// Why an agent cannot work.
@@ -77,6 +82,8 @@ enum AgentError {
     Nobody,
     #[error("cannot start the process that does a coordinator's orders")]
     Worker(#[source] std::io::Error),
+    #[error(transparent)]
+    Kept(#[from] KeptError),
 }
 
 impl CommandError for AgentError {
@@ -89,6 +96,7 @@ impl CommandError for AgentError {
             ),
             AgentError::Place(error) => Some(error.hint().to_owned()),
             AgentError::Meet(error) => error.hint().map(str::to_owned),
+            AgentError::Kept(error) => error.hint(),
             AgentError::Orders(_) | AgentError::Worker(_) | AgentError::Nobody => None,
         }
     }
@@ -101,6 +109,7 @@ pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
         print!("{}", kubernetes::manifest_text(&job, &rules_of(&args)));
         return Ok(Outcome::Fine);
     }
+    let kept = args.hlog_dir.as_deref().map(Kept::new).transpose().map_err(AgentError::from)?;
     if let Some(place) = &args.connect {
         return wait(place, &args);
     }
@@ -118,7 +127,8 @@ pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
         ..Rules::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
-    match run_agent(input, output, rules, &clock) {
+    let witness = kept.map(|kept| Box::new(kept) as Box<dyn Witness>);
+    match run_agent(input, output, rules, &clock, witness) {
         AgentEnd::Over => Ok(Outcome::Fine),
         AgentEnd::Broken(error) => Err(AgentError::Orders(error).into()),
     }
@@ -163,6 +173,8 @@ fn rules_of(args: &AgentArgs) -> Vec<String> {
     arguments.extend(["--max-rate".to_owned(), args.max_rate.to_string()]);
     arguments.extend(["--max-connections".to_owned(), args.max_connections.to_string()]);
     arguments.extend(["--max-time".to_owned(), format!("{}ms", args.max_time.0 / 1_000_000)]);
+    let kept = args.hlog_dir.iter().map(|directory| directory.display().to_string());
+    arguments.extend(kept.flat_map(|directory| ["--hlog-dir".to_owned(), directory]));
     arguments
 }
 

@@ -1,6 +1,7 @@
 //! The command line: reads the arguments and runs the commands.
 
 mod agent;
+mod agent_files;
 mod args;
 mod args_app;
 mod args_check;

@@ -1,5 +1,6 @@
 //! Tests loads that agents send together: as processes here, in other clocks, and behind ssh.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -7,6 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, KnownServer, Listen};
+use stampede_results::store::hlog;
+use stampede_stats::histogram::Times;
 
 use crate::agents_support::{
     HUB, Hosts, address, cannot_make_hosts, local_address, path_with, relay, sum, write_program,
@@ -83,6 +86,54 @@ fn a_file_of_requests_travels_and_each_request_is_sent_once() {
     assert_eq!((&summary["requests_ok"], server.journal().requests), (&50.into(), 50));
     assert_eq!(sum(&summary, "ok"), 50, "{summary:#}");
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+}
+
+/// All histograms of a log, by second and kind of time.
+fn histograms(path: &std::path::Path) -> BTreeMap<(u64, String), Times> {
+    let mut all = BTreeMap::new();
+    let take = |line: hlog::Line| {
+        all.entry((line.start.0, line.tag)).or_insert_with(Times::new).merge(&line.times);
+    };
+    assert_eq!(hlog::read(path, take).expect("a log"), None);
+    all
+}
+
+/// Each agent writes what it measured itself, and the coordinator writes the sum: the same counts in
+/// each second.
+#[test]
+fn merged_histograms_are_the_sum_of_the_agents_files() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let kept = sandbox.path().join("kept");
+    std::fs::create_dir(&kept).expect("a directory");
+    let program = sandbox.path().join("agent");
+    let (stampede, directory) = (env!("CARGO_BIN_EXE_stampede"), kept.display());
+    let text = format!("#!/bin/sh\nexec '{stampede}' \"$@\" --hlog-dir '{directory}'\n");
+    write_program(&program, &text);
+    let (merged, program) = (sandbox.path().join("merged.hlog"), program.display());
+    let line = format!(
+        "--rate 400 --for 3s --agents local:2 --agent-program {program} --hlog {}",
+        merged.display()
+    );
+    let summary = summary(&sandbox, &server, &line);
+    let mut sum = BTreeMap::new();
+    let files: Vec<_> = std::fs::read_dir(&kept).expect("files").flatten().collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in &files {
+        for (key, times) in histograms(&file.path()) {
+            sum.entry(key).or_insert_with(Times::new).merge(&times);
+        }
+    }
+    let merged = histograms(&merged);
+    assert_eq!(merged.keys().collect::<Vec<_>>(), sum.keys().collect::<Vec<_>>());
+    for (key, times) in &merged {
+        assert!(times.histogram() == sum[key].histogram(), "{key:?}");
+    }
+    let responses = merged.iter().filter(|((_, tag), _)| tag == "response_time");
+    let responses: u64 = responses.map(|(_, times)| times.len()).sum();
+    assert_eq!(summary["requests_ok"].as_u64(), Some(responses), "{summary:#}");
+    let output = finish(sandbox.stampede(&["agent", "--hlog-dir", "nowhere"]), LIMIT);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cannot write to the directory `nowhere`"));
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod words;
 
 mod against;
 mod agents;
+mod agents_clock;
 mod agents_kubernetes;
+mod agents_network;
 mod agents_support;
 mod agents_waiting;
 mod app_settings;

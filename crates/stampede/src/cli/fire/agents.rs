@@ -54,11 +54,19 @@ impl CommandError for AgentsError {
     }
 }
 
-/// Two lines for an agent.
+/// Two lines for an agent. A clock that runs wrong is no fault of the load, but says something about
+/// its machine.
 pub fn lines(agent: &AgentRecord) -> [String; 2] {
     let [counts, figures] = evidence::agent(&AgentFigures::from(agent));
-    [counts, format!("  {figures}")]
+    let drift = agent.start.and_then(|start| start.drift_ppm);
+    match drift.filter(|ppm| ppm.abs() >= DRIFT_SHOWN_PPM) {
+        Some(ppm) => [counts, format!("  {figures}, clock {ppm:+.0} ppm")],
+        None => [counts, format!("  {figures}")],
+    }
 }
+
+/// Clocks of two machines are usually less than 50 millionths apart.
+const DRIFT_SHOWN_PPM: f64 = 50.0;
 
 /// Two agents for tests, one of which was lost.
 #[cfg(test)]
@@ -95,4 +103,23 @@ pub fn made() -> Vec<AgentRecord> {
         ..whole.clone()
     };
     vec![whole, lost]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_runs_wrong_is_said() {
+        let mut agent = made().remove(0);
+        let mut second_line = |drift_ppm| {
+            let start = agent.start.as_mut().expect("it started");
+            start.drift_ppm = drift_ppm;
+            lines(&agent)[1].clone()
+        };
+        let fine = second_line(Some(-49.9));
+        assert_eq!((&second_line(None), &second_line(Some(3.2))), (&fine, &fine));
+        assert_eq!(second_line(Some(-200.4)), format!("{fine}, clock -200 ppm"));
+        assert_eq!(second_line(Some(50.0)), format!("{fine}, clock +50 ppm"));
+    }
 }

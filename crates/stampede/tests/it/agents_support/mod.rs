@@ -21,6 +21,20 @@ pub struct Hosts {
     sshds: Vec<Child>,
 }
 
+/// How a link is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shaped {
+    /// Not at all: `tc` is missing, or may not.
+    No,
+    /// In its bandwidth.
+    Bandwidth,
+    /// In its bandwidth, and everything comes later.
+    BandwidthAndDelay,
+}
+
+/// More than a packet, less than an answer.
+const BUCKET: usize = 5_000;
+
 /// Address of the hub.
 pub const HUB: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
@@ -157,6 +171,31 @@ impl Hosts {
         // The thread leaves our network and ends there.
         std::thread::scope(|scope| scope.spawn(enter).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Limits what comes to host `number` to 8 Mbit/s, and delays it by 3 to 7 ms where the kernel has
+    /// `netem`.
+    pub fn shape(&self, number: usize) -> Shaped {
+        let tc = |qdisc: &str| {
+            let line = format!("-n {} qdisc add dev v{number} {qdisc}", self.names[0]);
+            run("/usr/sbin/tc", &line.split_whitespace().collect::<Vec<&str>>())
+        };
+        let bucket = format!("tbf rate 8mbit burst {BUCKET} limit 300000");
+        let is_delayed = tc("root handle 1: netem delay 5ms 2ms");
+        let place = if is_delayed { "parent 1: handle 2:" } else { "root handle 1:" };
+        match (tc(&format!("{place} {bucket}")), is_delayed) {
+            (true, true) => Shaped::BandwidthAndDelay,
+            (true, false) => {
+                println!("SKIPPED: netem, which this kernel has not; the bandwidth is limited");
+                Shaped::Bandwidth
+            }
+            (false, _) => Shaped::No,
+        }
+    }
+
+    /// Bytes that pass a limited link at once.
+    pub fn bucket(&self) -> usize {
+        BUCKET
     }
 
     /// Cuts host `number` off, without closing a connection.
