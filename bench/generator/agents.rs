@@ -118,7 +118,7 @@ pub fn agents(settings: Settings) -> Result<Report, BenchError> {
         let text = "\nNot measured: `stampede` is not built (cargo build --release).\n";
         return Ok(Report::new(text.to_owned()));
     }
-    let (rounds, seconds) = (settings.rounds.unwrap_or(3), settings.seconds.unwrap_or(5));
+    let (rounds, seconds) = (settings.rounds.unwrap_or(3), settings.seconds.unwrap_or(12));
     let factor = 1.0 + f64::from(settings.falsify) / 100.0;
     let mut table = Table::new(&[
         "load",
@@ -241,7 +241,7 @@ impl Round {
             summary["agents"][agent]["start"]["start_error_ns"].as_f64().unwrap_or(f64::NAN)
         };
         Ok(Round {
-            percentiles: percentiles(&numbered, &kept, &summary, factor),
+            percentiles: percentiles(&numbered, &kept, (&summary, &merged), factor),
             merged: if factor > 1.0 { merged.scaled(factor) } else { merged }.compared(&sum),
             starts: Starts::of([said(0), said(1)], &run.stamps),
             verdict: verdict(&summary),
@@ -266,11 +266,12 @@ impl Round {
 }
 
 /// Brackets and printed values of all rows, in the order of [`rows`]. The merged percentiles are those
-/// that `stampede fire` prints, and an agent's those of the file that it kept.
+/// that `stampede fire` prints, and an agent's those of the file that it kept. Where fewer than ten
+/// requests lie beyond a percentile, none is printed: then it is that of the merged file.
 fn percentiles(
     numbered: &[Numbered],
     kept: &[Kept],
-    summary: &Value,
+    (summary, merged): (&Value, &Histograms),
     factor: f64,
 ) -> Vec<(Bracket, f64)> {
     let mut all = Vec::new();
@@ -280,14 +281,13 @@ fn percentiles(
             let spans: Vec<Span> =
                 numbered.iter().filter(is_own).map(|one| time.span(one)).collect();
             let bounds = Bounds::new(&spans);
-            let own = kept.get(sender).map(|kept| kept.histograms.total(name));
+            let own = kept.get(sender);
+            let of_file = own.map_or(merged, |kept| &kept.histograms).total(name);
             for (percentile, share) in PERCENTILES {
-                let printed_ns = match &own {
-                    Some(times) => times.at_rank(rank(share, times.len())) as f64,
-                    None => {
-                        let times = &summary[format!("{name}_ns")];
-                        times[percentile].as_f64().unwrap_or(f64::NAN)
-                    }
+                let printed = &summary[format!("{name}_ns")][percentile];
+                let printed_ns = match (own, printed.as_f64()) {
+                    (None, Some(ns)) => ns,
+                    _ => of_file.at_rank(rank(share, of_file.len())) as f64,
                 };
                 all.push((bounds.at(share), printed_ns / 1e3 * factor));
             }

@@ -13,6 +13,7 @@ use stampede_model::time::Nanos;
 use stampede_results::store::{hlog, run_id};
 
 use super::fail::CommandError;
+use super::shell::print_message;
 
 /// Writes the histograms of each load to a file of its own.
 pub struct Kept {
@@ -64,7 +65,7 @@ impl Kept {
         if let Err(error) = file.write_all(bytes) {
             let _ = whole.and_then(|whole| file.set_len(whole));
             // The load is measured all the same, and the coordinator has all of it.
-            eprintln!("warning: cannot write `{}`: {error}", path.display());
+            print_message(&format!("warning: cannot write `{}`: {error}", path.display()));
             self.file = None;
         }
     }
@@ -77,7 +78,9 @@ impl Witness for Kept {
         let path = self.directory.join(name);
         match File::create_new(&path) {
             Ok(file) => self.file = Some((path, file)),
-            Err(error) => eprintln!("warning: cannot write `{}`: {error}", path.display()),
+            Err(error) => {
+                print_message(&format!("warning: cannot write `{}`: {error}", path.display()))
+            }
         }
         let mut head = Vec::new();
         let _ = hlog::Writer::head(&mut head);
@@ -94,7 +97,7 @@ impl Witness for Kept {
         let start = Nanos::from_secs(u64::from(second.index));
         match self.writer.interval(start, Nanos::SECOND, &second.times, &mut lines) {
             Ok(()) => self.write(&lines),
-            Err(error) => eprintln!("warning: a second is not kept: {error}"),
+            Err(error) => print_message(&format!("warning: a second is not kept: {error}")),
         }
     }
 
