@@ -49,7 +49,10 @@ fn an_agent_with_a_clock_of_its_own() {
     let (ppm, steps) = match &*number {
         "1" => (200, &[] as &[(i64, i64)]),
         "2" => (-200, &[] as &[(i64, i64)]),
-        "3" => (0, STEPS[0]),
+        // In a few seconds of a busy machine less than that cannot be told from noise.
+        "11" => (5_000, &[] as &[(i64, i64)]),
+        "12" => (-5_000, &[] as &[(i64, i64)]),
+        "13" => (0, STEPS[0]),
         _ => (0, STEPS[1]),
     };
     let answers = std::fs::File::options().write(true).open("/proc/self/fd/3").expect("a pipe");
@@ -58,10 +61,10 @@ fn an_agent_with_a_clock_of_its_own() {
 }
 
 /// Writes the program of three agents. Each takes the first clock that is left.
-fn program(at: &Path, last: u32) -> std::path::PathBuf {
+fn program(at: &Path, clocks: &str) -> std::path::PathBuf {
     let (path, own) = (at.join("agent"), std::env::current_exe().expect("this program"));
     let text = format!(
-        "#!/bin/sh\nfor clock in 1 2 {last}; do mkdir '{}/'$clock 2>/dev/null && break; done\n\
+        "#!/bin/sh\nfor clock in {clocks}; do mkdir '{}/'$clock 2>/dev/null && break; done\n\
          exec 3>&1 >&2\n\
          exec env {CLOCK}=$clock '{}' --exact agents_clock::an_agent_with_a_clock_of_its_own \
          --nocapture\n",
@@ -74,11 +77,11 @@ fn program(at: &Path, last: u32) -> std::path::PathBuf {
 
 /// Sends a load by agents with three wrong clocks. The server takes 20 ms, so a time that was taken
 /// from a stepped clock is far too long.
-fn send(seconds: u32, last: u32) -> Value {
+fn send(seconds: u32, clocks: &str) -> Value {
     let mut behaviour = Behaviour::answering(Answer::ok());
     behaviour.reply.service_time = Duration::from_millis(20);
     let (sandbox, server) = (Sandbox::new(), KnownServer::start(behaviour).expect("a server"));
-    let program = program(sandbox.path(), last);
+    let program = program(sandbox.path(), clocks);
     let (url, length) = (format!("http://{}/", server.address()), format!("{seconds}s"));
     let program = program.to_str().expect("UTF-8");
     let args = ["fire", &url, "--json", "--rate", "150", "--for", &length, "--agents", "local:3"];
@@ -87,7 +90,7 @@ fn send(seconds: u32, last: u32) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
 
-fn check(summary: &Value, tolerance_ppm: f64) {
+fn check(summary: &Value, drift_ppm: f64, tolerance_ppm: f64) {
     assert_eq!(summary["requests_ok"], summary["requests_planned"], "{summary:#}");
     assert_eq!(summary["requests_ok"].as_u64(), Some(sum(summary, "ok")), "{summary:#}");
     assert_eq!(sum(summary, "expected"), sum(summary, "planned"), "{summary:#}");
@@ -112,17 +115,17 @@ fn check(summary: &Value, tolerance_ppm: f64) {
     drifts.sort_by(f64::total_cmp);
     // A stepped clock is no line. What is said of it is far from both others.
     let is_near = |wanted: f64| drifts.iter().any(|ppm| (ppm - wanted).abs() <= tolerance_ppm);
-    assert!(is_near(200.0) && is_near(-200.0), "{drifts:?}");
-    assert!(drifts.iter().any(|ppm| ppm.abs() > 1_000.0), "{drifts:?}");
+    assert!(is_near(drift_ppm) && is_near(-drift_ppm), "{drifts:?}");
+    assert!(drifts.iter().any(|ppm| ppm.abs() > 5.0 * drift_ppm), "{drifts:?}");
 }
 
 #[test]
 fn clocks_that_drift_and_step_change_no_time_and_no_verdict() {
-    check(&send(9, 3), 60.0);
+    check(&send(9, "11 12 13"), 5_000.0, 2_000.0);
 }
 
 #[test]
 #[ignore = "long: 62 s"]
 fn clocks_that_drift_for_a_minute_change_no_time_and_no_verdict() {
-    check(&send(60, 4), 10.0);
+    check(&send(60, "1 2 4"), 200.0, 20.0);
 }
