@@ -69,7 +69,7 @@ fn impossible_tuning_is_refused_before_anything_starts() {
 }
 
 #[test]
-#[ignore = "long: 59 s"]
+#[ignore = "alone: 1 min"]
 fn each_at_its_best_is_tuned_first_and_compared_with_what_was_found() {
     if skipped(&["nginx", "php-fpm", "apache2"]) {
         return;
