@@ -133,6 +133,10 @@ fn clocks_that_drift_for_a_minute_change_no_time_and_no_verdict() {
     let drifts = check(&send(60, "1 2 4"));
     assert!(drifts.iter().all(|ppm| is_known(*ppm, 200.0, 20.0)), "{drifts:?}");
     let has = |is_it: fn(f64) -> bool| drifts.iter().any(|ppm| is_it(*ppm));
-    // On a busy machine too few pings of one of them may come back at once.
     assert!(has(|ppm| (150.0..250.0).contains(&ppm.abs())), "{drifts:?}");
+    // On a busy machine too few pings of one of them may come back at once to know its drift.
+    if drifts.len() == 3 {
+        assert!(has(|ppm| ppm > 150.0) && has(|ppm| ppm < -150.0), "{drifts:?}");
+        assert!(has(|ppm| ppm.abs() > 1_000.0), "{drifts:?}");
+    }
 }
