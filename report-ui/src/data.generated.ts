@@ -2166,6 +2166,20 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The machine of an agent disturbed it. */
+  | {
+    code: "agent_machine";
+    /** Name of the agent. */
+    agent: string;
+    /** The share of its CPU time that its host took away, 0 … 1. Null: too little to tell. */
+    steal_share: number | null;
+    /** For how long a CPU quota held it back, in nanoseconds. Null: not at all. */
+    throttled_ns: number | null;
+    /** The name of its clock source, if that is slow to read. Null: it is fast. */
+    slow_clock: string | null;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The load generator could not run. */
   | {
     code: "load_failed";

@@ -2,6 +2,7 @@
 //! takes no port, name, volume or directory of the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -30,8 +31,8 @@ pub struct Edit<'a> {
     pub volumes: &'a BTreeMap<String, String>,
     /// Copies of directories and files that the project mounts.
     pub copies: &'a BTreeMap<PathBuf, PathBuf>,
-    /// The service whose port is published, and the port on 127.0.0.1.
-    pub published: Option<(&'a Target, u16)>,
+    /// The service whose port is published, and the address of this machine where it is.
+    pub published: Option<(&'a Target, SocketAddrV4)>,
     /// What services get so that their PHP says what it is; none: it is not asked.
     pub proof: &'a BTreeMap<String, ProofMount>,
 }
@@ -143,8 +144,8 @@ impl Edit<'_> {
         if let Some(proof) = self.proof.get(name) {
             proof.add_to(service);
         }
-        if let Some((target, port)) = self.published.filter(|(target, _)| target.service == name) {
-            let published = format!("127.0.0.1:{port}:{}", target.port);
+        if let Some((target, place)) = self.published.filter(|(target, _)| target.service == name) {
+            let published = format!("{place}:{}", target.port);
             service.insert("ports".to_owned(), json!([published]));
         }
     }

@@ -166,12 +166,15 @@ fn static_addresses_keep_their_network() {
 }
 
 #[test]
-fn the_port_is_published_on_the_loopback_address_where_containers_have_none() {
+fn the_port_is_published_where_it_is_asked_for() {
     let given = json!({"services": {"web": {"ports": ["80:8080"]}, "db": {}}});
     let target = Target { service: "web".to_owned(), port: 8080 };
-    let edited = Edit { published: Some((&target, 20_001)), ..Nothing::new().edit() }
-        .apply(&project(&given));
-    assert_eq!(edited["services"]["web"]["ports"], json!(["127.0.0.1:20001:8080"]));
+    let edited = Edit {
+        published: Some((&target, "10.0.0.5:20001".parse().unwrap())),
+        ..Nothing::new().edit()
+    }
+    .apply(&project(&given));
+    assert_eq!(edited["services"]["web"]["ports"], json!(["10.0.0.5:20001:8080"]));
     assert_eq!(edited["services"]["db"].get("ports"), None);
 }
 

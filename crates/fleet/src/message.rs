@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stampede_load::report::RequestRecord;
 use stampede_load::{Load, LoadResult};
+use stampede_model::agents::AgentMachine;
 use stampede_model::counts::PackedSecond;
 use stampede_model::time::Nanos;
 
@@ -109,6 +110,8 @@ pub enum LoadEvent {
     Second(Box<PackedSecond>),
     /// Requests have ended.
     Requests(Vec<RequestRecord>),
+    /// What the machine did during the load. Its end follows.
+    Machine(AgentMachine),
     /// The load is over.
     Ended(Box<LoadResult>),
     /// The load could not be sent.

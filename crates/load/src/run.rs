@@ -1,6 +1,5 @@
 //! Runs a load: starts the load threads on a common clock, and adds up their results.
 
-mod awake;
 mod thread;
 mod threads;
 
@@ -25,7 +24,6 @@ use crate::example::{UnusualLengths, merged};
 use crate::open_files;
 use crate::report::{Listener, LoadResult};
 use crate::spec::Load;
-use awake::Awake;
 use stampede_traffic::answer::Aside;
 use stampede_traffic::{Passes, Source, TrafficError, TrafficNotes, supply};
 use thread::ThreadLoad;
@@ -147,14 +145,12 @@ pub(crate) fn run_load(
         load_threads.spawn_thread(load, share, parts.collect(), to_us.clone())?;
     }
     drop(to_us);
-    let awake = Awake::for_load(load);
     if warm_up.is_some() {
         load_threads.run(None, &messages, &load.check, &mut WarmUpListener(listener));
     }
     let begin = listener.before_load();
     let mut collected = load_threads.run(begin, &messages, &load.check, listener);
     let reports = load_threads.join()?;
-    drop(awake);
     let tags = std::mem::take(&mut collected.tags);
     let mut result = sum(collected, &reports);
     let (_, mut supply) = supplies.pop().expect("the load's own is the last");

@@ -36,6 +36,10 @@ pub struct AgentRecord {
     pub busy_share: f64,
     /// How its clock differs from ours, and how it started; `None`: it was lost before.
     pub start: Option<AgentStart>,
+    /// What disturbed it from outside; `None`: it was lost before it said so, or an earlier stampede
+    /// wrote this record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<AgentMachine>,
     /// Why its results are not complete; `None`: they are.
     pub loss: Option<Loss>,
     /// Whether its result differs from the sum of its seconds, or its number of requests from the
@@ -74,6 +78,17 @@ pub struct AgentStart {
     /// How much faster its clock runs than ours, in millionths; `None`: the load was too short to
     /// tell.
     pub drift_ppm: Option<f64>,
+}
+
+/// What the machine of an agent did to it during the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentMachine {
+    /// Share of the CPU time of all its CPUs that the hypervisor gave to others (steal), 0 to 1.
+    pub steal_share: f64,
+    /// For how long a CPU quota held the agent back, in ns.
+    pub throttled_ns: u64,
+    /// The kernel's clock source; empty: unknown.
+    pub clock_source: String,
 }
 
 /// Why the results of an agent are not complete.

@@ -1,11 +1,14 @@
 //! Measures what disturbed a load generator from outside, for loads against a server that is not
 //! monitored. Only the machine is watched.
 
+use std::path::Path;
 use std::time::Instant;
 
+use stampede_model::agents::AgentMachine;
 use stampede_model::sample::ResourceSample;
 
 use super::host::Host;
+use super::machine::cpus_and_clock;
 use super::quota::Quota;
 use super::source::{ReadBuffer, Sources};
 
@@ -41,6 +44,18 @@ impl InterferenceMeter {
             host: self.host.read(&self.sources, &mut self.text),
             throttled_ns: self.quota.throttled_ns(&mut self.text),
             ..ResourceSample::default()
+        }
+    }
+
+    /// Ends as [`InterferenceMeter::end`] does, and says it as shares of this machine.
+    pub fn machine(self) -> AgentMachine {
+        let (cpus, clock_source) = cpus_and_clock(Path::new("/"));
+        let sample = self.end();
+        let whole = sample.interval_ns.saturating_mul(cpus).max(1);
+        AgentMachine {
+            steal_share: (sample.host.steal_ns as f64 / whole as f64).min(1.0),
+            throttled_ns: sample.throttled_ns,
+            clock_source,
         }
     }
 }

@@ -3,6 +3,7 @@
 use stampede_model::agents::{AgentRecord, Median};
 use stampede_model::fact::{Fact, Generator, Reason};
 use stampede_model::record::Validity;
+use stampede_monitor::machine;
 
 use crate::Judgement;
 
@@ -10,7 +11,7 @@ use crate::Judgement;
 ///
 /// - An agent that was lost, or whose requests do not add up, makes the trial invalid: only a part of
 ///   the load was sent.
-/// - Suspect is a start that is not known to within 1 ms and 5 % of the median service time, and
+/// - Suspect is an agent whose machine disturbed it, by the bounds for this machine; a start that is not known to within 1 ms and 5 % of the median service time, and
 ///   medians that differ by more than 5 % although their intervals do not overlap.
 pub fn about_agents(agents: &[AgentRecord]) -> Vec<Judgement> {
     let lost = agents.iter().filter_map(|one| {
@@ -23,8 +24,28 @@ pub fn about_agents(agents: &[AgentRecord]) -> Vec<Judgement> {
     });
     let invalid = lost.chain(miscounted).map(|reason| (Validity::Invalid, Fact::from(reason)));
     let late = agents.iter().filter_map(late_start);
-    let suspect = late.chain(different(agents)).map(|reason| (Validity::Suspect, reason.into()));
+    let disturbed = agents.iter().filter_map(disturbed);
+    let suspect = disturbed
+        .chain(late)
+        .chain(different(agents))
+        .map(|reason| (Validity::Suspect, reason.into()));
     invalid.chain(suspect).collect::<Vec<(Validity, Fact<Reason>)>>()
+}
+
+/// What disturbed an agent. Of an agent on this machine only its quota is its own: the rest is said of
+/// the machine already.
+fn disturbed(agent: &AgentRecord) -> Option<Generator> {
+    let seen = agent.machine.as_ref()?;
+    let is_elsewhere = !agent.name.starts_with(LOCAL);
+    let steal_share = Some(seen.steal_share).filter(|share| *share > machine::STEAL_MAX);
+    let source = Some(&seen.clock_source).filter(|source| !source.is_empty());
+    let slow_clock = source.filter(|source| !machine::reads_without_a_system_call(source));
+    let (steal_share, slow_clock) =
+        (steal_share.filter(|_| is_elsewhere), slow_clock.filter(|_| is_elsewhere).cloned());
+    let throttled_ns = Some(seen.throttled_ns).filter(|ns| *ns > 0);
+    let is_disturbed = steal_share.is_some() || throttled_ns.is_some() || slow_clock.is_some();
+    let agent = agent.name.clone();
+    is_disturbed.then_some(Generator::AgentMachine { agent, steal_share, throttled_ns, slow_clock })
 }
 
 fn late_start(agent: &AgentRecord) -> Option<Generator> {
@@ -53,6 +74,8 @@ fn are_different(slow: Median, fast: Median) -> bool {
     differ && slow.low > fast.high
 }
 
+/// How names of agents begin that run on this machine.
+const LOCAL: &str = "local ";
 /// A start is known well enough within this time.
 const START_ERROR_MAX_NS: u64 = 1_000_000;
 /// Or within this share of the median service time, if that is more.
@@ -62,7 +85,7 @@ const MEDIAN_SHARE: f64 = 0.05;
 
 #[cfg(test)]
 mod tests {
-    use stampede_model::agents::{AgentStart, Loss};
+    use stampede_model::agents::{AgentMachine, AgentStart, Loss};
 
     use super::*;
 
@@ -79,6 +102,7 @@ mod tests {
             comparable: true,
             busy_share: 0.1,
             start: Some(AgentStart { offset: 0, error, round_trip: 2 * error, drift_ppm: None }),
+            machine: None,
             loss: None,
             miscounted: false,
         }
@@ -101,6 +125,24 @@ mod tests {
         // One sends the cheap entries of a file and the other the dear ones.
         let of_file = |name, median| AgentRecord { comparable: false, ..agent(name, median, 0, 0) };
         assert_eq!(judged(&[of_file("a", 1_000), of_file("b", 9_000)]), []);
+    }
+
+    #[test]
+    fn a_machine_that_disturbs_its_agent_is_suspect() {
+        let with = |name, steal_share, throttled_ns, clock: &str| {
+            let machine =
+                AgentMachine { steal_share, throttled_ns, clock_source: clock.to_owned() };
+            judged(&[AgentRecord { machine: Some(machine), ..agent(name, 1_000, 0, 0) }])
+        };
+        assert_eq!(with("load1", 0.009, 0, "kvm-clock"), []);
+        assert_eq!(with("load1", 0.0, 0, ""), []);
+        let suspect = |text: &str| [(Validity::Suspect, text.to_owned())];
+        let all = "agent load1 was disturbed: its host took 12.0 % of the CPU time away (steal); a CPU quota held it \
+                   back for 41.0 ms; its clock source `hpet` is slow to read";
+        assert_eq!(with("load1", 0.12, 41_000_000, "hpet"), suspect(all));
+        // Steal and the clock of this machine are said once, not for each agent on it.
+        let own = "agent local 1 was disturbed: a CPU quota held it back for 41.0 ms";
+        assert_eq!(with("local 1", 0.12, 41_000_000, "hpet"), suspect(own));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use stampede_model::counts::Second;
 use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
+use stampede_monitor::InterferenceMeter;
 
 use super::{Agent, Effect, Input, Rules};
 use crate::causes::with_causes;
@@ -288,10 +289,14 @@ impl RunningLoad {
                 clock,
                 part: load.part,
                 witness: Arc::clone(&witness),
+                meter: None,
             };
             let end = InProcess.run(&load, &stop, &mut listener);
             // Before the coordinator hears of it: then it may end this process.
             tell(&witness, |witness| witness.ended());
+            if let Some(meter) = listener.meter.take() {
+                events.send(LoadEvent::Machine(meter.machine()));
+            }
             events.send(match end {
                 Ok(result) => LoadEvent::Ended(Box::new(result)),
                 Err(error) => {
@@ -333,6 +338,8 @@ struct LoadListener {
     clock: Arc<dyn Clock>,
     part: Part,
     witness: SharedWitness,
+    /// Runs from the start of the load, without its warm-up.
+    meter: Option<InterferenceMeter>,
 }
 
 fn tell(witness: &SharedWitness, what: impl FnOnce(&mut dyn Witness)) {
@@ -358,6 +365,7 @@ impl Listener for LoadListener {
     }
 
     fn began(&mut self, at: Instant) {
+        self.meter = Some(InterferenceMeter::begin());
         let at = shown_at(&*self.clock, at);
         self.events.send(LoadEvent::Began { at });
         tell(&self.witness, |witness| witness.began(self.part, at));

@@ -1,7 +1,7 @@
 //! What the coordinator knows of one agent.
 
 use stampede_load::{Load, LoadResult};
-use stampede_model::agents::{AgentRecord, AgentStart, Loss, Median};
+use stampede_model::agents::{AgentMachine, AgentRecord, AgentStart, Loss, Median};
 use stampede_model::counts::{Counts, End};
 use stampede_model::load::{Arrivals, Model, WhenFull};
 use stampede_model::part::Part;
@@ -50,6 +50,8 @@ pub(super) struct Member {
     comparable: bool,
     expected: Option<u64>,
     start: Option<Start>,
+    /// What its machine did during this load.
+    machine: Option<AgentMachine>,
     result: Option<Figures>,
 }
 
@@ -90,6 +92,7 @@ impl Member {
             comparable: false,
             expected: None,
             start: None,
+            machine: None,
             result: None,
         }
     }
@@ -107,7 +110,7 @@ impl Member {
         self.expected = expected(load, part);
         let source = &load.traffic.source;
         self.comparable = matches!(source, Source::List(list) if list.len() == 1);
-        (self.start, self.result) = (None, None);
+        (self.start, self.machine, self.result) = (None, None, None);
     }
 
     /// Whether it does something that must be stopped.
@@ -161,6 +164,15 @@ impl Member {
         }
     }
 
+    /// What the agent says of its machine. Only what a kernel says is taken.
+    pub(super) fn ran_on(&mut self, machine: AgentMachine) {
+        let AgentMachine { steal_share, throttled_ns, mut clock_source } = machine;
+        clock_source.retain(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+        clock_source.truncate(CLOCK_SOURCE_MAX);
+        let steal_share = steal_share.clamp(0.0, 1.0);
+        self.machine = Some(AgentMachine { steal_share, throttled_ns, clock_source });
+    }
+
     /// The agent has sent its result.
     pub(super) fn ended(&mut self, result: &LoadResult) {
         self.doing = Doing::Ended;
@@ -198,6 +210,7 @@ impl Member {
             comparable: self.comparable,
             busy_share: result.map_or(0.0, |result| result.busy_share),
             start: self.start.map(|start| self.started(start)),
+            machine: self.machine.clone(),
             // An agent that was lost after its result lacks nothing in this load.
             loss: self.loss.clone().filter(|_| result.is_none()),
             miscounted: result.is_some_and(|result| !result.is_right),
@@ -270,6 +283,8 @@ fn median(times: &Times) -> Option<Median> {
 
 /// Pings of an agent before each load.
 const MEETING_PINGS: u64 = 16;
+/// The kernel's longest name of a clock source.
+const CLOCK_SOURCE_MAX: usize = 32;
 /// A ping that is out for so long is not waited for.
 const PING_WAIT: Nanos = Nanos::from_millis(500);
 /// Most Poisson arrivals that are drawn to be counted: less than a second.

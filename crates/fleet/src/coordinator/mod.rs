@@ -275,6 +275,7 @@ impl Coordinator {
             (Doing::Sending, LoadEvent::Requests(requests)) => {
                 effects.push(Effect::Requests(requests));
             }
+            (Doing::Sending, LoadEvent::Machine(machine)) => member.ran_on(machine),
             (Doing::Sending, LoadEvent::Ended(result)) => {
                 member.ended(&result);
                 self.seconds.ended(agent);

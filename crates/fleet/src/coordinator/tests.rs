@@ -131,6 +131,38 @@ fn a_wrong_number_of_requests_is_marked() {
     }
 }
 
+/// What an agent says of its machine is shown to people.
+#[test]
+fn only_what_a_kernel_says_of_a_machine_is_taken() {
+    use stampede_model::agents::AgentMachine;
+
+    let (mut coordinator, now) = sending();
+    let of = |steal_share, clock: &str| {
+        let clock_source = clock.to_owned();
+        said(LoadEvent::Machine(AgentMachine { steal_share, throttled_ns: 7, clock_source }))
+    };
+    for (agent, machine) in
+        [of(0.25, "kvm-clock"), of(1e9, "\u{1b}[31m<b>tsc_early")].into_iter().enumerate()
+    {
+        coordinator.handle(now, Input::Message(agent, machine));
+        let ended = said(LoadEvent::Ended(Box::new(LoadResult::nothing())));
+        let effects = coordinator.handle(now, Input::Message(agent, ended));
+        let Some(Effect::Done(result)) = effects.last() else { continue };
+        let machines = result.agents.iter().filter_map(|agent| agent.machine.clone());
+        let kept = |steal_share, clock: &str| AgentMachine {
+            steal_share,
+            throttled_ns: 7,
+            clock_source: clock.to_owned(),
+        };
+        assert_eq!(
+            machines.collect::<Vec<_>>(),
+            [kept(0.25, "kvm-clock"), kept(1.0, "31mbtsc_early")]
+        );
+        return;
+    }
+    panic!("the load is not over");
+}
+
 /// A host that is gone without a word is noticed before the load, too.
 #[test]
 fn an_agent_that_answers_no_ping_is_absent() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use stampede_fleet::frame::{write_bytes, write_message};
 use stampede_fleet::message::{FromAgent, LoadEvent, ToAgent, VERSION};
 use stampede_load::{Load, LoadResult};
+use stampede_model::agents::AgentMachine;
 use stampede_model::load::{Address, Model, Until};
 use stampede_model::time::Nanos;
 use stampede_traffic::Request;
@@ -47,6 +48,7 @@ fn messages_that_are_missing_or_come_twice_are_taken() {
         FromAgent::Wants { hashes: Vec::new() },
         FromAgent::Load(LoadEvent::Ready),
         FromAgent::Load(LoadEvent::Began { at: Nanos(1) }),
+        FromAgent::Load(LoadEvent::Machine(AgentMachine::default())),
         FromAgent::Load(LoadEvent::Ended(Box::new(LoadResult::nothing()))),
         FromAgent::Refused { message: "no".to_owned(), hint: None },
     ];

@@ -58,7 +58,7 @@ pub(super) fn pin(cpu: usize) -> Result<(), LoadError> {
 
 /// How a load thread waits: it spins only on a CPU that was named for it and that the server does
 /// not use.
-pub(super) fn wait_mode(load: &Load) -> WaitMode {
+fn wait_mode(load: &Load) -> WaitMode {
     match load.cpu_sharing {
         CpuSharing::Exclusive if !load.cpus.is_empty() => WaitMode::Spin,
         CpuSharing::Exclusive | CpuSharing::WithServer => WaitMode::Sleep,

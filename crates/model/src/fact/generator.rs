@@ -112,6 +112,18 @@ pub enum Generator {
         /// How far its start may have been from the common one, in nanoseconds.
         error_ns: u64,
     },
+    /// The machine of an agent disturbed it.
+    #[serde(rename = "agent_machine")]
+    AgentMachine {
+        /// Name of the agent.
+        agent: String,
+        /// The share of its CPU time that its host took away, 0 … 1. Null: too little to tell.
+        steal_share: Option<f64>,
+        /// For how long a CPU quota held it back, in nanoseconds. Null: not at all.
+        throttled_ns: Option<u64>,
+        /// The name of its clock source, if that is slow to read. Null: it is fast.
+        slow_clock: Option<String>,
+    },
     /// The load generator could not run.
     #[serde(rename = "load_failed")]
     Failed {
@@ -192,6 +204,18 @@ impl fmt::Display for Generator {
             Generator::AgentStart { agent, error_ns } => {
                 let error = words::time(*error_ns as f64);
                 write!(f, "the start of agent {agent} is known only to ±{error}")
+            }
+            Generator::AgentMachine { agent, steal_share, throttled_ns, slow_clock } => {
+                let steal = steal_share.map(|share| {
+                    format!("its host took {:.1} % of the CPU time away (steal)", share * 100.0)
+                });
+                let throttled = throttled_ns
+                    .map(|ns| format!("a CPU quota held it back for {}", words::time(ns as f64)));
+                let clock = slow_clock
+                    .as_ref()
+                    .map(|source| format!("its clock source `{source}` is slow to read"));
+                let all: Vec<String> = [steal, throttled, clock].into_iter().flatten().collect();
+                write!(f, "agent {agent} was disturbed: {}", all.join("; "))
             }
             Generator::Failed { cause } => f.write_str(&cause.with_todo()),
         }

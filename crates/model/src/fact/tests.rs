@@ -184,6 +184,13 @@ fn of_agents() -> Vec<String> {
         }
         .into()),
         of(Generator::AgentStart { agent: "load2".into(), error_ns: 4_100_000 }.into()),
+        of(Generator::AgentMachine {
+            agent: "load2".into(),
+            steal_share: Some(0.123),
+            throttled_ns: Some(41_000_000),
+            slow_clock: Some("hpet".into()),
+        }
+        .into()),
     ]
 }
 

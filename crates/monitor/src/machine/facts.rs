@@ -49,7 +49,7 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
         container: container(&root, &files),
         governors: governors(&root),
         turbo: turbo(&root),
-        clock_source: root.line("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_source: root.line(CLOCK_SOURCE),
         mitigations: mitigations(&root),
         open_files_soft,
         open_files_hard,
@@ -71,6 +71,13 @@ pub fn facts_below(root: &Path, between_looks: impl FnOnce()) -> MachineFacts {
 
 /// A directory in place of `/`.
 struct Root<'a>(&'a Path);
+
+/// The number of CPUs that are online, and the clock source.
+pub fn cpus_and_clock(root: &Path) -> (u64, String) {
+    let root = Root(root);
+    let online = cpu_list::parse(&root.text(&format!("{CPUS}/online")));
+    (online.len().max(1) as u64, root.line(CLOCK_SOURCE))
+}
 
 impl Root<'_> {
     /// Returns the text of a file; empty if the file cannot be read.
@@ -203,6 +210,7 @@ fn count(length: usize) -> u32 {
 }
 
 const CPUS: &str = "sys/devices/system/cpu";
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Length of the measurement: twenty ticks of 10 ms. It shows steal from 5 % on one CPU, and
 /// `doctor` stays fast.

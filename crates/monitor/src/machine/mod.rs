@@ -4,6 +4,7 @@ pub mod facts;
 pub mod findings;
 pub mod parse;
 
+pub(crate) use facts::cpus_and_clock;
 pub use facts::{facts, facts_below};
 pub use findings::{Level, MachineFinding, STEAL_MAX, findings, reads_without_a_system_call};
 
@@ -15,6 +16,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn the_cpus_that_are_online_are_counted() {
+        let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let root = root(&[("sys/devices/system/cpu/online", "0-2,5\n"), (clock, "tsc\n")]);
+        assert_eq!(cpus_and_clock(root.path()), (4, "tsc".to_owned()));
+        assert_eq!(cpus_and_clock(Path::new("/nowhere")), (1, String::new()));
+    }
 
     /// Returns a root directory with these files.
     fn root(files: &[(&str, &str)]) -> tempfile::TempDir {

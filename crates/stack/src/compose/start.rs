@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::SocketAddrV4;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -90,10 +90,7 @@ fn start_once(
         ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
     let images = builds.of(&resolved, &directory).map_err(failed)?.clone();
     let copies = volumes::copy_paths(&resolved, &names.id, &directory).map_err(failed)?;
-    let published = match resolved.engine.way_in {
-        WayIn::PublishedPort => Some(port::free_port(Ipv4Addr::LOCALHOST, spec.placement.port)?),
-        WayIn::ContainerAddress => None,
-    };
+    let published = published(resolved.engine.way_in, &spec.placement)?;
     let processes = process_set(&resolved, &names, &directory, &spec.placement);
     let handle = keep.start(&processes).map_err(of_keeper)?;
     if resolved.services().iter().any(|name| handle.container_group(name).is_none()) {
@@ -111,6 +108,16 @@ fn start_once(
     let parts = StackParts { names, directory, handle, containers, entrance, proof };
     let stack = ComposeStack::new(spec, resolved.clone(), parts);
     Ok(Box::new(stack.ready(begun)?))
+}
+
+/// Where the port is published. `None`: nowhere, since this machine reaches the container itself; others
+/// do not.
+fn published(way_in: WayIn, placement: &Placement) -> Result<Option<SocketAddrV4>, RuntimeError> {
+    if way_in == WayIn::ContainerAddress && placement.listen.is_none() {
+        return Ok(None);
+    }
+    let host = placement.host();
+    Ok(Some(SocketAddrV4::new(host, port::free_port(host, placement.port)?)))
 }
 
 /// The stack's groups, and what removes its containers.
@@ -153,7 +160,7 @@ impl Starting<'_> {
         placement: &Placement,
         images: &BTreeMap<String, String>,
         copies: &BTreeMap<PathBuf, PathBuf>,
-        published: Option<u16>,
+        published: Option<SocketAddrV4>,
         proof: &mut StackProof,
     ) -> Result<(Vec<Container>, Entrance), ComposeError> {
         let ResolvedProject { engine, project, target, source, env, .. } = self.resolved;
@@ -176,7 +183,7 @@ impl Starting<'_> {
             env,
             volumes: &replaced,
             copies,
-            published: published.map(|port| (target, port)),
+            published: published.map(|place| (target, place)),
             proof: &proof,
         };
         write_private(&file, &edit.apply(project).to_string()).map_err(unwritten)?;
@@ -232,7 +239,7 @@ impl Starting<'_> {
     fn entrance(
         &self,
         containers: &[Container],
-        published: Option<u16>,
+        published: Option<SocketAddrV4>,
     ) -> Result<Entrance, ComposeError> {
         let target = &self.resolved.target;
         let own: Vec<&Container> =
@@ -245,9 +252,8 @@ impl Starting<'_> {
                 log: String::new(),
             });
         };
-        let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
-        if let Some(port) = published {
-            return Ok(Entrance { addresses: vec![(loopback, port).into()] });
+        if let Some(place) = published {
+            return Ok(Entrance { addresses: vec![place.into()] });
         }
         // `network_mode: service:x` is the network of another container.
         let shared = first.network_mode.strip_prefix("container:");

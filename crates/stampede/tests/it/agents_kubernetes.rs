@@ -18,13 +18,13 @@ use crate::common::{Sandbox, finish, stderr, stdout};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A cluster with one node. It ends with this value.
-struct Cluster {
+pub struct Cluster {
     directory: tempfile::TempDir,
     process: Child,
 }
 
 impl Cluster {
-    fn start() -> Cluster {
+    pub fn start() -> Cluster {
         let program =
             PathBuf::from(std::env::var_os("STAMPEDE_TEST_CLUSTER").expect("make test-kubernetes"));
         let directory = tempfile::tempdir().expect("a directory");
@@ -66,21 +66,21 @@ impl Cluster {
         command.env("KUBECONFIG", self.directory.path().join("kubeconfig"))
     }
 
-    fn kubectl(&self, args: &[&str]) -> String {
+    pub fn kubectl(&self, args: &[&str]) -> String {
         let mut command = Command::new(self.directory.path().join("bin/kubectl"));
         let output = self.prepare(&mut command).args(args).output().expect("kubectl");
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
         stdout(&output)
     }
 
-    fn get(&self, kind: &str) -> Vec<Value> {
+    pub fn get(&self, kind: &str) -> Vec<Value> {
         let list: Value =
             serde_json::from_str(&self.kubectl(&["get", kind, "-o", "json"])).expect("JSON");
         list["items"].as_array().cloned().unwrap_or_default()
     }
 
     /// Objects of Jobs that are there.
-    fn objects(&self) -> Vec<String> {
+    pub fn objects(&self) -> Vec<String> {
         let kinds = ["jobs", "pods", "secrets"];
         let of = |kind: &str| -> Vec<String> {
             let names = self.get(kind).into_iter().map(|one| one["metadata"]["name"].to_string());
@@ -97,7 +97,7 @@ impl Drop for Cluster {
     }
 }
 
-fn fire(cluster: &Cluster, sandbox: &Sandbox, server: &KnownServer, line: &str) -> Command {
+pub fn fire(cluster: &Cluster, sandbox: &Sandbox, server: &KnownServer, line: &str) -> Command {
     let url = format!("http://{}/", server.address());
     let args: Vec<&str> =
         ["fire", &url, "--json"].into_iter().chain(line.split_whitespace()).collect();
@@ -107,7 +107,7 @@ fn fire(cluster: &Cluster, sandbox: &Sandbox, server: &KnownServer, line: &str) 
 }
 
 /// Processes that do the orders of agents in pods.
-fn agents_in(cluster: &Cluster) -> Vec<Pid> {
+pub fn agents_in(cluster: &Cluster) -> Vec<Pid> {
     let own = cluster.directory.path().join("bin");
     let of = |entry: std::fs::DirEntry| {
         let environ = std::fs::read(entry.path().join("environ")).ok()?;

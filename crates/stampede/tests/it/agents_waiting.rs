@@ -13,16 +13,16 @@ use crate::agents_support::{eventually, free_port, server_for_agents, sum, wait_
 use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(60);
-const TOKEN: &str = "a token for tests only";
+pub const TOKEN: &str = "a token for tests only";
 
 /// A broker of a test. It ends with this value.
-struct Broker {
-    port: u16,
+pub struct Broker {
+    pub port: u16,
     process: Child,
 }
 
 impl Broker {
-    fn start(port: u16, more: &[&str]) -> Broker {
+    pub fn start(port: u16, more: &[&str]) -> Broker {
         let mut command = Command::new("nats-server");
         command.args(["-a", "127.0.0.1", "-p", &port.to_string()]).args(more);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -40,17 +40,17 @@ impl Drop for Broker {
 }
 
 /// An agent that waits. It ends with this value.
-struct Agent(Child);
+pub struct Agent(Child);
 
 impl Agent {
-    fn start(sandbox: &Sandbox, place: &str, more: &[&str]) -> Agent {
+    pub fn start(sandbox: &Sandbox, place: &str, more: &[&str]) -> Agent {
         let mut command = sandbox.stampede(&[&["agent", "--connect", place], more].concat());
         command.env("STAMPEDE_AGENT_TOKEN", TOKEN);
         Agent(command.spawn().expect("the binary starts"))
     }
 
     /// The process that does orders, if there is one.
-    fn worker(&self) -> Option<Pid> {
+    pub fn worker(&self) -> Option<Pid> {
         children(self.0.id()).pop()
     }
 }
@@ -67,7 +67,7 @@ impl Drop for Agent {
     }
 }
 
-fn fire(sandbox: &Sandbox, server: &KnownServer, agents: &str, line: &str) -> Command {
+pub fn fire(sandbox: &Sandbox, server: &KnownServer, agents: &str, line: &str) -> Command {
     let url = format!("http://{}/", server.address());
     let words = ["fire", &url, "--json", "--agents", agents];
     let args: Vec<&str> = words.into_iter().chain(line.split_whitespace()).collect();
@@ -76,7 +76,7 @@ fn fire(sandbox: &Sandbox, server: &KnownServer, agents: &str, line: &str) -> Co
     command
 }
 
-fn summary(sandbox: &Sandbox, server: &KnownServer, agents: &str, line: &str) -> Value {
+pub fn summary(sandbox: &Sandbox, server: &KnownServer, agents: &str, line: &str) -> Value {
     let output = finish(fire(sandbox, server, agents, line), LIMIT);
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
@@ -308,77 +308,5 @@ fn who_does_not_know_the_token_gets_nothing_done() {
     assert_ne!(output.status.code(), Some(0));
     assert_eq!(server.journal().requests, 0);
     drop(agent);
-    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
-}
-
-/// Faults at random moments: a worker that is killed or stands still, a broker that is killed, a
-/// coordinator that is killed. Whatever happens, the verdict is right, nothing goes on sending, and the
-/// same agents serve the next coordinator.
-#[test]
-#[ignore = "long: 8 min"]
-fn a_hundred_faults_at_random_moments() {
-    if skipped(&["nats-server"]) {
-        return;
-    }
-    let Some(server) = server_for_agents() else { return };
-    let (sandbox, mut broker) = (Sandbox::new(), Some(Broker::start(free_port(), &[])));
-    let port = broker.as_ref().expect("a broker").port;
-    let place = format!("nats://127.0.0.1:{port}");
-    let agents = [(); 2].map(|()| Agent::start(&sandbox, &place, &[]));
-    let both = format!("{place}?agents=2");
-    let mut random = fastrand::Rng::with_seed(46);
-    let (mut fine, mut invalid, mut refused, mut killed) = (0, 0, 0, 0);
-    for round in 0..100 {
-        let mut command = fire(&sandbox, &server, &both, "--rate 200 --for 1500ms --timeout 1s");
-        let mut child = command.spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(random.u64(0..3_000)));
-        let worker = agents[random.usize(0..2)].worker();
-        match round % 4 {
-            0 => {
-                let _ = worker.map(|worker| kill_process(worker, Signal::KILL));
-            }
-            1 => drop(broker.take()),
-            2 => child.kill().expect("the signal"),
-            _ => {
-                let _ = worker.map(|worker| kill_process(worker, Signal::STOP));
-            }
-        }
-        let output = child.wait_with_output().expect("its output");
-        if round % 4 == 3 {
-            // It may have been killed by its agent meanwhile.
-            let _ = worker.map(|worker| kill_process(worker, Signal::CONT));
-        }
-        let summary: Option<Value> = serde_json::from_str(&stdout(&output)).ok();
-        match (output.status.code(), summary) {
-            (Some(0), Some(summary)) => {
-                assert_eq!(
-                    summary["requests_ok"], summary["requests_planned"],
-                    "{round}: {summary:#}"
-                );
-                assert_eq!(summary["requests_ok"].as_u64(), Some(sum(&summary, "ok")), "{round}");
-                fine += 1;
-            }
-            (Some(3), Some(summary)) => {
-                assert_eq!(summary["verdict"], "invalid", "{round}: {summary:#}");
-                let lost = fact(&summary["reasons"], "agent_lost");
-                assert!(!lost.is_null(), "{round}: {summary:#}");
-                invalid += 1;
-            }
-            (Some(2), None) => refused += 1,
-            (None, _) if round % 4 == 2 => killed += 1,
-            (code, summary) => panic!("{round}: {code:?} {summary:?} {}", stderr(&output)),
-        }
-        if broker.is_none() {
-            broker = Some(Broker::start(port, &[]));
-        }
-        eventually("a worker is left", || agents.iter().all(|agent| agent.worker().is_none()));
-        let before = server.journal().requests;
-        std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(server.journal().requests, before, "{round}: somebody goes on sending");
-    }
-    println!("{fine} fine, {invalid} invalid, {refused} refused, {killed} coordinators killed");
-    let whole = summary(&sandbox, &server, &both, "--rate 200 --for 1s");
-    assert_eq!(whole["requests_ok"], whole["requests_planned"], "{whole:#}");
-    drop(agents);
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }

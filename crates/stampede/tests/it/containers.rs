@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
+use crate::agents_support::local_address;
 use crate::common::{
     Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
 };
@@ -38,6 +39,26 @@ const LOAD: [&str; 8] = ["--concurrency", "4", "--for", "2s", "--warm-up", "1s",
 
 fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
     ["compare"].into_iter().chain(more.iter().copied()).chain(LOAD).collect()
+}
+
+/// Agents reach a container where its port is published: at the address that the user names.
+#[test]
+fn agents_load_a_compose_project_at_an_address_of_this_machine() {
+    let Some(engine) = Engine::start() else { return };
+    let Some(address) = local_address() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "one", unchanged);
+    let address = address.to_string();
+    let more = ["--compose", "one/compose.yml", "--listen", &address, "--agents", "local:2"];
+    let output = finish(engine.stampede(&sandbox, &compare(&more)), LIMIT);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for trial in trials(&sandbox) {
+        let agents = trial["load"]["agents"].as_array().cloned().unwrap_or_default();
+        let ok: u64 = agents.iter().filter_map(|agent| agent["ok"].as_u64()).sum();
+        assert_eq!(Some(ok), trial["load"]["counts"]["ok"].as_u64(), "{trial:#}");
+        assert!(agents.len() == 2 && ok > 100, "{trial:#}");
+        assert!(agents[1]["machine"]["steal_share"].is_number(), "{trial:#}");
+    }
 }
 
 #[test]

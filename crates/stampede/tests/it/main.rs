@@ -7,6 +7,7 @@ mod words;
 mod against;
 mod agents;
 mod agents_clock;
+mod agents_faults;
 mod agents_kubernetes;
 mod agents_network;
 mod agents_support;

@@ -91,6 +91,7 @@ pub fn made() -> Vec<AgentRecord> {
         comparable: true,
         busy_share: 0.123,
         start: Some(start),
+        machine: None,
         loss: None,
         miscounted: false,
     };

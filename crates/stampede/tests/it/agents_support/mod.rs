@@ -202,6 +202,11 @@ impl Hosts {
     pub fn cut(&self, number: usize) {
         ip(&format!("-n {} link set v{number} down", self.names[0]));
     }
+
+    /// Ends [`Hosts::cut`].
+    pub fn join(&self, number: usize) {
+        ip(&format!("-n {} link set v{number} up", self.names[0]));
+    }
 }
 
 impl Drop for Hosts {
