@@ -130,7 +130,7 @@ mod tests {
             thread.join().expect("the thread ends")
         };
         assert_eq!(of_thread(|| ()), (true, libc::SCHED_OTHER.into()));
-        let idle = of_thread(|| become_idle());
+        let idle = of_thread(become_idle);
         assert_eq!(idle, (false, libc::SCHED_IDLE.into()));
         assert!(is_ordinary(), "another thread keeps its class");
     }

@@ -186,38 +186,60 @@ impl fmt::Display for Generator {
                 let lost = words::quantity(*requests, "request");
                 write!(f, "{lost} missing in the rows of requests: the disk was too slow")
             }
+            Generator::AgentLost { .. }
+            | Generator::AgentMiscounted { .. }
+            | Generator::AgentsDiffer { .. }
+            | Generator::AgentStart { .. }
+            | Generator::AgentMachine { .. } => self.write_about_agents(f),
+            Generator::Failed { cause } => f.write_str(&cause.with_todo()),
+        }
+    }
+}
+
+impl Generator {
+    /// Writes the sentence of a reason about agents.
+    fn write_about_agents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Generator::AgentLost { agent, loss } => {
                 write!(f, "agent {agent} was lost: {loss}; the other agents were stopped")
             }
             Generator::AgentMiscounted { agent, planned, expected } => {
-                write!(f, "the requests of agent {agent} do not add up")?;
-                let differs = expected.filter(|expected| expected != planned);
-                differs.map_or(Ok(()), |expected| {
-                    write!(f, ": {planned}, and its part of the schedule has {expected}")
-                })
+                let part =
+                    |expected| format!(": {planned}, and its part of the schedule has {expected}");
+                let part = expected.filter(|expected| expected != planned).map(part);
+                write!(f, "the requests of agent {agent} do not add up{}", part.unwrap_or_default())
             }
             Generator::AgentsDiffer { slowest, slowest_median_ns, fastest, fastest_median_ns } => {
                 let slow = words::time(*slowest_median_ns as f64);
                 let fast = words::time(*fastest_median_ns as f64);
                 write!(f, "{AGENTS_DIFFER} is {slow} from {slowest} and {fast} from {fastest}")
             }
-            Generator::AgentStart { agent, error_ns } => {
-                let error = words::time(*error_ns as f64);
-                write!(f, "the start of agent {agent} is known only to ±{error}")
+            Generator::AgentStart { agent, error_ns: ns } => {
+                write!(
+                    f,
+                    "the start of agent {agent} is known only to ±{}",
+                    words::time(*ns as f64)
+                )
             }
-            Generator::AgentMachine { agent, steal_share, throttled_ns, slow_clock } => {
-                let steal = steal_share.map(|share| {
-                    format!("its host took {:.1} % of the CPU time away (steal)", share * 100.0)
-                });
-                let throttled = throttled_ns
-                    .map(|ns| format!("a CPU quota held it back for {}", words::time(ns as f64)));
-                let clock = slow_clock
-                    .as_ref()
-                    .map(|source| format!("its clock source `{source}` is slow to read"));
-                let all: Vec<String> = [steal, throttled, clock].into_iter().flatten().collect();
-                write!(f, "agent {agent} was disturbed: {}", all.join("; "))
+            Generator::AgentMachine { agent, .. } => {
+                write!(f, "agent {agent} was disturbed: {}", self.disturbances().join("; "))
             }
-            Generator::Failed { cause } => f.write_str(&cause.with_todo()),
+            _ => Ok(()),
         }
+    }
+
+    /// What disturbed an agent, in words. Empty: this is about something else.
+    fn disturbances(&self) -> Vec<String> {
+        let Generator::AgentMachine { steal_share, throttled_ns, slow_clock, .. } = self else {
+            return Vec::new();
+        };
+        let steal = steal_share.map(|share| {
+            format!("its host took {:.1} % of the CPU time away (steal)", share * 100.0)
+        });
+        let throttled = throttled_ns
+            .map(|ns| format!("a CPU quota held it back for {}", words::time(ns as f64)));
+        let clock =
+            slow_clock.as_ref().map(|name| format!("its clock source `{name}` is slow to read"));
+        [steal, throttled, clock].into_iter().flatten().collect()
     }
 }
