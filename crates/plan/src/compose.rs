@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::error::{Help, Mistake, PlanError};
 use super::keys::COMPOSE;
 use super::model::{ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource, VolumeState};
+use super::php_version::{PHP, PhpVersions};
 use super::read::{home, path};
 use super::runtimes::{NamedRuntime, RuntimeDefaults, env};
 use super::tree::{Node, Value, shortened};
@@ -58,51 +59,33 @@ pub(super) fn compose(
         as_today: None,
     };
     let named = |choice| NamedRuntime { base: name.to_owned(), choice };
-    let all = versions(&fields)?;
-    let is_swept = matches!(fields.get("php").map(|node| &node.value), Some(Value::List(_)));
-    let with = |php: PhpVersionChoice| {
+    let argument = argument(&fields)?;
+    let versions = match fields.get(PHP) {
+        Some(node) => PhpVersions::read(node)?,
+        None => common.php.clone(),
+    };
+    let with = |(version, of_name): (&str, String)| {
         let mut choice = choice.clone();
-        if is_swept {
-            choice.name += &format!(" php={}", php.version);
-        }
+        choice.name += &of_name;
         if let RuntimeSource::Compose(source) = &mut choice.source {
-            source.php = Some(php);
+            source.php =
+                Some(PhpVersionChoice { version: version.to_owned(), argument: argument.clone() });
         }
         choice
     };
-    match all.is_empty() {
+    match versions.all.is_empty() {
         true => Ok(vec![named(choice)]),
-        false => Ok(all.into_iter().map(with).map(named).collect()),
+        false => Ok(versions.each().map(with).map(named).collect()),
     }
 }
 
-/// Reads `php: [8.2, 8.4]` with `php_arg`; none: the project has the PHP that it has.
-fn versions(fields: &Fields<'_>) -> Result<Vec<PhpVersionChoice>, PlanError> {
-    const EXPECTED: &str = "a version such as `8.4`, or a list such as `[8.2, 8.4]`";
+/// Reads `php_arg`: the build argument that has the version of PHP.
+fn argument(fields: &Fields<'_>) -> Result<String, PlanError> {
     const ARGUMENT: &str = "the name of a build argument, such as `PHP_VERSION`";
-    let argument = fields.get("php_arg");
-    let name = argument.map(|node| text(node, "a build argument", ARGUMENT)).transpose()?;
-    if let Some((node, name)) = argument.zip(name)
-        && !is_variable(name)
-    {
-        return Err(not_a(node, "the name of a build argument", ARGUMENT));
-    }
-    let Some(node) = fields.get("php") else { return Ok(Vec::new()) };
-    let mut all: Vec<PhpVersionChoice> = Vec::new();
-    for item in texts(node, EXPECTED)? {
-        let version = item.text().unwrap_or_default().to_owned();
-        if !is_php_version(&version) {
-            return Err(not_a(item, "a version of PHP", EXPECTED));
-        }
-        if all.iter().any(|other| other.version == version) {
-            let mistake = Mistake::Twice { kind: "versions of PHP", name: version };
-            return Err(item.place.wrong(mistake, "each version once"));
-        }
-        all.push(PhpVersionChoice { version, argument: name.unwrap_or(PHP_ARGUMENT).to_owned() });
-    }
-    match all.is_empty() {
-        true => Err(not_a(node, "a version of PHP", EXPECTED)),
-        false => Ok(all),
+    let Some(node) = fields.get("php_arg") else { return Ok(PHP_ARGUMENT.to_owned()) };
+    match text(node, "a build argument", ARGUMENT)? {
+        name if is_variable(name) => Ok(name.to_owned()),
+        _ => Err(not_a(node, "the name of a build argument", ARGUMENT)),
     }
 }
 
@@ -112,14 +95,6 @@ const PHP_ARGUMENT: &str = "PHP_VERSION";
 fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-/// Whether a text is `8.4` or `8.4.1`.
-fn is_php_version(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('.').collect();
-    let is_number =
-        |part: &&str| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-    (2..=3).contains(&parts.len()) && parts.iter().all(is_number)
 }
 
 /// Refuses settings of the catalogue's runtimes. A key similar to a known one is taken for a

@@ -123,3 +123,48 @@ fn a_search_takes_compose_projects_from_flags_alone() {
     let both = search(None, &Overrides { runtimes, app: Some("hello".to_owned()), ..flags });
     assert_eq!(both.expect("a plan").stack.runtimes.len(), 2);
 }
+
+/// The plan's versions are for the catalogue's runtimes and for projects; a runtime's own win.
+#[test]
+fn versions_of_php_make_rows_of_every_runtime() {
+    let rows = |php: &str, runtimes: &str| {
+        let text = format!(
+            "php: {php}\napp: hello\nruntimes: [{runtimes}, {{fpm: {{compose: a.yml}}}}]\nload: [\"const(5,1s)\"]"
+        );
+        let plan = plan(&text);
+        let version = |one: &RuntimeChoice| match &one.source {
+            RuntimeSource::Compose(source) => source.php.as_ref().map(|php| php.version.clone()),
+            _ => one.settings.get("php").map(ToString::to_string),
+        };
+        let row =
+            |one: &RuntimeChoice| format!("{}: {}", one.name, version(one).unwrap_or_default());
+        plan.stack.runtimes.iter().map(row).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        rows(
+            "[8.2, 8.4]",
+            "nginx-fpm, {own: {use: nginx-fpm, php: 8.3, sweep: {jit: [\"off\", tracing]}}}"
+        ),
+        [
+            "nginx-fpm php=8.2: 8.2",
+            "nginx-fpm php=8.4: 8.4",
+            "own jit=off: 8.3",
+            "own jit=tracing: 8.3",
+            "fpm php=8.2: 8.2",
+            "fpm php=8.4: 8.4",
+        ]
+    );
+    // One version is in no name. `today` has the PHP of this machine, and a path is a program.
+    assert_eq!(
+        rows("8.4", "today, {roadrunner: {php: /opt/php/bin/php8.3}}, {swoole: {php: [8.2]}}"),
+        ["today: ", "roadrunner: /opt/php/bin/php8.3", "swoole php=8.2: 8.2", "fpm: 8.4"]
+    );
+    for wrong in ["8", "[]", "[8.2, 8.2]", "[latest]"] {
+        let text = format!("php: {wrong}\nruntimes: [nginx-fpm]\nload: [\"const(5,1s)\"]");
+        read_text(&text, &Overrides::default()).expect_err(wrong);
+    }
+    let flags = Overrides { php: Some("8.2,8.4".to_owned()), ..Overrides::default() };
+    let text = "app: hello\nruntimes: [nginx-fpm]\nload: [\"const(5,1s)\"]";
+    let plan = read_text(text, &flags).expect("a plan");
+    assert_eq!(names(&plan), ["nginx-fpm php=8.2", "nginx-fpm php=8.4"]);
+}

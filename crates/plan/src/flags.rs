@@ -67,6 +67,8 @@ pub struct Overrides {
     pub seed: Option<String>,
     /// `--workers 8`. A runtime with a number of its own keeps it.
     pub workers: Option<String>,
+    /// `--php 8.2,8.4`.
+    pub php: Option<String>,
     /// `--cpus 2`.
     pub cpus: Option<String>,
     /// `--memory 1GiB`.
@@ -257,6 +259,10 @@ impl Flags {
                 set(plan, key, value.clone());
             }
         }
+        if let Some(value) = self.get("php") {
+            let several = value.text().is_some_and(|text| text.contains(','));
+            set(plan, "php", if several { split(value) } else { value.clone() });
+        }
         if let Some(value) = self.get("warm-up") {
             remove(plan, "cold");
             set(plan, "warm_up", value.clone());
@@ -412,6 +418,7 @@ impl Overrides {
             ("repeat-invalid", &self.repeat_invalid),
             ("seed", &self.seed),
             ("workers", &self.workers),
+            ("php", &self.php),
             ("cpus", &self.cpus),
             ("memory", &self.memory),
             ("out", &self.out),

@@ -30,6 +30,7 @@ mod login;
 pub mod lookup;
 pub mod model;
 pub mod parts;
+pub mod php_version;
 mod preset;
 mod read;
 mod renamed;

@@ -24,6 +24,7 @@ use super::model::{
     StartState, Starts,
 };
 use super::parts::{AppSelection, LoadPlan, SearchPlan, StackPlan, Written};
+use super::php_version::{PHP, PhpVersions};
 use super::renamed;
 use super::rows;
 use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};
@@ -444,6 +445,7 @@ fn common_of_runtimes(
         settings,
         php_ini: fields.get("php_ini").map_or(Ok(BTreeMap::new()), php_ini)?,
         env: fields.get("env").map_or(Ok(BTreeMap::new()), env)?,
+        php: fields.get(PHP).map_or(Ok(PhpVersions::default()), PhpVersions::read)?,
     })
 }
 

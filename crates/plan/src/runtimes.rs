@@ -7,6 +7,7 @@ use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
 use super::keys::{OF_RUNTIME, PHP_INI, RUNTIME, SWEEP};
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
+use super::php_version::{PHP, PhpVersions, is_php_version};
 use super::preset::PRESETS;
 use super::read::{home, path};
 use super::tree::{Node, Value, shortened};
@@ -29,6 +30,8 @@ pub(super) struct RuntimeDefaults {
     pub settings: BTreeMap<String, Scalar>,
     pub php_ini: BTreeMap<String, String>,
     pub env: BTreeMap<String, String>,
+    /// Not for the row `today`, which has the PHP of this machine.
+    pub php: PhpVersions,
 }
 
 /// The runtime that is set up as this machine is.
@@ -114,6 +117,11 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         env: common.env.clone(),
         as_today: None,
     };
+    let versions = match get(PHP).filter(|node| !is_program(node)) {
+        Some(node) => PhpVersions::read(node)?,
+        None if used == TODAY || get(PHP).is_some() => PhpVersions::default(),
+        None => common.php.clone(),
+    };
     if used == TODAY {
         let settings = std::mem::take(&mut choice.settings);
         let php_ini = std::mem::take(&mut choice.php_ini);
@@ -128,11 +136,39 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
     if let Some(node) = get("append") {
         choice.settings.extend(append(node)?);
     }
-    let is_setting = |(key, _): &&(Node, Node)| !OF_RUNTIME.has(key.text().unwrap_or(""));
+    let is_setting = |(key, value): &&(Node, Node)| match key.text().unwrap_or("") {
+        PHP => is_program(value),
+        name => !OF_RUNTIME.has(name),
+    };
     for (key, value) in own.iter().filter(is_setting) {
         choice.settings.extend([setting(key, value)?]);
     }
-    swept(name, choice, get("sweep"))
+    let mut all = Vec::new();
+    for choice in with_versions(choice, &versions) {
+        all.extend(swept(name, choice, get("sweep"))?);
+    }
+    Ok(all)
+}
+
+/// Whether `php` names a program, as for other programs that a runtime needs, and no version.
+fn is_program(node: &Node) -> bool {
+    node.text().is_some_and(|text| {
+        !is_php_version(text) && text.contains(|c: char| c.is_ascii_alphabetic())
+    })
+}
+
+/// A row for each version of PHP. Without one: the row as it is.
+fn with_versions(choice: RuntimeChoice, versions: &PhpVersions) -> Vec<RuntimeChoice> {
+    let with = |(version, of_name): (&str, String)| {
+        let mut choice = choice.clone();
+        choice.name += &of_name;
+        choice.settings.insert(PHP.to_owned(), Scalar::Text(version.to_owned()));
+        choice
+    };
+    match versions.all.is_empty() {
+        true => vec![choice],
+        false => versions.each().map(with).collect(),
+    }
 }
 
 /// A name that is fit for tables and for directories.

@@ -179,6 +179,18 @@ pub enum RuntimeError {
         /// The version that the runtime has.
         version: String,
     },
+    /// The plan asks for another PHP than was found.
+    #[error("runtime `{runtime}` is to run PHP {asked}, and {} is PHP {version}", program.display())]
+    OtherPhp {
+        /// The runtime's name.
+        runtime: String,
+        /// The version that the plan asks for.
+        asked: Box<str>,
+        /// The program, or the library, that was found.
+        program: PathBuf,
+        /// Its version.
+        version: Box<str>,
+    },
     /// The app's framework was not found.
     #[error(
         "app `{app}` needs {}, which neither a vendor directory of its own nor this machine's packages have",

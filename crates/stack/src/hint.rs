@@ -28,6 +28,7 @@ impl RuntimeError {
             | E::LacksPackages { .. }
             | E::NoFramework { .. }
             | E::PhpVersion { .. }
+            | E::OtherPhp { .. }
             | E::NoPhp { .. }
             | E::NoComposer { .. } => self.package_hint(),
             E::WrongKind { runs, because: "", .. } => Some(format!("it runs {}", runs.join(", "))),
@@ -140,6 +141,10 @@ impl RuntimeError {
                  /opt/php/sbin/php-fpm}}]`; or let Composer install packages for this one"
                     .into(),
             ),
+            E::OtherPhp { asked, .. } => Some(format!(
+                "install PHP {asked} (Debian and Ubuntu have one version each; https://deb.sury.org has all), or name its \
+                 program in the plan, such as `runtimes: [{{nginx-fpm: {{php-fpm: /opt/php/sbin/php-fpm}}}}]`"
+            )),
             E::Composer { path, .. } => Some(format!(
                 "fix it; `composer validate` in `{}` checks it",
                 path.parent().unwrap_or(path).display()

@@ -14,6 +14,15 @@ pub struct PhpRequirements {
 }
 
 impl PhpRequirements {
+    /// What a plan asks for: `8.4` is any 8.4, `8.4.1` is that release.
+    pub fn of_plan(version: &str) -> PhpRequirements {
+        let constraint = match version.matches('.').count() {
+            1 => format!("{version}.*"),
+            _ => version.to_owned(),
+        };
+        PhpRequirements { of_packages: vec![("plan".to_owned(), constraint)], are_checked: true }
+    }
+
     /// The first package that a PHP which prints `version` does not fit; `None`: it fits all, as far
     /// as they are understood.
     pub fn refused_by(&self, version: &str) -> Option<&(String, String)> {

@@ -16,6 +16,7 @@ use super::error::RuntimeError;
 use super::front::closes_by_default;
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
+use super::php_constraint::PhpRequirements;
 use super::setting::{DirectoryNames, Settings};
 use super::{framework, locate, php_constraint, setting};
 use crate::process::preparation;
@@ -84,14 +85,17 @@ impl ResolvedRuntime {
         check_entry(name, &runtime, app, &settings)?;
         let frameworks = framework::versions(app, places)?;
         let deployed = DeploymentSteps::find(name, app, &settings, places)?;
-        let php = || preparation::php(app, places, settings.programs.get("php"));
+        let asked = settings.php.as_deref().map(PhpRequirements::of_plan);
+        let required = asked.as_ref().unwrap_or(&app.manifest.php);
+        let php = || preparation::php(app, required, places, settings.programs.get("php"));
         let php = match app.manifest.prepare {
             Some(_) => Some(php()?),
             // A command beside the served app is optional: if no PHP is found for it, that is no
             // error.
             None => is_asked.then(|| php().ok()).flatten(),
         };
-        let needs = locate::all(places, name, &runtime, &settings.programs, &app.manifest.php)?;
+        let needs = locate::all(places, name, &runtime, &settings.programs, required)?;
+        check_asked_php(name, &runtime, settings.php.as_deref(), &needs)?;
         runtime.can_reach_database(name, places, &needs)?;
         check_php(name, &runtime, app, &needs)?;
         Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
@@ -175,6 +179,26 @@ fn check_app(name: &str, runtime: &RuntimeDirectory, app: &App) -> Result<(), Ru
             app: app_name,
             packages: lacking.join(" "),
             package: (*first).to_owned(),
+        }),
+    }
+}
+
+/// Checks that the runtime's PHP is the one that the plan asks for.
+fn check_asked_php(
+    name: &str,
+    runtime: &RuntimeDirectory,
+    asked: Option<&str>,
+    needs: &BTreeMap<String, ResolvedNeed>,
+) -> Result<(), RuntimeError> {
+    let php = runtime.manifest.php.as_ref().and_then(|need| needs.get(&need.value));
+    let Some((asked, php)) = asked.zip(php) else { return Ok(()) };
+    match PhpRequirements::of_plan(asked).refused_by(&php.version) {
+        None => Ok(()),
+        Some(_) => Err(RuntimeError::OtherPhp {
+            runtime: name.to_owned(),
+            asked: asked.into(),
+            program: php.path.clone(),
+            version: php_constraint::number_in(&php.version).into(),
         }),
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 use stampede_model::quantity::parse_php_size;
 use stampede_plan::model::Scalar;
+use stampede_plan::php_version::{PHP, is_php_version};
 
 use super::catalogue::Catalogue;
 use super::database::{CPUS, CPUS_OF, SETTING};
@@ -142,6 +143,8 @@ pub struct Settings {
     pub values: BTreeMap<String, Value>,
     /// Need → the program that the plan names.
     pub programs: BTreeMap<String, String>,
+    /// The version of PHP that the plan asks for; `None`: any.
+    pub php: Option<String>,
     /// Rendered file → the raw lines to append.
     pub append: BTreeMap<String, String>,
 }
@@ -178,6 +181,8 @@ pub(super) fn resolve(
         if let Some(file) = key.strip_prefix(APPEND) {
             check_file(name, manifest, key, file)?;
             settings.append.insert(file.into(), value.to_string());
+        } else if key == PHP && manifest.php.is_some() && is_php_version(&value.to_string()) {
+            settings.php = Some(value.to_string());
         } else if manifest.needs.contains_key(key) && !settings.values.contains_key(key) {
             settings.programs.insert(key.clone(), value.to_string());
         } else {

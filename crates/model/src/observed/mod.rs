@@ -203,7 +203,7 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
         });
         return unproven.chain(other_version(one)).collect();
     }
-    let mut reasons: Vec<Mismatch> = Vec::new();
+    let mut reasons: Vec<Mismatch> = other_version(one).into_iter().collect();
     if let Some((workers, asked)) = other_workers(one) {
         reasons.push(Mismatch::Workers { workers, asked });
     }
@@ -348,6 +348,9 @@ impl RuntimePair<'_> {
             // The same release in another package may be a patch release away.
             match minor(&version).is_some_and(|own| minor(&reference) == Some(own)) {
                 true => found.forced.push(Php::Version { version, reference }),
+                false if self.versions_are_asked() => {
+                    found.asked.push(Php::Version { version, reference });
+                }
                 false => found.not_comparable.push(Mismatch::PhpVersion { version, reference }),
             }
         }
@@ -365,6 +368,11 @@ impl RuntimePair<'_> {
                 false => found.not_comparable.push(Mismatch::Jit { on: b.jit }),
             }
         }
+    }
+
+    /// Whether the plan asks for different versions of PHP.
+    fn versions_are_asked(&self) -> bool {
+        self.first.given.php != self.one.given.php
     }
 
     fn asked_differently(&self, key: &str) -> bool {
@@ -436,6 +444,8 @@ impl RuntimePair<'_> {
             let extension = Extension { name: (*name).clone(), is_loaded: !a.contains(*name) };
             match forced(name) {
                 true => found.forced.push(Php::Extension(extension)),
+                // A release has others built in.
+                false if self.versions_are_asked() => found.forced.push(Php::Extension(extension)),
                 false if self.has_own_extensions() => found.asked.push(Php::Extension(extension)),
                 false => extensions.push(extension),
             }

@@ -398,3 +398,23 @@ fn a_project_with_another_php_than_the_plan_asks_for_is_marked() {
         assert_eq!(of(version, asked), expected);
     }
 }
+
+/// The plan asks each row for a version: that is no reason for a mark, nor is what comes with it.
+#[test]
+fn versions_that_the_plan_asks_for_are_compared() {
+    let of = |version: &str, asked: &str| {
+        let mut one = shown(asked);
+        one.observed.php_version = format!("{version}.1");
+        one.given.php = asked.to_owned();
+        one.observed.extensions.push(format!("built in since {version}"));
+        one
+    };
+    let found = differences(&of("8.2", "8.2"), &of("8.4", "8.4"));
+    assert_eq!(found.not_comparable, []);
+    let (version, reference) = ("8.4.1".to_owned(), "8.2.1".to_owned());
+    assert_eq!(found.asked, [Php::Version { version, reference }]);
+    let marked = differences(&of("8.2", ""), &of("8.4", ""));
+    assert!(matches!(marked.not_comparable[0], Mismatch::PhpVersion { .. }), "{marked:?}");
+    let other = own_mismatches(&of("8.2", "8.4"));
+    assert!(matches!(other[..], [Mismatch::PhpVersion { .. }]), "{other:?}");
+}

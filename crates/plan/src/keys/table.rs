@@ -58,6 +58,9 @@ static OF_PLAN: Group = Group {
         Key::new("arrivals", &Kind::Words(&ARRIVALS), "The gaps between requests of open loads: equal, or random as those of independent visitors.")
             .or("uniform"),
         Key::new("timeout", &LENGTH, "The longest time of a request, from its start. A request that takes longer has failed.").or("11s"),
+        Key::new("php", &PHP_VERSIONS, "The version of PHP for all runtimes. A list measures each runtime with each version. `php` of a runtime wins.")
+            .otherwise("the highest that is installed and that the app allows; in a compose project the one that it has")
+            .like("[8.2, 8.4]"),
         Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values for all runtimes. Those of a runtime win."),
         Key::new("env", &VALUES, "Environment variables of the app on all runtimes. Those of a runtime win."),
         Key::new("warm_up", &LENGTH, "Length of the load before the measured one. It is sent and discarded.").or("5s"),
@@ -253,6 +256,9 @@ pub static OF_RUNTIME: Group = Group {
         Key::new("use", &Kind::Text, "The runtime that this is a variant of.")
             .otherwise("the name itself")
             .like("nginx-fpm"),
+        Key::new("php", &PHP_VERSIONS_OR_PROGRAM, "The version of PHP, which has to be installed. A list makes a row for each version. Or, where the runtime needs a program `php`, its path.")
+            .otherwise("that of the plan")
+            .like("[8.2, 8.4]"),
         Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values. They win over the plan's."),
         Key::new("env", &VALUES, "Environment variables of the app. They win over the plan's."),
         Key::new(
@@ -597,6 +603,7 @@ static EXPECTATION_LIST: Kind = Kind::List { of: &EXPECTATION, least: 0, most: u
 static CPU_COUNTS: Kind = Kind::Any(&[&CPU_COUNT, &CPU_COUNT_LIST]);
 static CPU_COUNT_LIST: Kind = Kind::Set { of: &CPU_COUNT, most: usize::MAX };
 static PHP_VERSIONS: Kind = Kind::Any(&[&PHP_VERSION, &PHP_VERSION_LIST]);
+static PHP_VERSIONS_OR_PROGRAM: Kind = Kind::Any(&[&PHP_VERSIONS, &Kind::Text]);
 static PHP_VERSION_LIST: Kind = Kind::List { of: &PHP_VERSION, least: 1, most: RUNTIMES_MAX };
 static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
 static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);

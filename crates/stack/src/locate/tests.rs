@@ -27,6 +27,11 @@ fn of_several_phps_the_highest_that_the_app_allows_is_found() {
     assert_eq!(found("~8.1.0"), "php-fpm8.1");
     assert_eq!(found(">=7.4"), "php-fpm9.0");
     assert_eq!(found("^7.4"), "php-fpm9.0");
+    // What a plan asks for.
+    let asked = |version: &str| PhpRequirements::of_plan(version).of_packages[0].1.clone();
+    assert_eq!(found(&asked("8.1")), "php-fpm8.1");
+    assert_eq!(found(&asked("8.3.4")), "php-fpm8.3");
+    assert_eq!(found(&asked("8.3.5")), "php-fpm9.0", "there is none");
 }
 
 #[test]

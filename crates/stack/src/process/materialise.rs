@@ -474,7 +474,7 @@ impl Inputs<'_> {
         // An extension that makes up the runtime does not count as one that the others lack.
         let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
         RequestedSetup {
-            php: String::new(),
+            php: self.settings.php.clone().unwrap_or_default(),
             provider: ProviderKind::Native,
             workers: self.settings.workers(),
             grows,

@@ -22,21 +22,23 @@ use crate::error::RuntimeError;
 use crate::locate::{self, SearchPaths};
 use crate::logs;
 use crate::manifest::Need;
+use crate::php_constraint::PhpRequirements;
 use crate::problem::PrepareEnd;
 
 /// Finds the PHP that runs the scripts. It is PHP's command line, the same for all runtimes, so
-/// that the results are the same for all. `in_plan` is the path that the plan gives.
+/// that the results are the same for all. `required`: the versions that the app or the plan asks
+/// for. `in_plan` is the path that the plan gives.
 ///
 /// # Errors
 /// There is no such PHP.
 pub(crate) fn php(
     app: &App,
+    required: &PhpRequirements,
     places: &SearchPaths,
     in_plan: Option<&String>,
 ) -> Result<PathBuf, RuntimeError> {
     let need = Need { programs: vec!["php*".into()], ..Need::default() };
-    let found =
-        places.find_for(&app.manifest.php, "php", &need, in_plan.map(String::as_str), None)?;
+    let found = places.find_for(required, "php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(found.path)
 }

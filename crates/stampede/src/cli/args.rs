@@ -197,6 +197,9 @@ pub struct CompareArgs {
     /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
+    /// Use this version of PHP, which has to be installed. VERSION,VERSION: measure with each
+    #[arg(long, value_name = "VERSION")]
+    pub php: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. N,M: measure with each.
     /// 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N,M")]

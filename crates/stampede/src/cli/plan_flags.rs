@@ -27,6 +27,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         repeat_invalid: args.repeat_invalid.clone(),
         seed: args.seed.clone(),
         workers: args.workers.clone(),
+        php: args.php.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         out: args.out.clone(),

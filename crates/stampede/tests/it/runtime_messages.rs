@@ -112,6 +112,18 @@ fn a_missing_program_names_the_command_that_gets_it() {
     assert_words!("missing_elsewhere", refused(unknown, &choice("nginx-fpm", &[])));
 }
 
+/// The plan asks for a PHP that is not installed.
+#[test]
+fn another_php_than_the_plan_asks_for_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let program = directory.path().join("php8.2");
+    stampede_testing::program::write_program(&program, "#!/bin/sh\necho 'PHP 8.2.29 (cli)'\n");
+    let places = SearchPaths { path: vec![directory.path().to_path_buf()], ..bare() };
+    let asked = [("php", Scalar::Text("8.4".to_owned()))];
+    let text = refused(places, &choice("php-builtin", &asked));
+    assert_words!(text.replace(&program.display().to_string(), "PHP"), @r"");
+}
+
 #[test]
 fn a_named_program_that_is_not_there_says_who_named_it() {
     let given = [("nginx", Scalar::Text("/nowhere/nginx".into()))];
