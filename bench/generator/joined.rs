@@ -35,8 +35,9 @@ pub struct Joined {
 /// started first has the number 0. `due` says when each was due, since the load's zero.
 ///
 /// Over TCP the loopback device delivers an answer within the server's send call, so its return is
-/// the upper bound. A Unix socket carries no timestamps, so the client counts an answer when it
-/// looks. That is before it sends the next request on the same connection.
+/// the upper bound. Not where the client has no room for all of it before it reads. And a Unix socket
+/// carries no timestamps, so the client counts an answer when it looks. Both are before it sends the
+/// next request on the same connection.
 pub fn join(
     recorded: &[Recorded],
     stamps: &[RequestTimestamps],
@@ -56,9 +57,9 @@ pub fn join(
         started_ns: zero_ns + recorded.started_ns,
         arrived_ns: stamp.arrived_ns,
         before_ns: stamp.before_send_ns,
-        arrived_back_ns: match wire {
-            Wire::Unix => next.get(&number).copied().unwrap_or(u64::MAX),
-            Wire::Http | Wire::Tls | Wire::FastCgi => stamp.after_send_ns,
+        arrived_back_ns: match (wire, stamp.after_send_ns) {
+            (Wire::Unix, _) | (_, u64::MAX) => next.get(&number).copied().unwrap_or(u64::MAX),
+            (Wire::Http | Wire::Tls | Wire::FastCgi, after) => after,
         },
     });
     Ok(joined.collect())
@@ -133,6 +134,16 @@ mod tests {
         let joined = joined(Wire::Unix);
         assert_eq!(joined[0].arrived_back_ns, 1_240);
         assert_eq!(joined[1].arrived_back_ns, u64::MAX, "the last on its connection");
+    }
+
+    #[test]
+    fn the_next_request_bounds_an_answer_that_was_not_sent_at_once() {
+        let not_sent = RequestTimestamps { after_send_ns: u64::MAX, ..stamp(0, 7, 1_020) };
+        let stamps = [not_sent, stamp(1, 8, 1_120), stamp(2, 7, 1_240)];
+        let due = |_, recorded: Recorded| recorded.due_ns;
+        let joined = join(&RECORDED, &stamps, 1_000, Wire::Http, due).unwrap();
+        let back: Vec<u64> = joined.iter().map(|one| one.arrived_back_ns).collect();
+        assert_eq!(back, [1_240, 1_180, 1_300]);
     }
 
     #[test]

@@ -38,6 +38,18 @@ pub fn enable_timestamps(socket: impl AsFd) {
     };
 }
 
+/// Bytes that a TCP socket was given and has not sent yet, because the other side has no room for them
+/// (`SIOCOUTQNSD`, linux/sockios.h). 0: none, or the kernel does not say.
+pub fn unsent_bytes(socket: impl AsFd) -> u32 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one number, which outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
+    if result == 0 { u32::try_from(bytes).unwrap_or(0) } else { 0 }
+}
+
+/// Reads the length of the queue of what is not sent.
+const SIOCOUTQNSD: libc::Ioctl = 0x894b;
+
 /// The control message that the kernel adds to received bytes, in the kernel's layout. We request
 /// nothing else, so there is at most one.
 #[derive(Clone, Copy)]
@@ -104,6 +116,27 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+
+    #[test]
+    fn bytes_for_which_the_other_side_has_no_room_are_unsent() {
+        use std::io::Read as _;
+
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(b"short").unwrap();
+        assert_eq!(unsent_bytes(&server), 0);
+        server.set_nonblocking(true).unwrap();
+        let mut written = 5;
+        while let Ok(more) = server.write(&[0; 1 << 20]) {
+            written += more;
+        }
+        assert!(unsent_bytes(&server) > 0);
+        let mut all = vec![0; written];
+        client.read_exact(&mut all).unwrap();
+        assert_eq!(unsent_bytes(&server), 0);
+        assert_eq!(unsent_bytes(std::io::stderr()), 0, "no socket");
+    }
 
     #[test]
     fn a_timestamp_is_of_the_arrival_and_not_of_the_read() {

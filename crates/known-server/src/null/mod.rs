@@ -87,7 +87,8 @@ pub struct RequestTimestamps {
     pub arrived_ns: u64,
     /// Just before the call that sent the last byte of its answer.
     pub before_send_ns: u64,
-    /// When that call had returned.
+    /// When that call had returned; `u64::MAX`: then a part was not sent yet, because the client has to
+    /// read before there is room for it.
     pub after_send_ns: u64,
 }
 

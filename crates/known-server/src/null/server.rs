@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
-use stampede_linux::arrival::enable_timestamps;
+use stampede_linux::arrival::{enable_timestamps, unsent_bytes};
 
 use super::clock::{WallOffset, monotonic_ns};
 use super::connection::{Answers, Arrival, Close, Connection, Request, Sent, Stamping};
@@ -256,6 +256,8 @@ impl Server {
     fn stamp(&mut self, slot: usize, sent: Sent) {
         let Some(connection) = &mut self.connections[slot] else { return };
         let (room, wall) = (self.options.stamps - self.stamps.len(), self.wall);
+        let is_sent = self.options.body_bytes < LARGE || unsent_bytes(&connection.fd) == 0;
+        let after_send_ns = if is_sent { sent.after_ns } else { u64::MAX };
         let number = connection.number;
         let finished = connection.unfinished.drain(..);
         self.stamps.extend(finished.take(room).map(|request| RequestTimestamps {
@@ -266,7 +268,7 @@ impl Server {
                 Arrival::Read(at_ns) => at_ns,
             },
             before_send_ns: sent.before_ns,
-            after_send_ns: sent.after_ns,
+            after_send_ns,
         }));
     }
 
@@ -284,6 +286,9 @@ impl Server {
         }
     }
 }
+
+/// A client has room for smaller answers before it reads.
+const LARGE: usize = 32 << 10;
 
 /// Whether a connection waited for room before something was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
