@@ -13,10 +13,9 @@ impl RuntimeError {
     pub fn hint(&self) -> Option<String> {
         use RuntimeError as E;
         match self {
-            E::UnknownRuntime { nearest, known, .. } | E::UnknownApp { nearest, known, .. } => {
-                Some(did_you_mean(nearest.as_deref(), known))
-            }
-            E::UnknownSetting { nearest, known, .. } => {
+            E::UnknownRuntime { nearest, known, .. }
+            | E::UnknownApp { nearest, known, .. }
+            | E::UnknownSetting { nearest, known, .. } => {
                 Some(did_you_mean(nearest.as_deref(), known))
             }
             E::NoApp { .. } | E::NoDocroot { .. } | E::NoIndex { .. } | E::NotServable { .. } => {
