@@ -12,6 +12,7 @@ use std::time::Instant;
 use stampede_load::report::Listener;
 use stampede_load::{ElsewhereError, Generator, Load, LoadError, LoadResult};
 use stampede_model::agent_places::{Agents, Meeting, Place};
+use stampede_model::agents::AGENT_HERE;
 use stampede_model::load::Address;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
@@ -110,7 +111,7 @@ impl FleetError {
                  image can be pulled and the pods are scheduled; the pods must reach the place where agents meet"
                     .to_owned(),
             ),
-            FleetError::Start { agent, .. } if agent.starts_with("local ") => None,
+            FleetError::Start { agent, .. } if agent.starts_with(AGENT_HERE) => None,
             FleetError::Start { .. } => {
                 Some("install the OpenSSH client on this machine".to_owned())
             }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use crate::agents::AGENT_HERE;
+
 /// Agents as the user names them: `local:2`, `ssh:load1,load2`, `nats://broker:4222`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents(Vec<Place>);
@@ -314,7 +316,7 @@ fn host(text: &str) -> Result<Place, AgentsError> {
 impl std::fmt::Display for Place {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Local(number) => write!(formatter, "local {number}"),
+            Place::Local(number) => write!(formatter, "{AGENT_HERE}{number}"),
             Place::Ssh(host) => formatter.write_str(host),
             Place::Meeting(meeting) => meeting.fmt(formatter),
             Place::Kubernetes(job) => {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::counts::Counts;
 use crate::words;
 
+/// How the names of agents begin that run on the machine of the coordinator.
+pub const AGENT_HERE: &str = "local ";
+
 /// What one agent did, and how exactly it is known when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRecord {

@@ -154,6 +154,10 @@ fn versions_of_php_make_rows_of_every_runtime() {
             "fpm php=8.4: 8.4",
         ]
     );
+    assert_eq!(
+        rows("8.2", "{own: {use: nginx-fpm, sweep: {php: [8.3, 8.4]}}}")[..2],
+        ["own php=8.3: 8.3", "own php=8.4: 8.4"]
+    );
     // One version is in no name. `today` has the PHP of this machine, and a path is a program.
     assert_eq!(
         rows("8.4", "today, {roadrunner: {php: /opt/php/bin/php8.3}}, {swoole: {php: [8.2]}}"),

@@ -122,6 +122,9 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         None if used == TODAY || get(PHP).is_some() => PhpVersions::default(),
         None => common.php.clone(),
     };
+    // A sweep replaces what it sweeps.
+    let is_swept = get("sweep").is_some_and(|sweep| sweep.get(PHP).is_some());
+    let versions = if is_swept { PhpVersions::default() } else { versions };
     if used == TODAY {
         let settings = std::mem::take(&mut choice.settings);
         let php_ini = std::mem::take(&mut choice.php_ini);

@@ -140,9 +140,9 @@ impl RuntimeError {
                  /opt/php/sbin/php-fpm}}]`; or let Composer install packages for this one"
                     .into(),
             ),
-            E::OtherPhp { asked, .. } => Some(format!(
-                "install PHP {asked} (Debian and Ubuntu have one version each; https://deb.sury.org has all), or name its \
-                 program in the plan, such as `runtimes: [{{nginx-fpm: {{php-fpm: /opt/php/sbin/php-fpm}}}}]`"
+            E::OtherPhp { runtime, asked, .. } => Some(format!(
+                "install PHP {asked} for {runtime}, name its program in the plan (`stampede runtimes` shows the names), \
+                 or leave `php` out: then what is installed is used"
             )),
             E::Composer { path, .. } => Some(format!(
                 "fix it; `composer validate` in `{}` checks it",

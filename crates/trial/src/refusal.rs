@@ -346,6 +346,7 @@ fn is_missing_requirement(error: &RuntimeError) -> bool {
             | RuntimeError::WrongKind { .. }
             | RuntimeError::NotEntered { .. }
             | RuntimeError::AppLacks { .. }
+            | RuntimeError::OtherPhp { .. }
     )
 }
 

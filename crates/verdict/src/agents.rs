@@ -1,6 +1,6 @@
 //! Judges a load that several agents sent together.
 
-use stampede_model::agents::{AgentRecord, Median};
+use stampede_model::agents::{AGENT_HERE, AgentRecord, Median};
 use stampede_model::fact::{Fact, Generator, Reason};
 use stampede_model::record::Validity;
 use stampede_monitor::machine;
@@ -32,16 +32,13 @@ pub fn about_agents(agents: &[AgentRecord]) -> Vec<Judgement> {
     invalid.chain(suspect).collect::<Vec<(Validity, Fact<Reason>)>>()
 }
 
-/// What disturbed an agent. Of an agent on this machine only its quota is its own: the rest is said of
-/// the machine already.
+/// What disturbed an agent on another machine. What disturbs this one is said of it already.
 fn disturbed(agent: &AgentRecord) -> Option<Generator> {
-    let seen = agent.machine.as_ref()?;
-    let is_elsewhere = !agent.name.starts_with(LOCAL);
+    let seen = agent.machine.as_ref().filter(|_| !agent.name.starts_with(AGENT_HERE))?;
     let steal_share = Some(seen.steal_share).filter(|share| *share > machine::STEAL_MAX);
     let source = Some(&seen.clock_source).filter(|source| !source.is_empty());
     let slow_clock = source.filter(|source| !machine::reads_without_a_system_call(source));
-    let (steal_share, slow_clock) =
-        (steal_share.filter(|_| is_elsewhere), slow_clock.filter(|_| is_elsewhere).cloned());
+    let slow_clock = slow_clock.cloned();
     let throttled_ns = Some(seen.throttled_ns).filter(|ns| *ns > 0);
     let is_disturbed = steal_share.is_some() || throttled_ns.is_some() || slow_clock.is_some();
     let agent = agent.name.clone();
@@ -74,8 +71,6 @@ fn are_different(slow: Median, fast: Median) -> bool {
     differ && slow.low > fast.high
 }
 
-/// How names of agents begin that run on this machine.
-const LOCAL: &str = "local ";
 /// A start is known well enough within this time.
 const START_ERROR_MAX_NS: u64 = 1_000_000;
 /// Or within this share of the median service time, if that is more.
@@ -140,9 +135,7 @@ mod tests {
         let all = "agent load1 was disturbed: its host took 12.0 % of the CPU time away (steal); a CPU quota held it \
                    back for 41.0 ms; its clock source `hpet` is slow to read";
         assert_eq!(with("load1", 0.12, 41_000_000, "hpet"), suspect(all));
-        // Steal and the clock of this machine are said once, not for each agent on it.
-        let own = "agent local 1 was disturbed: a CPU quota held it back for 41.0 ms";
-        assert_eq!(with("local 1", 0.12, 41_000_000, "hpet"), suspect(own));
+        assert_eq!(with("local 1", 0.12, 41_000_000, "hpet"), []);
     }
 
     #[test]

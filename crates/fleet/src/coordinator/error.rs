@@ -1,5 +1,7 @@
 //! Why agents could not send a load.
 
+use stampede_model::agents::AGENT_HERE;
+
 use crate::message::VERSION;
 
 /// Why a load could not be sent by its agents. Nothing of it was sent then, except for warm-ups.
@@ -59,7 +61,7 @@ impl AgentError {
     pub fn hint(&self) -> Option<String> {
         match self {
             AgentError::Absent { agent } | AgentError::Closed { agent, .. }
-                if agent.starts_with("local ") =>
+                if agent.starts_with(AGENT_HERE) =>
             {
                 None
             }

@@ -186,7 +186,7 @@ fn errors_say_what_to_do() {
         AgentError::Closed { agent: agent(), said: "Permission denied (publickey).".to_owned() },
         AgentError::Closed { agent: agent(), said: String::new() },
         AgentError::Refused { agent: agent(), message: "no".to_owned(), hint: None },
-        AgentError::Version { agent: agent(), version: 2 },
+        AgentError::Version { agent: agent(), version: 9 },
         AgentError::Disorder { agent: agent() },
         AgentError::Stopped,
     ];

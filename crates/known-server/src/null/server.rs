@@ -256,8 +256,12 @@ impl Server {
     fn stamp(&mut self, slot: usize, sent: Sent) {
         let Some(connection) = &mut self.connections[slot] else { return };
         let (room, wall) = (self.options.stamps - self.stamps.len(), self.wall);
-        let is_sent = self.options.body_bytes < LARGE || unsent_bytes(&connection.fd) == 0;
-        let after_send_ns = if is_sent { sent.after_ns } else { u64::MAX };
+        let after_send_ns = match self.options.body_bytes {
+            ..LARGE => sent.after_ns,
+            // The client may have made room after the call.
+            _ if unsent_bytes(&connection.fd) == 0 => monotonic_ns(),
+            _ => u64::MAX,
+        };
         let number = connection.number;
         let finished = connection.unfinished.drain(..);
         self.stamps.extend(finished.take(room).map(|request| RequestTimestamps {

@@ -53,3 +53,9 @@ pub(super) fn ini_matters(directive: &str) -> bool {
 pub(super) fn extension_matters(name: &str) -> bool {
     EXTENSIONS.contains(&name)
 }
+
+/// Whether an extension is built into later releases of PHP only. Source: the manual's list of core
+/// extensions, and the UPGRADING files of PHP 8.2 and 8.5.
+pub(super) fn is_new_in_php(extension: &str) -> bool {
+    ["random", "lexbor", "uri"].contains(&extension)
+}

@@ -219,7 +219,9 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
 /// The mismatch of a runtime whose PHP is not the one that the plan asks for, as far as it is known.
 fn other_version(one: &ObservedRuntime) -> Option<Mismatch> {
     let (version, asked) = (&one.observed.php_version, &one.given.php);
-    let rest = version.strip_prefix(asked.as_str());
+    // Distributions add their own: `8.1.2-1ubuntu2`.
+    let release = version.split(['-', '+', '~']).next().unwrap_or_default();
+    let rest = release.strip_prefix(asked.as_str());
     let is_it = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let is_other = !asked.is_empty() && !version.is_empty() && !is_it;
     is_other.then(|| Mismatch::PhpVersion { version: version.clone(), reference: asked.clone() })
@@ -444,8 +446,9 @@ impl RuntimePair<'_> {
             let extension = Extension { name: (*name).clone(), is_loaded: !a.contains(*name) };
             match forced(name) {
                 true => found.forced.push(Php::Extension(extension)),
-                // A release has others built in.
-                false if self.versions_are_asked() => found.forced.push(Php::Extension(extension)),
+                false if self.versions_are_asked() && matters::is_new_in_php(name) => {
+                    found.forced.push(Php::Extension(extension));
+                }
                 false if self.has_own_extensions() => found.asked.push(Php::Extension(extension)),
                 false => extensions.push(extension),
             }

@@ -406,15 +406,23 @@ fn versions_that_the_plan_asks_for_are_compared() {
         let mut one = shown(asked);
         one.observed.php_version = format!("{version}.1");
         one.given.php = asked.to_owned();
-        one.observed.extensions.push(format!("built in since {version}"));
+        one.observed.extensions.extend((version == "8.5").then(|| "uri".to_owned()));
         one
     };
-    let found = differences(&of("8.2", "8.2"), &of("8.4", "8.4"));
+    let found = differences(&of("8.2", "8.2"), &of("8.5", "8.5"));
     assert_eq!(found.not_comparable, []);
-    let (version, reference) = ("8.4.1".to_owned(), "8.2.1".to_owned());
+    let (version, reference) = ("8.5.1".to_owned(), "8.2.1".to_owned());
     assert_eq!(found.asked, [Php::Version { version, reference }]);
     let marked = differences(&of("8.2", ""), &of("8.4", ""));
     assert!(matches!(marked.not_comparable[0], Mismatch::PhpVersion { .. }), "{marked:?}");
+    // An extension that one of them lacks still counts.
+    let mut lacks = of("8.5", "8.5");
+    lacks.observed.extensions.retain(|name| name != "json");
+    let found = differences(&of("8.2", "8.2"), &lacks);
+    assert!(matches!(found.not_comparable[..], [Mismatch::Extensions { .. }]), "{found:?}");
+    let mut packaged = of("8.4", "8.4.1");
+    packaged.observed.php_version = "8.4.1-1ubuntu2".to_owned();
+    assert_eq!(own_mismatches(&packaged), []);
     let other = own_mismatches(&of("8.2", "8.4"));
     assert!(matches!(other[..], [Mismatch::PhpVersion { .. }]), "{other:?}");
 }

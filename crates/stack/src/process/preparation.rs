@@ -37,7 +37,8 @@ pub(crate) fn php(
     places: &SearchPaths,
     in_plan: Option<&String>,
 ) -> Result<PathBuf, RuntimeError> {
-    let need = Need { programs: vec!["php*".into()], ..Need::default() };
+    let (programs, version) = (vec!["php*".into()], Some("php -n -v".to_owned()));
+    let need = Need { programs, version, ..Need::default() };
     let found = places.find_for(required, "php", &need, in_plan.map(String::as_str), None)?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(found.path)

@@ -123,7 +123,7 @@ fn another_php_than_the_plan_asks_for_is_refused() {
     let text = refused(places, &choice("php-builtin", &asked));
     assert_words!(text.replace(&program.display().to_string(), "/php8.2"), @r"
     error: runtime `php-builtin` is to run PHP 8.4, and /php8.2 is PHP 8.2.29
-    hint: install PHP 8.4 (Debian and Ubuntu have one version each; https://deb.sury.org has all), or name its program in the plan, such as `runtimes: [{nginx-fpm: {php-fpm: /opt/php/sbin/php-fpm}}]`
+    hint: install PHP 8.4 for php-builtin, name its program in the plan (`stampede runtimes` shows the names), or leave `php` out: then what is installed is used
     ");
 }
 

@@ -26,6 +26,7 @@ use stampede_linux::interrupt;
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::{Generator, LoadError};
 use stampede_mask::{mask_json, mask_secrets};
+use stampede_model::agents::AGENT_HERE;
 use stampede_model::counts::End;
 use stampede_model::event::Phase;
 use stampede_model::fact::Traffic;
@@ -233,8 +234,16 @@ impl FireResult {
             // The quota here is that of this process, not of a stack.
             resources: &[ResourceSample { throttled_ns: 0, ..self.aside.clone() }],
             changed: &[],
-            // That of this machine, on which agents do not depend.
-            clock_source: if self.result.agents.is_empty() { &machine.clock_source } else { "" },
+            // That of this machine, on which agents elsewhere do not depend.
+            clock_source: match self
+                .result
+                .agents
+                .iter()
+                .all(|one| one.name.starts_with(AGENT_HERE))
+            {
+                true => &machine.clock_source,
+                false => "",
+            },
             machine_cpus: machine.cpus_logical,
             // The server may run on this machine.
             has_containers: false,
