@@ -117,14 +117,7 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         env: common.env.clone(),
         as_today: None,
     };
-    let versions = match get(PHP).filter(|node| !is_program(node)) {
-        Some(node) => PhpVersions::read(node)?,
-        None if used == TODAY || get(PHP).is_some() => PhpVersions::default(),
-        None => common.php.clone(),
-    };
-    // A sweep replaces what it sweeps.
-    let is_swept = get("sweep").is_some_and(|sweep| sweep.get(PHP).is_some());
-    let versions = if is_swept { PhpVersions::default() } else { versions };
+    let versions = versions(get(PHP), get("sweep"), used, common)?;
     if used == TODAY {
         let settings = std::mem::take(&mut choice.settings);
         let php_ini = std::mem::take(&mut choice.php_ini);
@@ -151,6 +144,23 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         all.extend(swept(name, choice, get("sweep"))?);
     }
     Ok(all)
+}
+
+/// The versions of PHP of a runtime: its own, else the plan's. A sweep replaces what it sweeps.
+fn versions(
+    own: Option<&Node>,
+    sweep: Option<&Node>,
+    used: &str,
+    common: &RuntimeDefaults,
+) -> Result<PhpVersions, PlanError> {
+    let is_swept = sweep.is_some_and(|sweep| sweep.get(PHP).is_some());
+    match own {
+        _ if is_swept => Ok(PhpVersions::default()),
+        Some(node) if is_program(node) => Ok(PhpVersions::default()),
+        Some(node) => PhpVersions::read(node),
+        None if used == TODAY => Ok(PhpVersions::default()),
+        None => Ok(common.php.clone()),
+    }
 }
 
 /// Whether `php` names a program, as for other programs that a runtime needs, and no version.
