@@ -11,7 +11,7 @@ use stampede_known_server::{Answer, Behaviour, KnownServer, Listen};
 use crate::agents::children;
 use crate::agents_kubernetes::{self as kubernetes, Cluster};
 use crate::agents_support::{
-    HUB, Hosts, cannot_make_hosts, eventually, free_port, server_for_agents, sum,
+    HUB, Hosts, cannot_make_hosts, eventually, free_port, server_for_agents, sum, within,
 };
 use crate::agents_waiting::{Agent, Broker, fire, summary};
 use crate::common::{Sandbox, fact, skipped, stderr, stdout};
@@ -167,8 +167,9 @@ fn faults_behind_ssh(hosts: &Hosts, sandbox: &Sandbox) -> Endings {
             signal(agent, Signal::CONT);
         }
         endings.add(round, &output, round % 5 == 2);
-        // Those that are cut off still are.
-        eventually("an agent is left", || {
+        // Those that are cut off still are. One that did not send yet waits for `sshd`, which notices after
+        // 15 s that nobody answers.
+        within(Duration::from_secs(45), &format!("{round}: an agent is left"), || {
             [1, 2].iter().all(|host| agents_on(hosts, *host).is_empty())
         });
         nobody_sends(&server, round);

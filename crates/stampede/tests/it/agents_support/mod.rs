@@ -252,9 +252,14 @@ pub fn sum(summary: &Value, field: &str) -> u64 {
 
 /// Waits for something that other processes do.
 pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    within(Duration::from_secs(15), what, is_so);
+}
+
+/// As [`eventually`], for so long.
+pub fn within(limit: Duration, what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(15), "{what}");
+        assert!(begun.elapsed() < limit, "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
