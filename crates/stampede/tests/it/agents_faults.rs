@@ -129,7 +129,7 @@ fn agents_on(hosts: &Hosts, number: usize) -> Vec<Pid> {
 /// An agent that is killed or stands still, a cable that is pulled, a killed `ssh`, a killed
 /// coordinator. Agents end by themselves, also those that nobody reaches.
 #[test]
-#[ignore = "long: 3 min"]
+#[ignore = "long: 13 min"]
 fn forty_faults_behind_ssh() {
     if cannot_make_hosts() {
         return;
