@@ -8,7 +8,7 @@ use stampede_model::counts::PackedSecond;
 use stampede_model::time::Nanos;
 
 /// Version of these words. Both sides need the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 
 /// What the coordinator says to an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -63,7 +63,7 @@ fn orders_need_the_token_and_the_version() {
         (VERSION, "wrong", "the token is not this agent's"),
         (VERSION, "", "the token is not this agent's"),
         (VERSION, "right-", "the token is not this agent's"),
-        (9, "right", "this agent speaks version 2 of the agents' protocol, the coordinator 9"),
+        (9, "right", "this agent speaks version 1 of the agents' protocol, the coordinator 9"),
     ] {
         let mut agent = Agent::new(rules.clone(), String::new(), String::new(), at(0));
         let hello = ToAgent::Hello { version, token: token.to_owned() };
