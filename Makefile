@@ -104,7 +104,7 @@ test-all: test-packages ## Every test, the long ones too, and `test-codes`
 test-kubernetes: ## Agents as Jobs in a real control plane of Kubernetes (needs Go)
 	@cluster=$$(scripts/build-cluster) && \
 		$(RUST) env STAMPEDE_TEST_CLUSTER="$$cluster" \
-		cargo test --locked --package stampede --test it -- --ignored --test-threads 1 agents_kubernetes::
+		cargo test --locked --package stampede --test it -- --ignored --test-threads 1 kubernetes
 
 # Does not depend on `build`: `sudo make install` must not build as root what `make build` built.
 .PHONY: install

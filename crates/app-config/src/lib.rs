@@ -9,9 +9,11 @@
 
 mod database;
 mod files;
+mod neighbour;
 mod own_paths;
 mod setting;
 
 pub use database::{NamedDatabase, databases};
+pub use neighbour::is_neighbours;
 pub use own_paths::{OwnPaths, own_paths};
 pub use setting::{Setting, secrets, settings};

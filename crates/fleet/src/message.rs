@@ -109,7 +109,7 @@ pub enum LoadEvent {
     /// A second of the load is over.
     Second(Box<PackedSecond>),
     /// Requests have ended.
-    Requests(Vec<RequestRecord>),
+    Requests(EndedRequests),
     /// What the machine did during the load. Its end follows.
     Machine(AgentMachine),
     /// The load is over.
@@ -121,4 +121,14 @@ pub enum LoadEvent {
         /// What to do about it.
         hint: Option<String>,
     },
+}
+
+/// Requests that ended, with the names that their tags need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndedRequests {
+    /// Names of tags that the agent has not said yet, in the order of their numbers: an agent that
+    /// reads a file numbers them as it meets them.
+    pub new_tags: Vec<String>,
+    /// The requests. Their tags are the agent's numbers, and their times begin at its start.
+    pub requests: Vec<RequestRecord>,
 }

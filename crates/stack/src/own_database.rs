@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use stampede_app_config::is_neighbours;
 use stampede_plan::model::RuntimeChoice;
 
 use super::app::App;
@@ -95,11 +96,14 @@ pub fn with_scratch_database(app: &App, kind: &str, fill: &DatabaseSeed) -> App 
 /// The database that a configuration file of the app names. Files of SQLite in the app's directory are
 /// part of its copy.
 fn configured(app: &App) -> Option<OwnDatabase> {
-    let settings = stampede_app_config::settings(app.path().filter(|_| app.home.is_some())?);
+    let root = app.path().filter(|_| app.home.is_some())?;
+    let settings = stampede_app_config::settings(root);
     let is_copied =
         |at: &str| app.home.as_ref().is_some_and(|home| Path::new(at).starts_with(home));
     let mut named = stampede_app_config::databases(&settings).into_iter();
-    let found = named.find(|named| !is_copied(&named.at))?;
+    let docroot = Path::new(&app.manifest.docroot);
+    let is_neighbours = |file: &str| is_neighbours(root, docroot, Path::new(file));
+    let found = named.find(|named| !is_copied(&named.at) && !is_neighbours(&named.file))?;
     let at = format!("{} ({}, line {})", found.at, found.file, found.line);
     Some(OwnDatabase { at, kind: None, file: None })
 }

@@ -3,6 +3,7 @@
 //! An agent never goes on alone. It stops sending when its connection ends, and when the coordinator
 //! has been silent for [`SILENCE_MAX`]; after at most [`ENDING`] more it is gone.
 
+mod requests;
 mod run;
 
 use std::collections::{HashMap, HashSet};

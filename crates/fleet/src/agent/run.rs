@@ -18,6 +18,7 @@ use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 use stampede_monitor::InterferenceMeter;
 
+use super::requests::{Backlog, PassedRequests};
 use super::{Agent, Effect, Input, Rules};
 use crate::causes::with_causes;
 use crate::clock::{Clock, instant_of, shown_at};
@@ -70,9 +71,10 @@ pub fn run(
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let mut agent = Agent::new(rules, host, version, clock.now());
-    let writer = Writer::start(output, Arc::clone(clock), to_us.clone());
+    let backlog = Backlog::default();
+    let writer = Writer::start(output, Arc::clone(clock), backlog.clone(), to_us.clone());
     let witness = Arc::new(Mutex::new(witness));
-    let mut load = RunningLoad { to_us, running, start: None, witness };
+    let mut load = RunningLoad { to_us, running, start: None, witness, backlog };
     let mut broken = None;
     while !agent.has_ended() {
         let input = match events.recv_timeout(TICK) {
@@ -112,16 +114,19 @@ impl Writer {
     fn start(
         mut output: impl Write + Send + 'static,
         clock: Arc<dyn Clock>,
+        backlog: Backlog,
         to_us: Sender<Event>,
     ) -> Writer {
         let (to, messages) = mpsc::channel::<FromAgent>();
         let (done, finished) = mpsc::channel();
         std::thread::spawn(move || {
             for message in messages {
-                if let Err(error) = write_message(&mut output, &stamped(message, &*clock)) {
+                let message = stamped(message, &*clock);
+                if let Err(error) = write_message(&mut output, &message) {
                     let _ = to_us.send(Event::Broken(error));
                     break;
                 }
+                backlog.written(&message);
             }
             let _ = done.send(());
         });
@@ -268,6 +273,7 @@ struct RunningLoad {
     running: Arc<Mutex<Stop>>,
     start: Option<Sender<Instant>>,
     witness: SharedWitness,
+    backlog: Backlog,
 }
 
 /// Loads come one after the other, each on a thread of its own.
@@ -281,6 +287,7 @@ impl RunningLoad {
         self.start = Some(start);
         let (events, clock) = (Events(self.to_us.clone()), Arc::clone(clock));
         let witness = Arc::clone(&self.witness);
+        let passed = PassedRequests::new(load.traffic.tags.clone(), self.backlog.clone());
         std::thread::spawn(move || {
             let mut listener = LoadListener {
                 events: events.clone(),
@@ -290,6 +297,7 @@ impl RunningLoad {
                 part: load.part,
                 witness: Arc::clone(&witness),
                 meter: None,
+                passed,
             };
             let end = InProcess.run(&load, &stop, &mut listener);
             // Before the coordinator hears of it: then it may end this process.
@@ -298,7 +306,10 @@ impl RunningLoad {
                 events.send(LoadEvent::Machine(meter.machine()));
             }
             events.send(match end {
-                Ok(result) => LoadEvent::Ended(Box::new(result)),
+                Ok(mut result) => {
+                    result.records_lost += listener.passed.lost;
+                    LoadEvent::Ended(Box::new(result))
+                }
                 Err(error) => {
                     let message = with_causes(&error);
                     LoadEvent::Failed {
@@ -340,6 +351,7 @@ struct LoadListener {
     witness: SharedWitness,
     /// Runs from the start of the load, without its warm-up.
     meter: Option<InterferenceMeter>,
+    passed: PassedRequests,
 }
 
 fn tell(witness: &SharedWitness, what: impl FnOnce(&mut dyn Witness)) {
@@ -377,7 +389,8 @@ impl Listener for LoadListener {
     }
 
     fn requests(&mut self, requests: &[RequestRecord]) {
-        self.events.send(LoadEvent::Requests(requests.to_vec()));
+        let passed = self.passed.passed(requests);
+        passed.into_iter().for_each(|ended| self.events.send(LoadEvent::Requests(ended)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the coordinator knows of one agent.
 
+use stampede_load::report::RequestRecord;
 use stampede_load::{Load, LoadResult};
 use stampede_model::agents::{AgentMachine, AgentRecord, AgentStart, Loss, Median};
 use stampede_model::counts::{Counts, End};
@@ -8,9 +9,11 @@ use stampede_model::part::Part;
 use stampede_model::time::Nanos;
 use stampede_stats::histogram::Times;
 use stampede_traffic::Source;
+use stampede_traffic::tag::{TAGS_MAX, Tag, Tags};
 
 use super::AgentError;
 use crate::clock::{Offset, Pings};
+use crate::message::EndedRequests;
 
 /// What an agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(super) struct Member {
     pub(super) pings: Pings,
     pub(super) doing: Doing,
     pub(super) loss: Option<Loss>,
+    /// The version of the protocol that it speaks, if it is not ours.
+    pub(super) other_version: Option<u32>,
     pub(super) part: Part,
     /// When it was last heard of in this load: a second, or its start.
     pub(super) last_word: Nanos,
@@ -53,6 +58,8 @@ pub(super) struct Member {
     /// What its machine did during this load.
     machine: Option<AgentMachine>,
     result: Option<Figures>,
+    /// The load's numbers of its tags, in the order of its own.
+    tags: Vec<Tag>,
 }
 
 /// The start of a load.
@@ -83,6 +90,7 @@ impl Member {
             pings: Pings::default(),
             doing: Doing::Idle,
             loss: None,
+            other_version: None,
             part: Part::WHOLE,
             last_word: Nanos(0),
             counts: Counts::default(),
@@ -94,6 +102,7 @@ impl Member {
             start: None,
             machine: None,
             result: None,
+            tags: Vec::new(),
         }
     }
 
@@ -111,6 +120,20 @@ impl Member {
         let source = &load.traffic.source;
         self.comparable = matches!(source, Source::List(list) if list.len() == 1);
         (self.start, self.machine, self.result) = (None, None, None);
+        self.tags.clear();
+    }
+
+    /// Requests with the numbers that the load's table has for their tags. What has no name there
+    /// is one of the others.
+    pub(super) fn renumbered(&mut self, ended: EndedRequests, tags: &Tags) -> Vec<RequestRecord> {
+        let EndedRequests { new_tags, mut requests } = ended;
+        let room = TAGS_MAX.saturating_sub(self.tags.len());
+        self.tags.extend(new_tags.iter().take(room).map(|name| tags.tag(name)));
+        for request in requests.iter_mut().filter(|request| request.tag != Tag::NONE) {
+            let place = usize::from(request.tag.0) - 1;
+            request.tag = self.tags.get(place).copied().unwrap_or(Tag::OTHER);
+        }
+        requests
     }
 
     /// Whether it does something that must be stopped.
@@ -238,6 +261,9 @@ impl Member {
     /// Its loss as an error, where no load has begun.
     pub(super) fn error(&self) -> AgentError {
         let agent = self.name.clone();
+        if let Some(version) = self.other_version {
+            return AgentError::Version { agent, version };
+        }
         match self.loss.clone() {
             Some(Loss::Closed { said }) => AgentError::Closed { agent, said },
             Some(Loss::Failed { message }) => AgentError::Refused { agent, message, hint: None },

@@ -63,7 +63,7 @@ pub enum Effect {
     Began(Nanos),
     /// A second is over for all agents.
     Second(Box<Second>),
-    /// Requests have ended.
+    /// Requests have ended. Their tags are numbers in the table of the load.
     Requests(Vec<RequestRecord>),
     /// The load could not be sent.
     Failed(AgentError),
@@ -134,6 +134,9 @@ impl Coordinator {
     /// Takes what happened; returns what to do, in order.
     pub fn handle(&mut self, now: Nanos, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
+        // A load fails once: without one, nobody waits for what an agent still says.
+        let somebody_waits =
+            self.phase != Phase::Idle || matches!(input, Input::Meet | Input::Begin(..));
         let failed = match input {
             Input::Meet => self.meet(now),
             Input::Begin(load, files, bytes) => {
@@ -157,7 +160,7 @@ impl Coordinator {
             Err(error) => {
                 self.tell_all_to_stop(&mut effects);
                 self.phase = Phase::Idle;
-                effects.push(Effect::Failed(error));
+                effects.extend(somebody_waits.then_some(Effect::Failed(error)));
             }
         }
         effects
@@ -208,7 +211,8 @@ impl Coordinator {
                 Ok(())
             }
             FromAgent::Hello { version, .. } => {
-                Err(AgentError::Version { agent: member.name.clone(), version })
+                member.other_version = Some(version);
+                self.lose(now, agent, Loss::Disorder {}, effects)
             }
             FromAgent::Pong { number, received, sent } => {
                 // An answer that cannot be true is as good as none.
@@ -272,8 +276,10 @@ impl Coordinator {
                 }
                 member.counts.add(&second.counts);
             }
-            (Doing::Sending, LoadEvent::Requests(requests)) => {
-                effects.push(Effect::Requests(requests));
+            (Doing::Sending, LoadEvent::Requests(ended)) => {
+                let tags = self.load.as_ref().map(|(load, _)| &load.traffic.tags);
+                let requests = tags.map(|tags| member.renumbered(ended, tags));
+                effects.extend(requests.map(Effect::Requests));
             }
             (Doing::Sending, LoadEvent::Machine(machine)) => member.ran_on(machine),
             (Doing::Sending, LoadEvent::Ended(result)) => {

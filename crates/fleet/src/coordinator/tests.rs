@@ -1,9 +1,12 @@
 //! Tests of the coordinator's decisions about agents that do not behave.
 
+use stampede_load::outcome::Outcome;
 use stampede_model::load::{Address, Model, Until};
 use stampede_traffic::Request;
+use stampede_traffic::tag::Tag;
 
 use super::*;
+use crate::message::EndedRequests;
 
 const MS: u64 = 1_000_000;
 
@@ -195,4 +198,61 @@ fn errors_say_what_to_do() {
         None => format!("{error}\n"),
     });
     insta::assert_snapshot!(texts.concat());
+}
+
+#[test]
+fn tags_get_the_numbers_of_the_load() {
+    let (mut coordinator, now) = sending();
+    let record = |tag| RequestRecord {
+        due: Nanos(0),
+        started: Nanos(0),
+        connected: None,
+        sent: Nanos(0),
+        first_byte: None,
+        done: Nanos(1),
+        bytes_sent: 1,
+        bytes_received: 0,
+        tag: Tag(tag),
+        outcome: Outcome::Ok,
+        status: Some(200),
+    };
+    let mut tags_of = |agent, names: &[&str], tags: &[u16]| {
+        let new_tags = names.iter().map(|name| (*name).to_owned()).collect();
+        let requests = tags.iter().map(|tag| record(*tag)).collect();
+        let ended = LoadEvent::Requests(EndedRequests { new_tags, requests });
+        match &coordinator.handle(now, Input::Message(agent, said(ended)))[..] {
+            [Effect::Requests(requests)] => requests.iter().map(|one| one.tag.0).collect(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let tags: Vec<u16> = tags_of(0, &["a", "b"], &[0, 1, 2]);
+    assert_eq!(tags, [0, 1, 2]);
+    assert_eq!(tags_of(1, &["b"], &[1]), [2]);
+    assert_eq!(tags_of(1, &["c", "a"], &[3, 2, 1, 0]), [1, 3, 2, 0]);
+    // Numbers that nobody named.
+    assert_eq!(tags_of(0, &[], &[3, u16::MAX]), [Tag::OTHER.0, Tag::OTHER.0]);
+}
+
+#[test]
+fn several_agents_of_another_version_are_one_failure() {
+    let names = ["load1".to_owned(), "load2".to_owned()];
+    let mut coordinator = Coordinator::new(&names, Nanos::from_secs(180));
+    let hello =
+        |version| FromAgent::Hello { version, stampede: String::new(), host: String::new() };
+    coordinator.handle(Nanos(0), Input::Begin(load(), Vec::new(), 0));
+    let first = sent(&coordinator.handle(Nanos(MS), Input::Message(1, hello(VERSION + 1))));
+    let words = format!("load2 speaks version {} of the agents' protocol", VERSION + 1);
+    assert!(matches!(&first[..], [failed] if failed.contains(&words)), "{first:?}");
+    let more = [
+        Input::Message(0, hello(VERSION + 1)),
+        Input::Message(0, FromAgent::Refused { message: "no".to_owned(), hint: None }),
+        Input::Closed(0, String::new()),
+        Input::Tick,
+    ];
+    for input in more {
+        assert_eq!(sent(&coordinator.handle(Nanos(2 * MS), input)), [""; 0]);
+    }
+    // The next load says it at once, and does not wait for an agent that will not come.
+    let next = sent(&coordinator.handle(Nanos(3 * MS), Input::Meet));
+    assert!(matches!(&next[..], [failed] if failed.contains("speaks version")), "{next:?}");
 }

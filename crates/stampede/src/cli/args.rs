@@ -263,6 +263,9 @@ pub struct UpArgs {
     /// Set the number of PHP workers
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
+    /// Use this version of PHP, which has to be installed
+    #[arg(long, value_name = "VERSION")]
+    pub php: Option<String>,
     /// Limit the whole stack to N CPUs; 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,

@@ -211,7 +211,7 @@ pub struct AgentFlags {
     /// Send the load from these machines together: ssh:load1,load2 as ssh knows them,
     /// nats://broker:4222 for agents that wait at a NATS broker, or local:2 to try it here
     /// (repeatable); arrivals are then Poisson unless --arrivals says otherwise
-    #[arg(long, value_name = "AGENTS", conflicts_with_all = ["load_cpus", "phout"])]
+    #[arg(long, value_name = "AGENTS", conflicts_with = "load_cpus")]
     pub agents: Vec<String>,
     /// Run the stampede at PATH on each agent; copy nothing
     #[arg(long, value_name = "PATH", requires = "agents")]

@@ -39,6 +39,9 @@ pub struct SearchFlags {
     /// What is sent from a file
     #[command(flatten)]
     pub traffic: RequestFileArgs,
+    /// Use this version of PHP, which has to be installed
+    #[arg(long, value_name = "VERSION")]
+    pub php: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. 0.5 or 500m is a quota of
     /// CPU time
     #[arg(long, value_name = "N")]

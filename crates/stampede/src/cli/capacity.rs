@@ -204,6 +204,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         port: flags.compose.port.clone(),
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
+        php: flags.php.clone(),
         cpus: flags.cpus.clone(),
         memory: flags.memory.clone(),
         expect: flags.expect.clone(),

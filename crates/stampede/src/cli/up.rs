@@ -146,6 +146,7 @@ fn overrides(args: &UpArgs) -> Overrides {
         app_flags: args.about_app.flags(),
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
+        php: args.php.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         ..Overrides::default()

@@ -88,6 +88,27 @@ fn a_file_of_requests_travels_and_each_request_is_sent_once() {
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
+/// Each agent numbers the tags of a file as it meets them, so the same number means another name.
+#[test]
+fn the_rows_of_all_agents_have_the_tags_of_the_file() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let entry = |number: u32| format!("/{number} tag{}\n", number % 5);
+    sandbox.write("urls.txt", &(0..40).map(entry).collect::<String>());
+    let line = "--traffic urls.txt --requests 400 --concurrency 4 --warm-up 500ms --agents local:2 \
+                --phout rows.log";
+    let summary = summary(&sandbox, &server, line);
+    let text = std::fs::read_to_string(sandbox.path().join("rows.log")).expect("rows");
+    let mut rows = BTreeMap::<&str, u64>::new();
+    for row in text.lines() {
+        let columns: Vec<&str> = row.split('\t').collect();
+        assert_eq!((columns.len(), columns[11]), (12, "200"), "{row}");
+        *rows.entry(columns[1]).or_default() += 1;
+    }
+    let names = ["tag0", "tag1", "tag2", "tag3", "tag4"];
+    assert_eq!(rows, names.map(|name| (name, 80)).into(), "{summary:#}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+}
+
 /// All histograms of a log, by second and kind of time.
 fn histograms(path: &std::path::Path) -> BTreeMap<(u64, String), Times> {
     let mut all = BTreeMap::new();

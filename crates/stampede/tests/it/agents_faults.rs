@@ -1,6 +1,9 @@
 //! Tests faults at random moments of loads that agents send: 100 at a broker, 40 behind ssh, 12 in
-//! Kubernetes. Whatever happens, the verdict is right, nothing goes on sending, and nothing is left.
+//! Kubernetes, 16 of comparisons. Whatever happens, the verdict is right, nothing goes on sending,
+//! nothing is left, and a finished trial stays.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
@@ -224,4 +227,85 @@ fn delete(cluster: &Cluster, kind: &str) {
         let name = one["metadata"]["name"].as_str().expect("a name");
         cluster.kubectl(&["delete", kind, name, "--ignore-not-found", "--wait=false"]);
     }
+}
+
+/// Counts and verdict of each trial that is written in a run.
+fn finished_trials(run: &Path) -> BTreeMap<String, (Value, Value)> {
+    let trials = std::fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
+    let read = |path: &Path| {
+        let text = std::fs::read(path.join("trial.json")).ok()?;
+        let trial: Value = serde_json::from_slice(&text).ok()?;
+        Some((trial["load"]["counts"].clone(), trial["verdict"].clone()))
+    };
+    let named = trials.filter_map(|entry| {
+        Some((entry.file_name().to_string_lossy().into_owned(), read(&entry.path())?))
+    });
+    named.collect()
+}
+
+/// The agents that a stampede started here.
+fn own_agents(stampede: u32) -> Vec<Pid> {
+    let is_agent = |pid: &Pid| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
+        line.is_ok_and(|line| line.split(|byte| *byte == 0).any(|word| word == b"agent"))
+    };
+    children(stampede).into_iter().filter(is_agent).collect()
+}
+
+/// An agent that is killed or stands still, Ctrl-C, a killed coordinator: what was measured before
+/// stays as it was, what is measured after a lost agent is measured with new ones, and the run can
+/// be read.
+#[test]
+#[ignore = "long: 4 min"]
+fn sixteen_faults_of_comparisons_lose_no_finished_trial() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let mut random = fastrand::Rng::with_seed(46_464);
+    let (mut kept, mut lost, mut measured_after) = (0, 0, 0);
+    for round in 0..16 {
+        let out = format!("run{round}");
+        let line = format!(
+            "compare --app hello --runtimes php-builtin --rate 80 --for 1s --warm-up 200ms \
+             --rounds 5 --repeat-invalid 0 --agents local:2 --out {out}"
+        );
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let mut child = sandbox.stampede(&args).spawn().expect("it starts");
+        let run = sandbox.path().join(&out);
+        eventually("no trial", || !finished_trials(&run).is_empty());
+        std::thread::sleep(Duration::from_millis(random.u64(0..5_000)));
+        let agent = own_agents(child.id()).pop();
+        let before = finished_trials(&run);
+        match round % 4 {
+            0 => signal(agent, Signal::KILL),
+            1 => signal(agent, Signal::STOP),
+            2 => signal(Some(Pid::from_child(&child)), Signal::INT),
+            _ => child.kill().expect("the signal"),
+        }
+        let output = child.wait_with_output().expect("its output");
+        if round % 4 == 1 {
+            signal(agent, Signal::CONT);
+        }
+        let after = finished_trials(&run);
+        for (name, trial) in &before {
+            assert_eq!(after.get(name), Some(trial), "{round}: {name}: {}", stderr(&output));
+        }
+        let has_lost_one =
+            |(_, verdict): &&(Value, Value)| !fact(&verdict["reasons"], "agent_lost").is_null();
+        let of_fault = after.values().filter(has_lost_one).count();
+        if round % 4 < 2 {
+            assert_eq!(after.len(), 5, "{round}: {}", stderr(&output));
+            assert!(of_fault <= 1, "{round}: {after:#?}");
+            measured_after += usize::from(after.len() > before.len() + 1);
+        }
+        kept += before.len();
+        lost += of_fault;
+        let report = sandbox.stampede(&["report", &out]).output().expect("it starts");
+        let text = stdout(&report);
+        assert!(text.contains("php-builtin"), "{round}: {text}{}", stderr(&report));
+        eventually("something is left", || sandbox.left_behind().is_empty());
+    }
+    println!("{kept} kept, {lost} lost with an agent, {measured_after} went on");
+    assert!(kept > 16 && lost > 0 && measured_after > 0);
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use stampede_linux::space;
 use stampede_load::outcome::Outcome;
@@ -240,6 +240,15 @@ impl Files {
             output.failed = hlog::Writer::head(&mut head).err();
             output.write(&Masked::numbers(head));
         }
+    }
+
+    /// The load began, after its warm-up: what is written of a request counts from there.
+    pub fn began(&mut self, at: Instant) {
+        let (now, wall) = (Instant::now(), SystemTime::now());
+        self.about.began = match at.checked_duration_since(now) {
+            Some(ahead) => wall + ahead,
+            None => wall - now.duration_since(at),
+        };
     }
 
     /// Writes a second of the load.

@@ -1,5 +1,7 @@
 //! Tests the results of `fire`, with real loads on a known server and with results made by hand.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use clap::Parser as _;
 use serde_json::Value;
 use stampede_known_server::{Answer, Behaviour, ConnectionAction, KnownServer, Reply};
@@ -167,6 +169,21 @@ fn phout_has_a_row_per_request_with_connect_times() {
     assert_eq!((with("200"), with("503")), (20, 20), "{text}");
     let sent: u64 = rows.iter().map(|row| number(row, 8)).sum();
     assert_eq!(sent, report.bytes_out);
+}
+
+#[test]
+fn phout_begins_after_the_warm_up() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("phout.log");
+    let path = file.display().to_string();
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64();
+    let flags = ["--concurrency", "1", "--requests", "3", "--warm-up", "700ms", "--phout", &path];
+    load_result(&server(Behaviour::answering(Answer::ok())), &flags);
+    let text = std::fs::read_to_string(&file).expect("rows");
+    let starts = text.lines().filter_map(|row| row.split('\t').next()?.parse::<f64>().ok());
+    let after: Vec<f64> = starts.map(|start| start - begun).collect();
+    assert_eq!(after.len(), 3, "{text}");
+    assert!(after.iter().all(|after| *after >= 0.699), "{after:?} s after the command began");
 }
 
 #[test]

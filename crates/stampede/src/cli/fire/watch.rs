@@ -78,6 +78,10 @@ impl Listener for LoadListener<'_> {
         None
     }
 
+    fn began(&mut self, at: Instant) {
+        self.files.began(at);
+    }
+
     fn requests(&mut self, requests: &[RequestRecord]) {
         self.files.requests(requests);
     }
