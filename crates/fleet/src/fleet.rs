@@ -16,7 +16,7 @@ use stampede_model::agents::AGENT_HERE;
 use stampede_model::load::Address;
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
-use stampede_traffic::Source;
+use stampede_traffic::{OtherFiles, Source, named_files};
 
 use crate::clock::{Clock as _, Monotonic, instant_of};
 use crate::coordinator::{AgentError, Coordinator, Effect, Input};
@@ -377,7 +377,8 @@ fn with_hashes(mut load: Load) -> Result<(Load, HashMap<String, PathBuf>, u64), 
     let mut files = HashMap::new();
     let mut bytes = 0;
     if let Source::File(file) = &mut load.traffic.source {
-        for path in std::iter::once(&mut file.path).chain(&mut file.environment) {
+        file.others = OtherFiles::Copies(named_files(file));
+        for path in file.paths_mut() {
             let (hash, length) = hash_of(path)?;
             bytes += length;
             let own = std::mem::replace(path, PathBuf::from(&hash));

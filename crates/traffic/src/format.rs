@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TrafficFile;
 use super::access_log::AccessLog;
-use super::body_file::BodyFiles;
+use super::body_file::{BodyFiles, NamedFiles};
 use super::curl::Curl;
 use super::document::{Document, DocumentKind};
 use super::har::Har;
@@ -84,6 +84,18 @@ impl Format {
         Format::Sitemap,
     ];
 
+    /// Whether entries can name files that hold their bodies.
+    pub(crate) fn names_files(self) -> bool {
+        use Format as F;
+        match self {
+            F::Siege | F::Vegeta | F::Curl | F::Editor | F::Postman => true,
+            F::Uri | F::UriPost | F::Request | F::AccessLog | F::Har | F::JsonLines | F::Urls => {
+                false
+            }
+            F::VegetaJson | F::OpenApi | F::Sitemap => false,
+        }
+    }
+
     /// The format of a file that begins with these bytes, not compressed. `None`: it shows none.
     pub fn detected(begin: &[u8]) -> Option<Format> {
         super::detect::format(begin).ok()
@@ -157,14 +169,13 @@ pub(super) struct ParserParts {
     pub(super) site: Option<String>,
     /// Values of variables.
     pub(super) variables: Variables,
+    /// Notes the files that entries name.
+    pub(super) noted: Option<NamedFiles>,
 }
 
 impl Parser {
     pub(super) fn new(format: Format, file: &TrafficFile, parts: &ParserParts) -> Parser {
-        let files = || match file.alone {
-            true => BodyFiles::none(),
-            false => BodyFiles::beside(&file.path),
-        };
+        let files = || BodyFiles::of(file, parts.noted.clone());
         let document =
             |kind| Parser::Document(Document::new(kind, parts.variables.clone(), files()));
         match format {

@@ -63,6 +63,7 @@ pub use crate::request::{Form, Header, Parts, PlainRequest, Request};
 use crate::script::Script;
 pub use crate::tag::{NAME_BYTES_MAX, TAGS_MAX, Tag, Tags, TagsError};
 
+pub use body_file::named_files;
 pub use error::TrafficError;
 pub use format::Format;
 pub use read::is_plain_list;
@@ -173,10 +174,20 @@ pub struct TrafficFile {
     /// `Some`: requests are FastCGI requests for this script. Raw HTTP requests are then invalid
     /// entries.
     pub script: Option<Script>,
-    /// Whether no other file is read for it. It is a copy on another machine then, whose files are not
-    /// those that it names.
-    #[serde(default)]
-    pub alone: bool,
+    /// Where the files are that its entries name.
+    pub others: OtherFiles,
+}
+
+/// Where the files are that the entries of a file name as their bodies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherFiles {
+    /// Beside the file, or else in the current directory, where the tool was started that it was
+    /// written for.
+    #[default]
+    Beside,
+    /// Copies on another machine, by what the entries call them. No other file is read.
+    Copies(BTreeMap<String, PathBuf>),
 }
 
 impl TrafficFile {
@@ -190,8 +201,20 @@ impl TrafficFile {
             environment: None,
             site: None,
             script: None,
-            alone: false,
+            others: OtherFiles::Beside,
         }
+    }
+
+    /// The paths of all files that belong to it.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let copies = match &mut self.others {
+            OtherFiles::Beside => None,
+            OtherFiles::Copies(copies) => Some(copies.values_mut()),
+        };
+        [Some(&mut self.path), self.environment.as_mut()]
+            .into_iter()
+            .flatten()
+            .chain(copies.into_iter().flatten())
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use stampede_model::entry::{EntryError, Skip};
 use stampede_model::load::Habits;
 
+use super::body_file::NamedFiles;
 use super::compressed::{self, BytesRead};
 use super::detect::{self, Unknown};
 use super::format::{Parser, ParserParts};
@@ -132,7 +133,8 @@ impl TrafficReader {
                 return Err(TrafficError::UnknownFormat { path: file.path.clone(), begins });
             }
         };
-        let mut parts = ParserParts { site: None, variables: Variables::of(file)? };
+        let variables = Variables::of(file)?;
+        let mut parts = ParserParts { site: None, variables, noted: None };
         if format == Format::Har {
             parts.site = site_of(file, &mut open, length, &mut begin, &mut reader)?;
         }
@@ -158,6 +160,13 @@ impl TrafficReader {
             target_variable: None,
             left_out: BTreeMap::new(),
         })
+    }
+
+    /// From now on notes the files that entries name. To be called before the first entry is read.
+    pub(super) fn note_files(&mut self) -> NamedFiles {
+        let noted = self.parts.noted.get_or_insert_default().clone();
+        self.parser = Parser::new(self.format, &self.file, &self.parts);
+        noted
     }
 
     /// Adds to `notes` what was noticed beside the entries.

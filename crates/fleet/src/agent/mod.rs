@@ -6,7 +6,7 @@
 mod requests;
 mod run;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use stampede_linux::reach::Reach;
 use stampede_load::Load;
 use stampede_model::load::{Address, Model, Until, WhenFull};
 use stampede_model::time::Nanos;
-use stampede_traffic::Source;
+use stampede_traffic::{OtherFiles, Source};
 
 use crate::message::{FromAgent, LoadEvent, ToAgent, VERSION};
 
@@ -389,13 +389,17 @@ impl Agent {
             return Vec::new();
         }
         if let Source::File(file) = &mut load.traffic.source {
-            file.alone = true;
-            for path in std::iter::once(&mut file.path).chain(&mut file.environment) {
-                let Some(known) = self.files.get(path.to_str().unwrap_or_default()) else {
-                    self.state = State::Idle;
-                    return vec![refused(&Refusal::OwnFile)];
-                };
-                path.clone_from(known);
+            if file.others == OtherFiles::Beside {
+                file.others = OtherFiles::Copies(BTreeMap::new());
+            }
+            let files = &self.files;
+            let are_known = file.paths_mut().all(|path| {
+                let known = files.get(path.to_str().unwrap_or_default());
+                known.inspect(|known| path.clone_from(known)).is_some()
+            });
+            if !are_known {
+                self.state = State::Idle;
+                return vec![refused(&Refusal::OwnFile)];
             }
         }
         let load = load.clone();

@@ -3,7 +3,7 @@
 use stampede_model::load::Arrivals;
 use stampede_model::part::Part;
 use stampede_model::schedule::Segments;
-use stampede_traffic::{LoadTraffic, Request, TrafficFile};
+use stampede_traffic::{LoadTraffic, OtherFiles, Request, TrafficFile};
 
 use super::*;
 
@@ -123,7 +123,8 @@ fn files_are_asked_for_once_and_the_load_waits_for_them() {
     let path = PathBuf::from("/proc/self/fd/9");
     let effects = agent.handle(at(10_000), Input::Stored("abc".to_owned(), path.clone()));
     let [Effect::Run(load)] = &effects[..] else { panic!("{effects:?}") };
-    let alone = TrafficFile { alone: true, ..TrafficFile::new(path) };
+    let others = OtherFiles::Copies(BTreeMap::new());
+    let alone = TrafficFile { others, ..TrafficFile::new(path) };
     assert_eq!(load.traffic, LoadTraffic::file(alone));
     let failed = LoadEvent::Failed { message: String::new(), hint: None };
     agent.handle(at(10_004), Input::Load(failed));

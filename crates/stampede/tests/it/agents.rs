@@ -88,6 +88,26 @@ fn a_file_of_requests_travels_and_each_request_is_sent_once() {
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
+#[test]
+fn files_that_requests_name_travel_with_them() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let mut text = String::new();
+    for number in 0..6 {
+        std::fs::create_dir_all(sandbox.path().join("bodies")).expect("a directory");
+        sandbox.write(&format!("bodies/{}.json", number % 3), &"x".repeat(1_000 + number % 3));
+        text += &format!("POST http://shop/{number}\n@bodies/{}.json\n\n", number % 3);
+    }
+    sandbox.write("targets.txt", &text);
+    let line = "--traffic targets.txt --once --concurrency 2 --agents local:2";
+    let sent = summary(&sandbox, &server, line);
+    assert_eq!((&sent["requests_ok"], server.journal().requests), (&6.into(), 6), "{sent:#}");
+    assert!(sent["bytes_out"].as_u64() > Some(6_000), "{sent:#}");
+    std::fs::remove_file(sandbox.path().join("bodies/1.json")).expect("it is there");
+    let sent = summary(&sandbox, &server, line);
+    assert_eq!(sent["requests_ok"], 4, "the others are sent: {sent:#}");
+    assert_eq!(sandbox.left_behind(), Vec::<String>::new());
+}
+
 /// Each agent numbers the tags of a file as it meets them, so the same number means another name.
 #[test]
 fn the_rows_of_all_agents_have_the_tags_of_the_file() {

@@ -96,6 +96,8 @@ fn files_that_requests_name_are_read_beside_the_request_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("requests");
     std::fs::write(directory.path().join("body"), "a=\n1").unwrap();
+    std::fs::write(&path, "http://a/\n").unwrap();
+    assert_eq!(named_files(&TrafficFile { path: path.clone(), ..file(None) }), BTreeMap::new());
     for (text, body) in [
         ("POST http://a/\n@body\n@gone\n", None),
         ("POST http://a/\n@body\n", Some("a=\n1")),
@@ -109,6 +111,7 @@ fn files_that_requests_name_are_read_beside_the_request_file() {
         let read = read_all(text.as_bytes(), &file, HABITS);
         let sent =
             read.as_ref().map(|(requests, _)| String::from_utf8(text_of(&requests[0])).unwrap());
+        let sent_here = sent.as_ref().ok().cloned();
         match body {
             Some(body) => assert!(
                 sent.as_ref().unwrap().ends_with(&format!("\r\n\r\n{body}")),
@@ -119,8 +122,23 @@ fn files_that_requests_name_are_read_beside_the_request_file() {
             }
         }
         // A copy on another machine reads nothing of that machine.
-        let alone = TrafficFile { alone: true, ..file };
+        let others = OtherFiles::Copies(BTreeMap::new());
+        let alone = TrafficFile { others, ..file };
         assert!(read_all(text.as_bytes(), &alone, HABITS).is_err(), "{text}");
+        // With the copies that were named before, it reads the same.
+        std::fs::write(&path, text).unwrap();
+        let named = named_files(&TrafficFile { path: path.clone(), ..self::file(None) });
+        assert_eq!(named, [("body".to_owned(), directory.path().join("body"))].into(), "{text}");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let copy = elsewhere.path().join("7");
+        std::fs::copy(&named["body"], &copy).unwrap();
+        let others = OtherFiles::Copies([("body".to_owned(), copy)].into());
+        let copied = TrafficFile { path: elsewhere.path().join("8"), others, ..alone };
+        let read = read_all(text.as_bytes(), &copied, HABITS).ok().map(|(requests, _)| requests);
+        assert_eq!(
+            read.map(|requests| String::from_utf8(text_of(&requests[0])).unwrap()),
+            sent_here
+        );
     }
 }
 
