@@ -1,8 +1,16 @@
 //! Writes `own_words.txt`: every word and name of stampede's own texts, records and pages, which
-//! are no secrets. Taken from the source, the list cannot grow stale.
+//! are no secrets. Taken from the source, the list cannot grow stale. And compresses the JSON Schemas
+//! of docs/ for builds that do not make them.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Schemas that are made of the types of the program, and so need much code.
+const SCHEMAS: [&str; 5] = ["fire", "capacity", "check", "tune", "facts"];
 
 /// What stampede writes and embeds, beside the source of its crates.
 const EMBEDDED: [&str; 3] = ["../../runtimes", "../../php/src", "../../report-ui/dist"];
@@ -23,6 +31,17 @@ fn main() {
     let text = words.into_iter().collect::<Vec<_>>().join("\n");
     let directory = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where"));
     std::fs::write(directory.join("own_words.txt"), text).expect("the list is written");
+    SCHEMAS.iter().for_each(|name| compress_schema(name, &directory));
+}
+
+fn compress_schema(name: &str, directory: &Path) {
+    let path = format!("../../docs/{name}.schema.json");
+    println!("cargo:rerun-if-changed={path}");
+    // Without a file it is empty: it is made by the program that is built here.
+    let schema = std::fs::read(&path).unwrap_or_default();
+    let file = std::fs::File::create(directory.join(format!("{name}.schema.json.gz")));
+    let mut packed = GzEncoder::new(file.expect("a file"), Compression::best());
+    packed.write_all(&schema).and_then(|()| packed.try_finish()).expect("the schema is written");
 }
 
 fn of_directory(directory: &Path, words: &mut BTreeSet<String>) {

@@ -44,6 +44,8 @@ const COLUMNS: Column<Row>[] = [
   { title: "failed", field: count((agent) => agent.failed) },
   { title: "dropped", field: count((agent) => agent.dropped) },
   { title: "p50 of service time", field: time((agent) => agent.service_time_p50_ns) },
+  { title: "p95", field: time((agent) => agent.service_time_p95_ns) },
+  { title: "p99", field: time((agent) => agent.service_time_p99_ns) },
   { title: "busiest load thread", field: ({ agent }) => ({ text: format.share(agent.busy_share), key: agent.busy_share }) },
   { title: "start error", field: time((agent) => agent.start_error_ns, "±") },
   {

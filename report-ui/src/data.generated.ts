@@ -4623,6 +4623,10 @@ export interface AgentFigures {
   dropped: number;
   /** Median service time of its correct answers; over several trials the mean of their medians. */
   service_time_p50_ns: number | null;
+  /** The same for the 95th percentile. */
+  service_time_p95_ns: number | null;
+  /** The same for the 99th percentile. */
+  service_time_p99_ns: number | null;
   /** Share of its time that its busiest load thread spent on work, 0 to 1; the largest one. */
   busy_share: number;
   /** How far its start may have been from the common one; the largest one. */

@@ -258,7 +258,8 @@ function toAgent(raw: Raw<written.AgentFigures>): written.AgentFigures {
   return {
     name: text(raw.name),
     planned: number(raw.planned), ok: number(raw.ok), failed: number(raw.failed), dropped: number(raw.dropped),
-    service_time_p50_ns: known(raw.service_time_p50_ns), start_error_ns: known(raw.start_error_ns),
+    service_time_p50_ns: known(raw.service_time_p50_ns), service_time_p95_ns: known(raw.service_time_p95_ns),
+    service_time_p99_ns: known(raw.service_time_p99_ns), start_error_ns: known(raw.start_error_ns),
     busy_share: number(raw.busy_share), lost: number(raw.lost),
   };
 }

@@ -22,6 +22,14 @@ pub struct Program {
     directory: PathBuf,
 }
 
+impl Program {
+    /// How many tests run at once. Integration tests mostly wait for loads and servers.
+    fn threads(&self) -> usize {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        cpus + usize::from(self.name.ends_with(" it"))
+    }
+}
+
 /// What the runs so far have shown.
 #[derive(Debug, Default)]
 pub struct Results {
@@ -52,6 +60,18 @@ impl Results {
         let mut tests: Vec<_> = of_program.filter(|(_, why)| why.starts_with(tier)).collect();
         tests.sort_by_key(|(_, why)| said_seconds(why));
         tests.into_iter().map(|(test, _)| test.clone()).collect()
+    }
+
+    /// The tests that failed, with their programs.
+    pub fn failed_of<'a>(&self, programs: &'a [Program]) -> Vec<(&'a Program, String)> {
+        let of = |name: &String| {
+            programs.iter().find_map(|program| {
+                let test = name.strip_prefix(&program.name)?.strip_prefix(' ')?;
+                // A program that ended early is no test.
+                (!test.contains(' ')).then(|| (program, test.to_owned()))
+            })
+        };
+        self.failed.iter().filter_map(of).collect()
     }
 
     /// Notes that a step beside the tests did not run. `why`: `cargo deny is not installed`.
@@ -162,7 +182,7 @@ fn run_with(
     results: &mut Results,
     mut print: impl FnMut(String),
 ) -> Result<(), ChoreError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = program.threads();
     let mut command = Command::new(&program.executable);
     command.current_dir(&program.directory).envs(env.iter().map(|(name, path)| (name, path)));
     command.args(["--show-output", "--test-threads", &threads.to_string()]);
@@ -376,6 +396,14 @@ mod tests {
         let expected = [(2, "x it b"), (5, "x it a"), (7, "x it c")];
         assert_eq!(times, expected.map(|(time, test)| (time, test.to_owned())));
         assert_eq!(results.failed, ["x it c"]);
+        results.failed.push("x it as a whole: signal: 9 (SIGKILL)".to_owned());
+        let programs = ["x", "x it"].map(|name| Program {
+            name: name.to_owned(),
+            executable: "".into(),
+            directory: "".into(),
+        });
+        assert_eq!(results.failed_of(&programs), [(&programs[1], "c".to_owned())]);
+        results.failed.pop();
         assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
         let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
         assert_eq!(results.long(&program, "long"), ["d"]);

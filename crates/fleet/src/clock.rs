@@ -163,7 +163,7 @@ impl Pings {
     /// pings are worse, because clocks drift. `None`: none came back.
     pub fn offset(&self, now: Nanos) -> Option<Offset> {
         let error = |sample: &Sample| {
-            let drifted = now.since(sample.at).0 / 1_000_000 * DRIFT_MAX_PPM;
+            let drifted = now.since(sample.at).0.div_ceil(1_000_000) * DRIFT_MAX_PPM;
             Nanos(sample.round_trip.0.div_ceil(2) + drifted)
         };
         let best = self.samples.iter().min_by_key(|sample| error(sample))?;
@@ -250,8 +250,8 @@ mod tests {
         ping(&mut pings, hours, 50 * MS, [4 * MS, 0, 4 * MS]);
         let offset = pings.offset(Nanos(60 * MS)).unwrap();
         assert_eq!(offset.round_trip, Nanos(300_000));
-        // Half of the round trip, and 200 millionths of the 27 ms since then.
-        assert_eq!(offset.error, Nanos(150_000 + 27 * 200));
+        // Half of the round trip, and 200 millionths of the 28 ms that have begun since then.
+        assert_eq!(offset.error, Nanos(150_000 + 28 * 200));
         assert!((offset.offset - 7_200_000_000_000).unsigned_abs() <= 150_000);
         let there = offset.there(Nanos(MS));
         assert_eq!(offset.here(there), Nanos(MS));

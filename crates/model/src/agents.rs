@@ -19,7 +19,8 @@ pub struct AgentRecord {
     /// Its name for itself; empty if it never answered.
     pub host: String,
     /// Requests that its part of the schedule has, computed again here. `None`: the load has no such
-    /// number, because it is closed, stretched, or ended early.
+    /// number, because it is closed, stretched, or ended early; or it has more than 500 million Poisson
+    /// arrivals, which are counted one by one.
     pub expected: Option<u64>,
     /// Requests that were due.
     pub planned: u64,
@@ -32,8 +33,14 @@ pub struct AgentRecord {
     pub dropped: u64,
     /// Median service time of its correct answers; `None`: it has none, or it was lost.
     pub service_time_p50: Option<Median>,
-    /// Whether agents on several machines sent the same request, so that their medians can be compared.
-    /// Of a file each agent sends other entries.
+    /// The 95th percentile of the same times, in ns.
+    #[serde(default, rename = "service_time_p95_ns")]
+    pub service_time_p95: Option<u64>,
+    /// The 99th percentile of the same times, in ns.
+    #[serde(default, rename = "service_time_p99_ns")]
+    pub service_time_p99: Option<u64>,
+    /// Whether agents on several machines sent the same requests equally often, so that their medians
+    /// can be compared. Of a file each agent sends other entries.
     pub comparable: bool,
     /// Share of its time that its busiest load thread spent on work, 0 to 1.
     pub busy_share: f64,

@@ -1,5 +1,8 @@
 //! Finds the programs and libraries of a runtime, and their versions.
 
+mod fitting;
+
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -18,6 +21,7 @@ use super::manifest::Need;
 use super::php_constraint::PhpRequirements;
 use super::place;
 use super::problem::ProgramSource;
+pub(crate) use fitting::Fitting;
 
 /// The parts of the environment that decide where things are found. Passed in as a value, so that a
 /// test can make it empty.
@@ -135,30 +139,22 @@ impl SearchPaths {
         in_plan: Option<&str>,
         php: Option<&Path>,
     ) -> Result<Option<ResolvedNeed>, RuntimeError> {
-        self.find_for(&PhpRequirements::default(), name, need, in_plan, php)
+        self.find_for(&Fitting { php, ..Fitting::default() }, name, need, in_plan)
     }
 
-    /// The same for a PHP that an app needs: of several installed ones, the highest that the app's
-    /// packages allow is found, else the highest.
+    /// The same for what has to fit: of several installed ones, the highest that fits is found, else
+    /// the highest.
     ///
     /// # Errors
     /// As [`SearchPaths::find`].
     pub(crate) fn find_for(
         &self,
-        required: &PhpRequirements,
+        fitting: &Fitting<'_>,
         name: &str,
         need: &Need,
         in_plan: Option<&str>,
-        php: Option<&Path>,
     ) -> Result<Option<ResolvedNeed>, RuntimeError> {
-        let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
-        let named =
-            in_plan.map(|path| (path, ProgramSource::Setting(name.to_owned()))).or_else(|| {
-                self.named
-                    .get(&variable)
-                    .map(|path| (path.as_str(), ProgramSource::Variable(variable.clone())))
-            });
-        let path = match named {
+        let path = match self.named(name, in_plan) {
             Some((path, given_by)) => {
                 let path = PathBuf::from(path);
                 if !usable(&path, need) {
@@ -168,12 +164,12 @@ impl SearchPaths {
                 // lead to it.
                 std::path::absolute(&path).unwrap_or(path)
             }
-            None => match self.search(required, name, need, php) {
+            None => match self.search(fitting, name, need) {
                 Some(path) => path,
                 None => return Ok(None),
             },
         };
-        match version(&path, need, php) {
+        match version(&path, need, fitting.php) {
             Ok(version) => {
                 let custom_build = CustomBuild::of_version(&version);
                 Ok(Some(ResolvedNeed { path, version, custom_build }))
@@ -182,13 +178,22 @@ impl SearchPaths {
         }
     }
 
-    fn search(
-        &self,
-        required: &PhpRequirements,
+    /// The file that the plan or the environment names for a need, and which of them.
+    fn named<'a>(
+        &'a self,
         name: &str,
-        need: &Need,
-        php: Option<&Path>,
-    ) -> Option<PathBuf> {
+        in_plan: Option<&'a str>,
+    ) -> Option<(&'a str, ProgramSource)> {
+        let of_plan = in_plan.map(|path| (path, ProgramSource::Setting(name.to_owned())));
+        of_plan.or_else(|| {
+            let variable = format!("STAMPEDE_{}", name.to_uppercase().replace('-', "_"));
+            let path = self.named.get(&variable)?;
+            Some((path.as_str(), ProgramSource::Variable(variable)))
+        })
+    }
+
+    fn search(&self, fitting: &Fitting<'_>, name: &str, need: &Need) -> Option<PathBuf> {
+        let php = fitting.php;
         let made = self.own.as_ref().map(|own| own.join(LIB).join(name));
         if let Some(extension) = &need.extension {
             let mut directories = made.into_iter().chain(php.and_then(extension_dir));
@@ -211,17 +216,65 @@ impl SearchPaths {
         for pattern in &need.programs {
             let found = directories.iter().flat_map(|directory| matching(directory, pattern));
             let found: Vec<PathBuf> = found.filter(|path| usable(path, need)).collect();
-            let fitting = found.iter().filter(|path| fits(required, path, need)).cloned();
-            if let Some(path) = highest(fitting).or_else(|| highest(found.iter().cloned())) {
+            let fits = found.iter().filter(|path| fitting.has_version(path, need)).cloned();
+            if let Some(path) = highest(fits).or_else(|| highest(found.iter().cloned())) {
                 return Some(path);
             }
         }
-        let highest_of = |paths: Vec<PathBuf>| {
-            let number = |path: &&PathBuf| numbers(&path.to_string_lossy());
-            let fitting = paths.iter().filter(|path| fits(required, path, need)).max_by_key(number);
-            fitting.or_else(|| paths.iter().max_by_key(number)).cloned()
-        };
-        need.files.iter().find_map(|pattern| highest_of(paths(Path::new(pattern))))
+        let files = (0..).zip(&need.files).flat_map(|(place, pattern)| {
+            paths(Path::new(pattern)).into_iter().map(move |path| (Reverse(place), path))
+        });
+        let found = files.max_by_key(|(place, path)| {
+            let (linked, allowed) = (fitting.is_linked(path), fitting.has_version(path, need));
+            (linked, allowed, *place, numbers(&path.to_string_lossy()))
+        });
+        found.map(|(_, path)| path)
+    }
+
+    /// The files that can be a need: the one that is named, or all that match.
+    fn candidates(&self, name: &str, need: &Need, in_plan: Option<&str>) -> Vec<PathBuf> {
+        match self.named(name, in_plan) {
+            Some((path, _)) => vec![path.into()],
+            None => need.files.iter().flat_map(|pattern| paths(Path::new(pattern))).collect(),
+        }
+    }
+
+    /// Finds needs that belong together. `php`: which of them is the PHP, whose versions are
+    /// `required`. Also returns the names of those that were not found.
+    fn find_each(
+        &self,
+        needs: &BTreeMap<String, Need>,
+        php: Option<&str>,
+        in_plan: &BTreeMap<String, String>,
+        required: &PhpRequirements,
+    ) -> Result<(BTreeMap<String, ResolvedNeed>, Vec<String>), RuntimeError> {
+        let (mut found, mut missing) = (BTreeMap::<String, ResolvedNeed>::new(), Vec::new());
+        // A library comes before what is linked to it, and extensions last: they are for the PHP that
+        // was found.
+        let mut order: Vec<_> = needs.iter().collect();
+        order.sort_by_key(|(_, need)| (need.extension.is_some(), need.links.is_some()));
+        let named = |name: &str| in_plan.get(name).map(String::as_str);
+        for (name, need) in order {
+            let of = |name: Option<&str>| {
+                name.and_then(|name| found.get(name)).map(|need| need.path.as_path())
+            };
+            let linking = needs.iter().filter(|(_, other)| other.links.as_ref() == Some(name));
+            let fitting = Fitting {
+                required: (php == Some(name)).then_some(required),
+                php: of(php),
+                linkers: linking
+                    .flat_map(|(name, need)| self.candidates(name, need, named(name)))
+                    .collect(),
+                library: of(need.links.as_deref()),
+            };
+            match self.find_for(&fitting, name, need, named(name))? {
+                Some(located) => {
+                    found.insert(name.clone(), located);
+                }
+                None => missing.push(name.clone()),
+            }
+        }
+        Ok((found, missing))
     }
 
     /// The command that installs what a runtime needs here; `None`: no command is known. stampede's
@@ -256,12 +309,6 @@ impl SearchPaths {
     }
 }
 
-/// Whether a PHP is one that the app's packages allow. Nothing is started where they allow any.
-fn fits(required: &PhpRequirements, path: &Path, need: &Need) -> bool {
-    required.of_packages.is_empty()
-        || version(path, need, None).is_ok_and(|version| required.refused_by(&version).is_none())
-}
-
 /// Finds all needs of a runtime. `required`: the versions of PHP that the app requires.
 ///
 /// # Errors
@@ -273,25 +320,9 @@ pub fn all(
     in_plan: &BTreeMap<String, String>,
     required: &PhpRequirements,
 ) -> Result<BTreeMap<String, ResolvedNeed>, RuntimeError> {
-    let mut found = BTreeMap::new();
-    let mut missing = Vec::new();
-    // Extensions come last, since they are for the PHP that was found.
-    let (extensions, others): (Vec<_>, Vec<_>) =
-        runtime.manifest.needs.iter().partition(|(_, need)| need.extension.is_some());
-    for (name, need) in others.into_iter().chain(extensions) {
-        let php = runtime.manifest.php.as_ref().and_then(|php| found.get(&php.value));
-        let php = php.map(|php: &ResolvedNeed| php.path.clone());
-        let in_plan = in_plan.get(name).map(String::as_str);
-        let is_php = runtime.manifest.php.as_ref().is_some_and(|php| php.value == *name);
-        let any = PhpRequirements::default();
-        let required = if is_php { required } else { &any };
-        match places.find_for(required, name, need, in_plan, php.as_deref())? {
-            Some(located) => {
-                found.insert(name.clone(), located);
-            }
-            None => missing.push(name.clone()),
-        }
-    }
+    let manifest = &runtime.manifest;
+    let php = manifest.php.as_ref().map(|php| php.value.as_str());
+    let (found, missing) = places.find_each(&manifest.needs, php, in_plan, required)?;
     if missing.is_empty() {
         return Ok(found);
     }

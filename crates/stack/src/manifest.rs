@@ -244,6 +244,10 @@ pub struct Need {
     /// The command that prints the version; its first word is the need's own name.
     #[serde(default)]
     pub version: Option<String>,
+    /// The need that is the library to which the file is linked: of several, the pair is found whose
+    /// PHP is asked for.
+    #[serde(default)]
+    pub links: Option<String>,
     /// The text in the file itself that precedes the version; for libraries.
     #[serde(default)]
     pub version_in_file: Option<String>,

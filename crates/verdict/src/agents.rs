@@ -94,6 +94,8 @@ mod tests {
             failed: 0,
             dropped: 0,
             service_time_p50: Some(Median { median, low: median - reach, high: median + reach }),
+            service_time_p95: None,
+            service_time_p99: None,
             comparable: true,
             busy_share: 0.1,
             start: Some(AgentStart { offset: 0, error, round_trip: 2 * error, drift_ppm: None }),

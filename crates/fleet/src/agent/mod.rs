@@ -26,7 +26,7 @@ pub const SILENCE_MAX: Nanos = Nanos::from_secs(3);
 /// is noticed by this.
 pub const IDLE_MAX: Nanos = Nanos::from_secs(600);
 /// Time from there until the agent has ended with everything that it started.
-pub const ENDING: Nanos = Nanos::from_secs(1);
+pub const ENDING: Nanos = Nanos::from_millis(700);
 
 /// What an agent may be told to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl Default for Rules {
             rate_max: 1e6,
             connections_max: 100_000,
             length_max: Nanos::from_secs(24 * 3_600),
-            file_bytes_max: 16 << 30,
+            file_bytes_max: 4 << 30,
             unix_sockets: false,
         }
     }
@@ -131,11 +131,10 @@ impl Refusal {
             Refusal::Rate { .. } | Refusal::Connections { .. } => Some("use more agents"),
             Refusal::Threads(_) => Some("use fewer --threads"),
             Refusal::Length { .. } => Some("shorten the load"),
-            Refusal::Token
-            | Refusal::UnixSocket
-            | Refusal::OwnFile
-            | Refusal::File { .. }
-            | Refusal::Disorder => None,
+            Refusal::File { .. } => {
+                Some("send fewer requests, or start it with a larger --max-files")
+            }
+            Refusal::Token | Refusal::UnixSocket | Refusal::OwnFile | Refusal::Disorder => None,
         }
     }
 }
@@ -158,8 +157,10 @@ impl Rules {
                 Address::Unix(_) | Address::Tcp(_) => {}
             }
         }
-        if load.threads > THREADS_MAX {
-            return Err(Refusal::Threads(load.threads));
+        // CPUs are of this machine, so nobody else names them: there would be a thread for each.
+        let threads = load.threads.max(load.cpus.len() as u32);
+        if threads > THREADS_MAX {
+            return Err(Refusal::Threads(threads));
         }
         for model in load.warm_up.iter().chain([&load.model]) {
             let connections = load.part.share_u32(match model {
@@ -194,6 +195,7 @@ impl Rules {
         };
         let longest = if is_open_ended { self.length_max } else { length(model) };
         // Requests that wait, and requests in flight. And the way of the order.
+        let timeout = timeout.min(self.length_max);
         longest.plus(Nanos(timeout.0.saturating_mul(2))).plus(START_WAIT)
     }
 }
@@ -258,9 +260,14 @@ enum State {
     Idle,
     /// Files of this load are on their way.
     Waiting { load: Box<Load>, missing: HashSet<String> },
-    /// A load runs. After `until` it is stopped, whatever anybody says. From its start on it may take
-    /// as long as `longest`.
-    Running { until: Nanos, longest: Nanos },
+    /// A load runs. After `until` it is stopped, whatever anybody says.
+    Running {
+        until: Nanos,
+        /// How long it may take from its start on; `None`: it has been started.
+        longest: Option<Nanos>,
+        /// How many requests it may start in a second where no schedule says it.
+        most: Option<f64>,
+    },
     /// Everything ends: at once if no load runs, else when it has ended, at the latest `at`.
     Ending { at: Nanos },
     /// It is over.
@@ -310,7 +317,7 @@ impl Agent {
                 Vec::new()
             }
             Input::Closed => self.end(now),
-            Input::Load(event) => self.load_event(event),
+            Input::Load(event) => self.load_event(now, event),
             Input::Tick => Vec::new(),
         };
         effects.extend(self.watch(now));
@@ -338,8 +345,8 @@ impl Agent {
                 self.file_bytes = asked;
                 vec![Effect::Receive { hash, bytes }]
             }
-            (&State::Running { longest, .. }, ToAgent::StartAt { at }) => {
-                self.state = State::Running { until: now.plus(longest), longest };
+            (&State::Running { longest: Some(longest), most, .. }, ToAgent::StartAt { at }) => {
+                self.state = State::Running { until: now.plus(longest), longest: None, most };
                 vec![Effect::StartAt(at)]
             }
             (State::Running { .. }, ToAgent::Stop) => vec![Effect::Stop],
@@ -409,12 +416,20 @@ impl Agent {
             .map_or(Nanos(0), |model| self.rules.deadline(model, load.timeout));
         // The others may still be preparing when this agent waits for the start.
         let until = now.plus(of_warm_up).plus(READY_WAIT);
-        let longest = self.rules.deadline(&load.model, load.timeout);
-        self.state = State::Running { until, longest };
+        let longest = Some(self.rules.deadline(&load.model, load.timeout));
+        let most = matches!(load.model, Model::Closed { .. }).then_some(self.rules.rate_max);
+        self.state = State::Running { until, longest, most };
         vec![Effect::Run(load)]
     }
 
-    fn load_event(&mut self, event: LoadEvent) -> Vec<Effect> {
+    fn load_event(&mut self, now: Nanos, event: LoadEvent) -> Vec<Effect> {
+        if let (&State::Running { most: Some(most), .. }, LoadEvent::Second(second)) =
+            (&self.state, &event)
+            && second.counts.started as f64 > most
+        {
+            let asked = second.counts.started as f64;
+            return self.refuse_and_end(now, &Refusal::Rate { asked, most });
+        }
         let is_over = matches!(event, LoadEvent::Ended(_) | LoadEvent::Failed { .. });
         let mut effects = vec![Effect::Send(FromAgent::Load(event))];
         match self.state {

@@ -401,6 +401,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// How often an agent looks at the time.
 const TICK: Duration = Duration::from_millis(20);
 /// How long the last messages may take to be written.
-const WRITE_WAIT: Duration = Duration::from_millis(500);
+const WRITE_WAIT: Duration = Duration::from_millis(250);
 /// How long bytes of a file wait for the order to receive it.
 const RECEIVE_WAIT: Duration = Duration::from_secs(1);

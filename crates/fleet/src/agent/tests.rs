@@ -1,5 +1,6 @@
 //! Tests of an agent's decisions, in simulated time.
 
+use stampede_model::counts::{Counts, Second};
 use stampede_model::load::Arrivals;
 use stampede_model::part::Part;
 use stampede_model::schedule::Segments;
@@ -88,12 +89,14 @@ fn loads_beyond_the_rules_are_refused_before_anything_is_sent() {
     let half = |index| Load { part: Part::new(index, 2).unwrap(), ..*load("10.0.0.1:80") };
     let loose = Rules { rate_max: 500.0, ..rules.clone() };
     let slow = Rules { length_max: Nanos::from_secs(10), ..loose.clone() };
+    let pinned = Load { cpus: (0..2_000).collect(), ..*load("10.0.0.1:80") };
     for (rules, load, expected) in [
         (
             &rules,
             *load("192.0.2.7:80"),
             "refuses to send to 192.0.2.7, which is neither its own nor a private address",
         ),
+        (&rules, pinned, "refuses 2000 load threads: its limit is 1024"),
         (&rules, *load("10.0.0.1:80"), "refuses 100 connections: its limit is 60"),
         (&rules, half(1), "refuses 500 requests/s: its limit is 400"),
         (&loose, half(0), "refuses a load of 10 s: its limit is 9 s"),
@@ -144,8 +147,8 @@ fn a_silent_coordinator_ends_the_load_and_the_agent() {
     ));
     assert_eq!(agent.handle(at(4_999), Input::Tick), []);
     assert_eq!(agent.handle(at(5_000), Input::Tick), [Effect::Stop]);
-    assert_eq!(agent.handle(at(5_999), Input::Tick), []);
-    assert_eq!(agent.handle(at(6_000), Input::Tick), [Effect::End]);
+    assert_eq!(agent.handle(at(5_699), Input::Tick), []);
+    assert_eq!(agent.handle(at(5_700), Input::Tick), [Effect::End]);
     assert!(agent.has_ended());
 }
 
@@ -208,4 +211,51 @@ fn a_load_is_started_and_stopped_as_told() {
     let effects =
         told(&mut agent, 7, ToAgent::Prepare { load: load("10.0.0.1:80"), files: vec![] });
     assert_eq!(refusal(&effects), "unexpected order");
+}
+
+/// A timeout of the coordinator's choice is no way around the longest time.
+#[test]
+fn a_long_timeout_does_not_extend_the_deadline() {
+    let rules = Rules { length_max: Nanos::from_secs(20), ..Rules::default() };
+    let mut agent = greeted(rules);
+    let load = Box::new(Load { timeout: Nanos::from_secs(86_400), ..*load("10.0.0.1:80") });
+    told(&mut agent, 1, ToAgent::Prepare { load, files: Vec::new() });
+    told(&mut agent, 2, ToAgent::StartAt { at: at(2) });
+    // The load has 10 s, the timeouts count for 20 s each, and a minute is for the order's way.
+    let most = 10_000 + 2 * 20_000 + 60_000;
+    for ms in (1_000..=most).step_by(1_000) {
+        told(&mut agent, ms, ToAgent::Alive);
+        assert!(agent.handle(at(ms), Input::Tick).is_empty(), "{ms}");
+    }
+    told(&mut agent, most + 1, ToAgent::Alive);
+    assert_eq!(agent.handle(at(most + 2), Input::Tick), [Effect::Stop]);
+}
+
+/// No schedule says how fast a closed load is, so its seconds do.
+#[test]
+fn a_closed_load_beyond_the_rate_is_ended() {
+    let rules = Rules { rate_max: 400.0, ..Rules::default() };
+    let mut agent = greeted(rules);
+    let model = Model::Closed { concurrency: 4, until: Until::For(Nanos::from_secs(10)) };
+    let load = Box::new(Load { model, ..*load("10.0.0.1:80") });
+    let prepared = told(&mut agent, 1, ToAgent::Prepare { load, files: Vec::new() });
+    assert!(matches!(prepared[..], [Effect::Run(_)]), "{prepared:?}");
+    told(&mut agent, 2, ToAgent::StartAt { at: at(2) });
+    let mut second = |started| {
+        let counts = Counts { started, ..Counts::default() };
+        let second = Second { counts, ..Second::empty(0) }.packed();
+        agent.handle(at(3), Input::Load(LoadEvent::Second(Box::new(second))))
+    };
+    assert!(matches!(second(400)[..], [Effect::Send(FromAgent::Load(_))]));
+    let effects = second(401);
+    assert_eq!(refusal(&effects), "refuses 401 requests/s: its limit is 400");
+    assert_eq!(effects.last(), Some(&Effect::Stop));
+}
+
+#[test]
+fn a_load_starts_once() {
+    let mut agent = running();
+    assert_eq!(told(&mut agent, 4, ToAgent::StartAt { at: at(4) }), [Effect::StartAt(at(4))]);
+    let again = told(&mut agent, 5, ToAgent::StartAt { at: at(5) });
+    assert_eq!((refusal(&again), again.last()), ("unexpected order", Some(&Effect::Stop)));
 }

@@ -52,8 +52,9 @@ pub(super) struct Member {
     /// When a ping came back last, or the first was sent.
     pub(super) last_pong: Nanos,
     last_ping: Option<Nanos>,
-    comparable: bool,
-    expected: Option<u64>,
+    /// From how many correct answers on its median can be compared with that of another agent;
+    /// `None`: they send other requests.
+    comparable_from: Option<u64>,
     start: Option<Start>,
     /// What its machine did during this load.
     machine: Option<AgentMachine>,
@@ -76,9 +77,16 @@ struct Start {
 #[derive(Clone, Debug)]
 struct Figures {
     median: Option<Median>,
+    /// Percentiles of the same times, in ns.
+    p95: Option<u64>,
+    p99: Option<u64>,
     busy_share: f64,
     /// Requests that were not due when it was stopped.
     not_due: u64,
+    /// Whether it sent all of its part.
+    is_complete: bool,
+    planned: u64,
+    /// Whether its counts add up, and are those of its seconds.
     is_right: bool,
 }
 
@@ -97,8 +105,7 @@ impl Member {
             pings_before: 0,
             last_pong: Nanos(0),
             last_ping: None,
-            comparable: false,
-            expected: None,
+            comparable_from: None,
             start: None,
             machine: None,
             result: None,
@@ -116,9 +123,10 @@ impl Member {
     pub(super) fn begin(&mut self, load: &Load, part: Part) {
         self.part = part;
         self.counts = Counts::default();
-        self.expected = expected(load, part);
-        let source = &load.traffic.source;
-        self.comparable = matches!(source, Source::List(list) if list.len() == 1);
+        self.comparable_from = match &load.traffic.source {
+            Source::List(list) => comparable_from(list.len() as u64, part),
+            Source::File(_) => None,
+        };
         (self.start, self.machine, self.result) = (None, None, None);
         self.tags.clear();
     }
@@ -170,9 +178,10 @@ impl Member {
     }
 
     /// When to start, on the agent's clock.
-    pub(super) fn start(&mut self, planned: Nanos, now: Nanos) -> Nanos {
+    pub(super) fn start(&mut self, planned: Nanos) -> Nanos {
         let unknown = Offset { offset: 0, error: Nanos(u64::MAX), round_trip: Nanos(0) };
-        let offset = self.pings.offset(now).unwrap_or(unknown);
+        // Until then its clock may drift.
+        let offset = self.pings.offset(planned).unwrap_or(unknown);
         self.start = Some(Start { planned, offset, began: None });
         self.doing = Doing::Sending;
         // It has not begun, so its silence counts from then.
@@ -199,44 +208,51 @@ impl Member {
     /// The agent has sent its result.
     pub(super) fn ended(&mut self, result: &LoadResult) {
         self.doing = Doing::Ended;
-        let as_expected = match self.expected {
-            Some(expected) if result.end == End::Complete => result.counts.planned == expected,
-            _ => true,
-        };
         let counts = &result.counts;
         let adds_up = counts.planned == counts.ok + counts.failed_total() + counts.dropped;
+        let service_time = &result.times.service_time;
+        let at = |share: f64| {
+            let rank = (service_time.len() as f64 * share).ceil() as u64;
+            (rank > 0).then(|| service_time.at_rank(rank))
+        };
         self.result = Some(Figures {
-            median: median(&result.times.service_time),
+            median: median(service_time),
+            p95: at(0.95),
+            p99: at(0.99),
             busy_share: result.busy_share_max,
             not_due: result.not_due,
-            is_right: as_expected
-                && adds_up
-                && result.not_due <= counts.dropped
-                && *counts == self.counts,
+            is_complete: result.end == End::Complete,
+            planned: counts.planned,
+            is_right: adds_up && result.not_due <= counts.dropped && *counts == self.counts,
         });
-        if result.end == End::Stopped {
-            self.expected = None;
-        }
     }
 
-    pub(super) fn record(&self) -> AgentRecord {
+    /// What it did of `load`, which is over.
+    pub(super) fn record(&self, load: &Load) -> AgentRecord {
         let result = self.result.as_ref();
+        let was_stopped = result.is_some_and(|result| !result.is_complete);
+        let expected = (!was_stopped).then(|| expected(load, self.part)).flatten();
+        let is_right = |result: &Figures| {
+            result.is_right && expected.is_none_or(|expected| expected == result.planned)
+        };
         let mut record = AgentRecord {
             name: self.name.clone(),
             host: self.host.clone().unwrap_or_default(),
-            expected: self.expected,
+            expected,
             planned: 0,
             ok: 0,
             failed: 0,
             dropped: 0,
             service_time_p50: result.and_then(|result| result.median),
-            comparable: self.comparable,
+            service_time_p95: result.and_then(|result| result.p95),
+            service_time_p99: result.and_then(|result| result.p99),
+            comparable: self.comparable_from.is_some_and(|least| self.counts.ok >= least),
             busy_share: result.map_or(0.0, |result| result.busy_share),
             start: self.start.map(|start| self.started(start)),
             machine: self.machine.clone(),
             // An agent that was lost after its result lacks nothing in this load.
             loss: self.loss.clone().filter(|_| result.is_none()),
-            miscounted: result.is_some_and(|result| !result.is_right),
+            miscounted: result.is_some_and(|result| !is_right(result)),
         };
         record.count(&self.counts);
         record.leave_out(result.map_or(0, |result| result.not_due));
@@ -282,14 +298,22 @@ fn expected(load: &Load, part: Part) -> Option<u64> {
             let due = schedule.due_times_of(*arrivals, part);
             match arrivals {
                 Arrivals::Uniform => Some(due.remaining()),
-                Arrivals::Poisson { .. } if schedule.planned() / u64::from(part.of()) > DRAWN => {
-                    None
-                }
+                Arrivals::Poisson { .. } if schedule.planned() > DRAWN => None,
                 Arrivals::Poisson { .. } => Some(due.count() as u64),
             }
         }
         _ => None,
     }
+}
+
+/// From how many correct answers on agents have sent each of so many requests equally often, as far as
+/// a median can tell. `None`: each agent gets only some of them.
+fn comparable_from(requests: u64, part: Part) -> Option<u64> {
+    let (mut a, mut b) = (requests, u64::from(part.of()));
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    (a == 1).then_some(if requests == 1 { 0 } else { requests * SENT_EACH })
 }
 
 /// The median and its interval of 99 %, by the binomial distribution of the rank.
@@ -313,7 +337,9 @@ const MEETING_PINGS: u64 = 16;
 const CLOCK_SOURCE_MAX: usize = 32;
 /// A ping that is out for so long is not waited for.
 const PING_WAIT: Nanos = Nanos::from_millis(500);
-/// Most Poisson arrivals that are drawn to be counted: less than a second.
-const DRAWN: u64 = 20_000_000;
+/// Most Poisson arrivals of a load that are drawn to be counted: some 15 s, after the load.
+const DRAWN: u64 = 500_000_000;
+/// How often an agent sends each of several requests before its median is compared.
+const SENT_EACH: u64 = 10;
 /// Two-sided quantile of the normal distribution for 99 %.
 const Z_99: f64 = 2.576;

@@ -314,7 +314,7 @@ impl Coordinator {
         let farthest = farthest.map(|offset| offset.round_trip).max().unwrap_or_default();
         let start = now.plus(LEAD.max(Nanos(farthest.0.saturating_mul(4))));
         for (agent, member) in self.members.iter_mut().enumerate().take(self.used) {
-            let at = member.start(start, now);
+            let at = member.start(start);
             effects.push(Effect::Send(agent, ToAgent::StartAt { at }));
         }
         self.phase = Phase::Sending;
@@ -479,7 +479,9 @@ impl Coordinator {
             result.scheduled = result.scheduled.max(reported);
             result.end = End::Stopped;
         }
-        result.agents = self.taking_part().map(Member::record).collect();
+        let load = self.load.as_ref().map(|(load, _)| load);
+        let records = load.map(|load| self.taking_part().map(|member| member.record(load)));
+        result.agents = records.into_iter().flatten().collect();
         for member in &mut self.members {
             member.doing = Doing::Idle;
         }

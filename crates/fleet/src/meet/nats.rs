@@ -250,6 +250,8 @@ pub(super) fn wait(
             broker.check()?;
             let Ok(Some(message)) = timeout(CALLS_APART, calls.next()).await else { continue };
             let Some(call) = call_of(&message) else { continue };
+            // The client connects again by itself, and hears calls; but this broker counts as lost.
+            broker.check()?;
             if let Some(offered) =
                 offer(broker, &mut calls, (&call, message), (token, stop)).await?
             {
@@ -286,6 +288,7 @@ async fn offer(
         let again = tokio::select! {
             order = inbound.next() => match order {
                 Some(order) if seal.open(&order.payload).is_some() => {
+                    broker.check()?;
                     let rest = stream::iter([order]).chain(inbound);
                     let (from, to, close) = broker.open(rest, (from, seal));
                     let proof = answer.token_of_coordinator(call, token);

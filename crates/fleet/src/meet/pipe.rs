@@ -185,6 +185,27 @@ pub(super) fn open(
     (reader, PipeWriter { shared, next: 0 }, close)
 }
 
+/// The numbers of the messages with bytes that come.
+#[derive(Debug, Default)]
+struct Sequence {
+    next: u64,
+}
+
+impl Sequence {
+    /// Takes the message with this number, of which the reader has `read` so many. An error is why
+    /// the connection ends.
+    fn take(&mut self, number: u64, read: u64) -> Result<(), &'static str> {
+        if number != self.next {
+            return Err("the broker has lost a message");
+        }
+        self.next += 1;
+        match self.next - read.min(self.next) > WINDOW + TOLD_EACH {
+            true => Err("the other side does not wait until its messages are taken"),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Takes messages until the connection ends.
 async fn take(
     shared: Arc<Shared>,
@@ -192,7 +213,7 @@ async fn take(
     to_reader: Sender<Vec<u8>>,
     (mut lost, mut closed): (watch::Receiver<bool>, watch::Receiver<bool>),
 ) {
-    let mut next = 0;
+    let mut sequence = Sequence::default();
     let why = loop {
         let message = tokio::select! {
             biased;
@@ -204,16 +225,14 @@ async fn take(
         // What somebody else writes here is no part of it.
         let Some(part) = shared.seal.open(&message.payload) else { continue };
         match Part::read(part) {
-            Some(Part::Data(number, bytes)) if number == next => {
-                next += 1;
-                if next - shared.state().read.min(next) > WINDOW + TOLD_EACH {
-                    break Some("the other side does not wait until its messages are taken");
+            Some(Part::Data(number, bytes)) => {
+                if let Err(why) = sequence.take(number, shared.state().read) {
+                    break Some(why);
                 }
                 if to_reader.send(bytes.to_vec()).is_err() {
                     break None;
                 }
             }
-            Some(Part::Data(..)) => break Some("the broker has lost a message"),
             Some(Part::Taken(count)) => {
                 let mut state = shared.state();
                 state.taken = state.taken.max(count);
@@ -343,5 +362,19 @@ mod tests {
         for foreign in [&b""[..], b"d", b"d1234567", b"x12345678", b"t12345678more"] {
             assert_eq!(Part::read(foreign), None, "{foreign:?}");
         }
+    }
+
+    #[test]
+    fn a_lost_message_and_a_flood_end_the_connection() {
+        let lost = Err("the broker has lost a message");
+        let mut sequence = Sequence::default();
+        assert_eq!([0, 1, 2].map(|number| sequence.take(number, 0)), [Ok(()); 3]);
+        assert_eq!(sequence.take(4, 0), lost);
+        assert_eq!(Sequence { next: 3 }.take(2, 0), lost, "or it came twice");
+        let flood = Err("the other side does not wait until its messages are taken");
+        let full = WINDOW + TOLD_EACH;
+        assert_eq!(Sequence { next: full - 1 }.take(full - 1, 0), Ok(()));
+        assert_eq!(Sequence { next: full }.take(full, 0), flood);
+        assert_eq!(Sequence { next: full }.take(full, 1), Ok(()));
     }
 }

@@ -232,5 +232,5 @@ const TICK: Duration = Duration::from_millis(20);
 const FIRST_BYTES_MAX: u64 = 4 << 10;
 /// How long after a failure it is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How long a program may take to end: an agent ends a second after its orders.
-const ENDING_MAX: Duration = Duration::from_millis(1_500);
+/// How long a program may take to end: an agent ends within a second after its orders.
+const ENDING_MAX: Duration = Duration::from_secs(1);

@@ -223,9 +223,7 @@ proptest! {
         for (agent, start) in result.agents.iter().zip(&course.starts) {
             let off = start.unwrap().abs_diff(began);
             let said = agent.start.unwrap();
-            // From the order to the start the clocks drift on: 0.2 ms a second at most.
-            let drifted = SECOND / 5_000;
-            prop_assert!(off <= said.error + drifted, "{} > {:?}", off, said);
+            prop_assert!(off <= said.error, "{} > {:?}", off, said);
         }
     }
 

@@ -185,7 +185,7 @@ pub fn agent(agent: &AgentFigures) -> [String; 2] {
     }
     let is_whole = agent.lost == 0;
     let figures = [
-        agent.service_time_p50_ns.map(|median| format!("p50 {}", words::time(median))),
+        agent.service_time_p50_ns.map(|time| format!("p50 {}", words::time(time))),
         is_whole.then(|| format!("busiest thread {}", words::percent(agent.busy_share * 100.0))),
         agent.start_error_ns.map(|error| format!("start ±{}", words::time(error as f64))),
     ];

@@ -20,7 +20,8 @@ fn of_several_phps_the_highest_that_the_app_allows_is_found() {
     let found = |constraint: &str| {
         let of_packages = vec![("composer.json".to_owned(), constraint.to_owned())];
         let required = PhpRequirements { of_packages, are_checked: false };
-        let found = places.find_for(&required, "php-fpm", &need, None, None);
+        let fitting = Fitting { required: Some(&required), ..Fitting::default() };
+        let found = places.find_for(&fitting, "php-fpm", &need, None);
         name_of(&found.expect("no error").expect("a PHP").path)
     };
     assert_eq!(found("^8.0"), "php-fpm8.3");

@@ -19,7 +19,7 @@ use super::working_directory::COPY;
 use crate::app::App;
 use crate::copy::io_error;
 use crate::error::RuntimeError;
-use crate::locate::{self, SearchPaths};
+use crate::locate::{self, Fitting, SearchPaths};
 use crate::logs;
 use crate::manifest::Need;
 use crate::php_constraint::PhpRequirements;
@@ -39,7 +39,8 @@ pub(crate) fn php(
 ) -> Result<PathBuf, RuntimeError> {
     let (programs, version) = (vec!["php*".into()], Some("php -n -v".to_owned()));
     let need = Need { programs, version, ..Need::default() };
-    let found = places.find_for(required, "php", &need, in_plan.map(String::as_str), None)?;
+    let fitting = Fitting { required: Some(required), ..Fitting::default() };
+    let found = places.find_for(&fitting, "php", &need, in_plan.map(String::as_str))?;
     let found = found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })?;
     Ok(found.path)
 }

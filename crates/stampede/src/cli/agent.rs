@@ -16,7 +16,7 @@ use stampede_fleet::meet::{
 };
 use stampede_linux::interrupt;
 use stampede_model::agent_places::{AgentsError, Job, Meeting};
-use stampede_model::quantity::parse_length;
+use stampede_model::quantity::{parse_length, parse_size};
 use stampede_model::stop::Stop;
 use stampede_model::time::Nanos;
 
@@ -61,6 +61,9 @@ pub struct AgentArgs {
     /// Refuse loads that take longer: 10m, 24h
     #[arg(long, value_name = "LENGTH", default_value = "24h", value_parser = parse_length)]
     max_time: Nanos,
+    /// Refuse request files of more than SIZE together: 500MiB
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
+    max_files: u64,
     /// Also write histograms per second of each load that this agent sends, for HdrHistogram's tools,
     /// to a new file in DIR
     #[arg(long, value_name = "DIR")]
@@ -123,8 +126,8 @@ pub fn run(args: AgentArgs) -> Result<Outcome, Failure> {
         rate_max: args.max_rate,
         connections_max: args.max_connections,
         length_max: args.max_time,
+        file_bytes_max: args.max_files,
         unix_sockets: args.allow_unix_sockets,
-        ..Rules::default()
     };
     let clock: Arc<dyn Clock> = Arc::new(Monotonic);
     let witness = kept.map(|kept| Box::new(kept) as Box<dyn Witness>);
@@ -173,6 +176,7 @@ fn rules_of(args: &AgentArgs) -> Vec<String> {
     arguments.extend(["--max-rate".to_owned(), args.max_rate.to_string()]);
     arguments.extend(["--max-connections".to_owned(), args.max_connections.to_string()]);
     arguments.extend(["--max-time".to_owned(), format!("{}ms", args.max_time.0 / 1_000_000)]);
+    arguments.extend(["--max-files".to_owned(), args.max_files.to_string()]);
     let kept = args.hlog_dir.iter().map(|directory| directory.display().to_string());
     arguments.extend(kept.flat_map(|directory| ["--hlog-dir".to_owned(), directory]));
     arguments

@@ -140,7 +140,7 @@ pub enum Engine {
     /// Works everywhere
     Epoll,
     /// Needs Linux 6.1 or later, where it is not disabled
-    #[value(name = "io_uring")]
+    #[value(name = "io_uring", alias = "io-uring")]
     IoUring,
 }
 
@@ -190,7 +190,7 @@ pub struct TrafficFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "rate", "schedule", "concurrency", "length", "requests", "connections", "max_in_flight", "method",
         "body", "header", "cookie", "basic_auth", "timeout", "keep_alive", "no_keep_alive", "client",
-        "when_full", "arrivals", "seed", "traffic_order",
+        "when_full", "traffic_order",
     ])]
     pub tank: Option<PathBuf>,
 }

@@ -402,6 +402,7 @@ pub fn stored<T: DeserializeOwned>(
 }
 
 /// Returns the JSON Schema of `--json`.
+#[cfg(debug_assertions)]
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(CapacityReport);
     schema.insert("title".to_owned(), "What `stampede capacity --json` prints".into());

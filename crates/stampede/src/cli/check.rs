@@ -327,6 +327,7 @@ fn out(args: &CheckArgs) -> Result<PathBuf, CheckError> {
 }
 
 /// Returns the JSON Schema of `check.json`.
+#[cfg(debug_assertions)]
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(CheckReport).into()
 }

@@ -35,6 +35,7 @@ mod plan_flags;
 mod remote;
 mod report;
 mod runtimes;
+mod schemas;
 mod serve;
 mod shell;
 mod traffic;

@@ -9,6 +9,7 @@ use stampede_mask::Masked;
 
 use super::args::SchemaName;
 use super::fail::CommandError;
+use super::schemas;
 use super::{Cli, Failure, Outcome};
 
 /// Prints a JSON Schema to stdout.
@@ -16,12 +17,7 @@ pub fn schema(of: SchemaName) -> Result<Outcome, Failure> {
     let schema = match of {
         SchemaName::Plan => stampede_plan::schema(),
         SchemaName::PlanKeys => return print(stampede_plan::reference().as_bytes()),
-        SchemaName::Fire => super::fire::schema(),
-        SchemaName::Capacity => super::capacity::schema(),
-        SchemaName::Check => super::check::schema(),
-        SchemaName::Tune => super::tune::schema(),
-        SchemaName::Facts => stampede_model::fact::schema(),
-        SchemaName::Page => stampede_serve::schema(),
+        _ => return print(&schemas::of_types(of)?),
     };
     let schema = serde_json::to_string_pretty(&schema).map_err(|error| Failure::new(&error))?;
     print(format!("{schema}\n").as_bytes())

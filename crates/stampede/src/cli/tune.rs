@@ -378,6 +378,7 @@ pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
 }
 
 /// Returns the JSON Schema of `--json`.
+#[cfg(debug_assertions)]
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(TuneReport);
     schema.insert("title".to_owned(), "What `stampede tune --json` prints".into());

@@ -13,7 +13,8 @@ use stampede_known_server::KnownServer;
 use crate::agents_support::{
     eventually, free_port, path_with, server_for_agents, sum, write_program,
 };
-use crate::common::{Sandbox, finish, stderr, stdout};
+use crate::agents_waiting::Broker;
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -147,7 +148,13 @@ fn agents_are_a_job_that_is_gone_afterwards() {
         assert_eq!(resources["limits"], resources["requests"]);
         assert_eq!(pod["status"]["qosClass"], "Guaranteed");
     }
-    assert_eq!(jobs[0]["spec"]["backoffLimit"], 0);
+    let job = &jobs[0]["spec"];
+    let numbers = ["completions", "parallelism", "backoffLimit", "ttlSecondsAfterFinished"];
+    assert_eq!(numbers.map(|field| job[field].as_u64()), [Some(3), Some(3), Some(0), Some(600)]);
+    assert!(job["activeDeadlineSeconds"].as_u64().is_some_and(|most| most > 6), "{job:#}");
+    assert_eq!(job["completionMode"], "Indexed");
+    assert_eq!(job["podFailurePolicy"]["rules"][0]["action"], "FailJob", "{job:#}");
+    assert_eq!(job["template"]["spec"]["restartPolicy"], "Never");
     let output = child.wait_with_output().expect("its output");
     let summary: Value =
         serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
@@ -166,6 +173,27 @@ fn agents_are_a_job_that_is_gone_afterwards() {
     eventually("the Job goes on", || {
         cluster.get("jobs").iter().all(|job| job["status"]["succeeded"] == 3)
     });
+}
+
+/// Pods and coordinator meet at a broker. The pods get the user that stands in its URL.
+#[test]
+#[ignore = "make test-kubernetes builds its cluster"]
+fn pods_meet_at_a_broker() {
+    if skipped(&["nats-server"]) {
+        return;
+    }
+    let Some(server) = server_for_agents() else { return };
+    let (cluster, sandbox) = (Cluster::start(), Sandbox::new());
+    let broker = Broker::start(free_port(), &["--user", "me", "--pass", "hidden"]);
+    let meet = format!("nats://me:hidden@127.0.0.1:{}", broker.port);
+    let line = format!("--rate 300 --for 2s --agents kubernetes:2?image=stampede&meet={meet}");
+    let output = finish(fire(&cluster, &sandbox, &server, &line), LIMIT);
+    let (text, said) = (stdout(&output), stderr(&output));
+    let summary: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(sum(&summary, "expected"), sum(&summary, "ok"), "{summary:#}");
+    assert!(!text.contains("hidden") && !said.contains("hidden"), "{text} {said}");
+    eventually("objects are left", || cluster.objects().is_empty());
+    eventually("agents are left", || agents_in(&cluster).is_empty());
 }
 
 /// The printed Job does the same, and fails with its first pod.

@@ -44,8 +44,18 @@ pub struct Agent(Child);
 
 impl Agent {
     pub fn start(sandbox: &Sandbox, place: &str, more: &[&str]) -> Agent {
+        Agent::start_with(sandbox, place, more, &[])
+    }
+
+    /// The same with these variables.
+    pub fn start_with(
+        sandbox: &Sandbox,
+        place: &str,
+        more: &[&str],
+        env: &[(&str, &str)],
+    ) -> Agent {
         let mut command = sandbox.stampede(&[&["agent", "--connect", place], more].concat());
-        command.env("STAMPEDE_AGENT_TOKEN", TOKEN);
+        command.env("STAMPEDE_AGENT_TOKEN", TOKEN).envs(env.iter().copied());
         Agent(command.spawn().expect("the binary starts"))
     }
 

@@ -43,6 +43,7 @@ fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// Agents reach a container where its port is published: at the address that the user names.
 #[test]
+#[ignore = "long: 52 s"]
 fn agents_load_a_compose_project_at_an_address_of_this_machine() {
     let Some(engine) = Engine::start() else { return };
     let Some(address) = local_address() else { return };
@@ -317,6 +318,7 @@ fn nothing_is_left_however_stampede_ends() {
 
 /// What matters most comes before everything else, with what overrides it.
 #[test]
+#[ignore = "long: 45 s"]
 fn a_development_configuration_is_the_first_thing_said_of_a_project() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();

@@ -12,6 +12,7 @@ mod agents_kubernetes;
 mod agents_network;
 mod agents_support;
 mod agents_waiting;
+mod agents_ways;
 mod app_settings;
 mod apps;
 mod bench_support;

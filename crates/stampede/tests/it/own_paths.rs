@@ -96,6 +96,7 @@ fn a_path_that_would_need_quotes_is_served_from_the_copy_and_still_leads_to_it()
 
 /// Both versions name the working tree by its whole path; each serves its own files.
 #[test]
+#[ignore = "long: 11 s"]
 fn another_version_with_whole_paths_serves_its_own_files() {
     if skipped(&["git", "php"]) {
         return;

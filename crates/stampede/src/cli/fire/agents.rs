@@ -88,6 +88,8 @@ pub fn made() -> Vec<AgentRecord> {
         failed: 10,
         dropped: 0,
         service_time_p50: Some(Median { median: 1_050_000, low: 1_040_000, high: 1_060_000 }),
+        service_time_p95: Some(2_050_000),
+        service_time_p99: Some(3_050_000),
         comparable: true,
         busy_share: 0.123,
         start: Some(start),
@@ -98,6 +100,8 @@ pub fn made() -> Vec<AgentRecord> {
     let lost = AgentRecord {
         name: "me@10.0.0.5".to_owned(),
         service_time_p50: None,
+        service_time_p95: None,
+        service_time_p99: None,
         dropped: 3,
         failed: 0,
         loss: Some(Loss::Silent { for_ms: 3_012 }),

@@ -293,6 +293,7 @@ fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, TagReport> {
 }
 
 /// The JSON Schema of [`Report`].
+#[cfg(debug_assertions)]
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Report);
     schema.insert("title".to_owned(), "What `stampede fire --json` prints".into());

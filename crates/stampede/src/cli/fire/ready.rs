@@ -8,7 +8,7 @@ use stampede_load::spec::{CpuSharing, EngineChoice, Load};
 use stampede_model::agent_places::Agents;
 use stampede_model::expectation::{Expectation, Figure};
 use stampede_model::fact::{Before, Fact, Reason, Traffic};
-use stampede_model::load::{Address, ConnectionHabit, HttpVersion, Model, Until};
+use stampede_model::load::{Address, Arrivals, ConnectionHabit, HttpVersion, Model, Until};
 use stampede_model::machine::MachineFacts;
 use stampede_model::time::Nanos;
 use stampede_plan::autostop::{Autostop, Judge};
@@ -183,7 +183,7 @@ fn is_no_file(url: &str) -> Result<(), FireError> {
 /// without anything random.
 fn does_something(args: &FireArgs) -> Result<(), FireError> {
     let by_schedule = by_schedule(args);
-    let by_agents = !args.agents.agents.is_empty() && by_schedule;
+    let by_agents = !args.agents.agents.is_empty() && (by_schedule || args.traffic.tank.is_some());
     let is_random = args.load.arrivals.as_deref() == Some("poisson")
         || by_agents && args.load.arrivals.is_none()
         || args.traffic.traffic.is_some() && args.traffic.traffic_order == TrafficOrder::Random;
@@ -277,6 +277,7 @@ fn load_choice(args: &FireArgs, tank: Option<&TankConfig>) -> Result<(LoadChoice
     let mut choice = read.load;
     if let Some(tank) = tank {
         take_over(tank, &mut choice);
+        take_arrivals(args, &mut choice)?;
     }
     let habits = trial::traffic::habits(&choice.client);
     if let Model::Open { schedule, .. } = &mut choice.model
@@ -305,6 +306,24 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
         ConnectionHabit::KeepAlive => KeepAlive::On,
         ConnectionHabit::PerRequest => KeepAlive::Off,
     };
+}
+
+/// Tank's arrivals are uniform, which several machines cannot be together, unless that is wanted.
+fn take_arrivals(args: &FireArgs, choice: &mut LoadChoice) -> Result<(), FireError> {
+    let by_agents = !args.agents.agents.is_empty();
+    let is_poisson = args.load.arrivals.as_deref().map_or(by_agents, |given| given == "poisson");
+    if let Model::Open { arrivals, .. } = &mut choice.model
+        && is_poisson
+    {
+        *arrivals = Arrivals::Poisson { seed: seed(args)? };
+    }
+    Ok(())
+}
+
+/// The seed that is given, or a new one.
+fn seed(args: &FireArgs) -> Result<u64, FireError> {
+    let Some(seed) = args.seed.as_deref() else { return Ok(fastrand::u64(..)) };
+    seed.parse().map_err(|_| FireError::SeedNotANumber { seed: seed.to_owned() })
 }
 
 /// Refuses expectations about CPU and memory of the server, which only `compare` measures.
@@ -365,13 +384,7 @@ fn load(
 ) -> Result<Load, Failure> {
     let habits = trial::traffic::habits(&choice.client);
     let check = traffic::check(args)?;
-    let seed = match args.seed.as_deref() {
-        Some(seed) => {
-            seed.parse().map_err(|_| FireError::SeedNotANumber { seed: seed.to_owned() })?
-        }
-        None => fastrand::u64(..),
-    };
-    let traffic = traffic::of(args, files, target, habits, seed)?;
+    let traffic = traffic::of(args, files, target, habits, seed(args)?)?;
     Ok(Load {
         wire: target.wire.clone(),
         habits,

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -327,4 +327,76 @@ fn delay(
         }
         let _ = into.shutdown(Shutdown::Write);
     });
+}
+
+/// A relay on loopback that can stall and break. It ends with its process.
+pub struct Way {
+    pub port: u16,
+    state: Arc<Mutex<WayState>>,
+}
+
+#[derive(Default)]
+struct WayState {
+    stalled: bool,
+    cut: bool,
+    sockets: Vec<TcpStream>,
+}
+
+impl Way {
+    /// A way to this port of loopback.
+    pub fn to(port: u16) -> Way {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let way =
+            Way { port: listener.local_addr().expect("its address").port(), state: Arc::default() };
+        let state = Arc::clone(&way.state);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { continue };
+                let mut known = state.lock().expect("a lock");
+                if known.cut {
+                    continue;
+                }
+                for (from, into) in [(&client, &server), (&server, &client)] {
+                    let clone = |socket: &TcpStream| socket.try_clone().expect("a socket");
+                    known.sockets.push(clone(from));
+                    let (from, into, state) = (clone(from), clone(into), Arc::clone(&state));
+                    std::thread::spawn(move || pass(from, into, &state));
+                }
+            }
+        });
+        way
+    }
+
+    /// From now on nothing passes, and nothing is closed.
+    pub fn stall(&self) {
+        self.state.lock().expect("a lock").stalled = true;
+    }
+
+    /// All connections are closed, and no new ones are taken.
+    pub fn cut(&self) {
+        let mut state = self.state.lock().expect("a lock");
+        state.cut = true;
+        state.sockets.drain(..).for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+    }
+
+    /// All is well again. What had stalled is closed.
+    pub fn open(&self) {
+        self.cut();
+        let mut state = self.state.lock().expect("a lock");
+        (state.stalled, state.cut) = (false, false);
+    }
+}
+
+fn pass(mut from: TcpStream, mut into: TcpStream, state: &Mutex<WayState>) {
+    let _ = into.set_nodelay(true);
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        while state.lock().expect("a lock").stalled {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if into.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = into.shutdown(Shutdown::Write);
 }

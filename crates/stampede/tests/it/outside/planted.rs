@@ -425,6 +425,7 @@ fn fire_gives_no_planted_secret_away() {
 }
 
 #[test]
+#[ignore = "long: 75 s"]
 fn a_check_gives_no_planted_secret_away() {
     let Some(worker) =
         workers().into_iter().next().filter(|_| !skipped(&["nginx", "php-fpm", "php"]))
@@ -462,6 +463,7 @@ return static function (array $server): array {
 }
 
 #[test]
+#[ignore = "long: 12 s"]
 fn an_ordinary_password_changes_nothing_but_its_own_place() {
     if skipped(&["php"]) {
         return;

@@ -163,6 +163,7 @@ fn against_copies_nothing_through_a_link_of_the_other_version() {
 }
 
 #[test]
+#[ignore = "long: 11 s"]
 fn the_copies_of_another_version_are_private_too() {
     if skipped(&["git", "nginx", "php-fpm"]) {
         return;
