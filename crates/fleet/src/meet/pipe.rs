@@ -185,6 +185,24 @@ pub(super) fn open(
     (reader, PipeWriter { shared, next: 0 }, close)
 }
 
+/// Why a message with bytes ends the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutOfOrder {
+    /// It is not the next one.
+    Gap,
+    /// Too many have not been read.
+    Flood,
+}
+
+impl OutOfOrder {
+    fn why(self) -> &'static str {
+        match self {
+            OutOfOrder::Gap => "the broker has lost a message",
+            OutOfOrder::Flood => "the other side does not wait until its messages are taken",
+        }
+    }
+}
+
 /// The numbers of the messages with bytes that come.
 #[derive(Debug, Default)]
 struct Sequence {
@@ -192,15 +210,14 @@ struct Sequence {
 }
 
 impl Sequence {
-    /// Takes the message with this number, of which the reader has `read` so many. An error is why
-    /// the connection ends.
-    fn take(&mut self, number: u64, read: u64) -> Result<(), &'static str> {
+    /// Takes the message with this number. So many before it were `read`.
+    fn take(&mut self, number: u64, read: u64) -> Result<(), OutOfOrder> {
         if number != self.next {
-            return Err("the broker has lost a message");
+            return Err(OutOfOrder::Gap);
         }
         self.next += 1;
         match self.next - read.min(self.next) > WINDOW + TOLD_EACH {
-            true => Err("the other side does not wait until its messages are taken"),
+            true => Err(OutOfOrder::Flood),
             false => Ok(()),
         }
     }
@@ -226,8 +243,8 @@ async fn take(
         let Some(part) = shared.seal.open(&message.payload) else { continue };
         match Part::read(part) {
             Some(Part::Data(number, bytes)) => {
-                if let Err(why) = sequence.take(number, shared.state().read) {
-                    break Some(why);
+                if let Err(wrong) = sequence.take(number, shared.state().read) {
+                    break Some(wrong.why());
                 }
                 if to_reader.send(bytes.to_vec()).is_err() {
                     break None;
@@ -366,12 +383,12 @@ mod tests {
 
     #[test]
     fn a_lost_message_and_a_flood_end_the_connection() {
-        let lost = Err("the broker has lost a message");
+        let gap = Err(OutOfOrder::Gap);
         let mut sequence = Sequence::default();
         assert_eq!([0, 1, 2].map(|number| sequence.take(number, 0)), [Ok(()); 3]);
-        assert_eq!(sequence.take(4, 0), lost);
-        assert_eq!(Sequence { next: 3 }.take(2, 0), lost, "or it came twice");
-        let flood = Err("the other side does not wait until its messages are taken");
+        assert_eq!(sequence.take(4, 0), gap);
+        assert_eq!(Sequence { next: 3 }.take(2, 0), gap, "or it came twice");
+        let flood = Err(OutOfOrder::Flood);
         let full = WINDOW + TOLD_EACH;
         assert_eq!(Sequence { next: full - 1 }.take(full - 1, 0), Ok(()));
         assert_eq!(Sequence { next: full }.take(full, 0), flood);
