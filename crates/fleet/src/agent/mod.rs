@@ -265,13 +265,36 @@ enum State {
         until: Nanos,
         /// How long it may take from its start on; `None`: it has been started.
         longest: Option<Nanos>,
-        /// How many requests it may start in a second where no schedule says it.
-        most: Option<f64>,
+        unscheduled: Unscheduled,
     },
     /// Everything ends: at once if no load runs, else when it has ended, at the latest `at`.
     Ending { at: Nanos },
     /// It is over.
     Ended,
+}
+
+/// Which parts of a load no schedule bounds, so that their seconds have to.
+#[derive(Clone, Copy, Debug)]
+struct Unscheduled {
+    warm_up: bool,
+    load: bool,
+}
+
+impl Unscheduled {
+    fn of(load: &Load) -> Unscheduled {
+        let is_closed = |model: &Model| matches!(model, Model::Closed { .. });
+        let warm_up = load.warm_up.as_ref().is_some_and(is_closed);
+        Unscheduled { warm_up, load: is_closed(&load.model) }
+    }
+
+    /// How many requests were started in the second that is over, if this part has no schedule.
+    fn started(self, event: &LoadEvent) -> Option<u64> {
+        match event {
+            LoadEvent::WarmUpSecond(second) if self.warm_up => Some(second.counts.started),
+            LoadEvent::Second(second) if self.load => Some(second.counts.started),
+            _ => None,
+        }
+    }
 }
 
 /// An agent.
@@ -345,8 +368,12 @@ impl Agent {
                 self.file_bytes = asked;
                 vec![Effect::Receive { hash, bytes }]
             }
-            (&State::Running { longest: Some(longest), most, .. }, ToAgent::StartAt { at }) => {
-                self.state = State::Running { until: now.plus(longest), longest: None, most };
+            (
+                &State::Running { longest: Some(longest), unscheduled, .. },
+                ToAgent::StartAt { at },
+            ) => {
+                let until = now.plus(longest);
+                self.state = State::Running { until, longest: None, unscheduled };
                 vec![Effect::StartAt(at)]
             }
             (State::Running { .. }, ToAgent::Stop) => vec![Effect::Stop],
@@ -417,17 +444,17 @@ impl Agent {
         // The others may still be preparing when this agent waits for the start.
         let until = now.plus(of_warm_up).plus(READY_WAIT);
         let longest = Some(self.rules.deadline(&load.model, load.timeout));
-        let most = matches!(load.model, Model::Closed { .. }).then_some(self.rules.rate_max);
-        self.state = State::Running { until, longest, most };
+        let unscheduled = Unscheduled::of(&load);
+        self.state = State::Running { until, longest, unscheduled };
         vec![Effect::Run(load)]
     }
 
     fn load_event(&mut self, now: Nanos, event: LoadEvent) -> Vec<Effect> {
-        if let (&State::Running { most: Some(most), .. }, LoadEvent::Second(second)) =
-            (&self.state, &event)
-            && second.counts.started as f64 > most
+        if let State::Running { unscheduled, .. } = self.state
+            && let Some(asked) = unscheduled.started(&event).map(|started| started as f64)
+            && asked > self.rules.rate_max
         {
-            let asked = second.counts.started as f64;
+            let most = self.rules.rate_max;
             return self.refuse_and_end(now, &Refusal::Rate { asked, most });
         }
         let is_over = matches!(event, LoadEvent::Ended(_) | LoadEvent::Failed { .. });

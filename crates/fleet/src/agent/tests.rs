@@ -235,21 +235,34 @@ fn a_long_timeout_does_not_extend_the_deadline() {
 #[test]
 fn a_closed_load_beyond_the_rate_is_ended() {
     let rules = Rules { rate_max: 400.0, ..Rules::default() };
-    let mut agent = greeted(rules);
-    let model = Model::Closed { concurrency: 4, until: Until::For(Nanos::from_secs(10)) };
-    let load = Box::new(Load { model, ..*load("10.0.0.1:80") });
-    let prepared = told(&mut agent, 1, ToAgent::Prepare { load, files: Vec::new() });
-    assert!(matches!(prepared[..], [Effect::Run(_)]), "{prepared:?}");
-    told(&mut agent, 2, ToAgent::StartAt { at: at(2) });
-    let mut second = |started| {
+    let closed = || Model::Closed { concurrency: 4, until: Until::For(Nanos::from_secs(10)) };
+    let of = |started| {
         let counts = Counts { started, ..Counts::default() };
-        let second = Second { counts, ..Second::empty(0) }.packed();
-        agent.handle(at(3), Input::Load(LoadEvent::Second(Box::new(second))))
+        Box::new(Second { counts, ..Second::empty(0) }.packed())
     };
-    assert!(matches!(second(400)[..], [Effect::Send(FromAgent::Load(_))]));
-    let effects = second(401);
-    assert_eq!(refusal(&effects), "refuses 401 requests/s: its limit is 400");
-    assert_eq!(effects.last(), Some(&Effect::Stop));
+    let half = Load { part: Part::new(0, 2).unwrap(), ..*load("10.0.0.1:80") };
+    let loose = Rules { rate_max: 500.0, ..rules.clone() };
+    let warm = Load { warm_up: Some(closed()), ..half };
+    let second = LoadEvent::Second as fn(_) -> _;
+    for (rules, load, event, most) in [
+        (rules, Load { model: closed(), ..*load("10.0.0.1:80") }, second, 400),
+        (loose.clone(), warm.clone(), LoadEvent::WarmUpSecond, 500),
+    ] {
+        let mut agent = greeted(rules);
+        let load = Box::new(load);
+        let prepared = told(&mut agent, 1, ToAgent::Prepare { load, files: Vec::new() });
+        assert!(matches!(prepared[..], [Effect::Run(_)]), "{prepared:?}");
+        let mut said = |started| agent.handle(at(3), Input::Load(event(of(started))));
+        assert!(matches!(said(most)[..], [Effect::Send(FromAgent::Load(_))]));
+        let effects = said(most + 1);
+        let message = format!("refuses {} requests/s: its limit is {most}", most + 1);
+        assert_eq!((refusal(&effects), effects.last()), (&*message, Some(&Effect::Stop)));
+    }
+    // A schedule that is behind may catch up within a second.
+    let mut agent = greeted(loose);
+    told(&mut agent, 1, ToAgent::Prepare { load: Box::new(warm), files: Vec::new() });
+    let catching_up = agent.handle(at(3), Input::Load(LoadEvent::Second(of(900))));
+    assert!(matches!(catching_up[..], [Effect::Send(FromAgent::Load(_))]), "{catching_up:?}");
 }
 
 #[test]
