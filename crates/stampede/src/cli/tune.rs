@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::fact::search as fact;
@@ -379,7 +378,7 @@ pub fn of_run(args: &ReportArgs) -> Result<Option<String>, Failure> {
 
 /// Returns the JSON Schema of `--json`.
 #[cfg(debug_assertions)]
-pub fn schema() -> Value {
+pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(TuneReport);
     schema.insert("title".to_owned(), "What `stampede tune --json` prints".into());
     schema.to_value()

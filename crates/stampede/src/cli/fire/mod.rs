@@ -21,7 +21,6 @@ mod watch;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
 use stampede_linux::interrupt;
 use stampede_load::report::{LoadResult, TagFigures};
 use stampede_load::{Generator, LoadError};
@@ -294,7 +293,7 @@ fn tags(result: &LoadResult, model: LoadModel) -> BTreeMap<String, TagReport> {
 
 /// The JSON Schema of [`Report`].
 #[cfg(debug_assertions)]
-pub fn schema() -> Value {
+pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Report);
     schema.insert("title".to_owned(), "What `stampede fire --json` prints".into());
     schema.to_value()
