@@ -114,11 +114,8 @@ mod tests {
         assert_eq!(found("php*.unit.so", "^8.0"), "libphp8.4.so php8.4.unit.so");
         assert_eq!(found("php*.unit.so", "~8.2.0"), "libphp8.2.so php8.2.unit.so");
         assert_eq!(found("php8.2.unit.so", "^8.4"), "libphp8.2.so php8.2.unit.so");
-        assert!(
-            found("old.so", "^8.4").starts_with("libphp"),
-            "another PHP is never said to serve"
-        );
-        assert!(!found("old.so", "^8.4").starts_with("libphp8.4"));
+        let found_old = found("old.so", "^8.4");
+        assert!(!found_old.starts_with("libphp8.4"), "not said to serve: {found_old}");
         assert_eq!(found("static.so", "^8.0"), "libphp8.4.so static.so");
     }
 }

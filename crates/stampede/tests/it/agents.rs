@@ -108,6 +108,36 @@ fn files_that_requests_name_travel_with_them() {
     assert_eq!(sandbox.left_behind(), Vec::<String>::new());
 }
 
+/// Tank's own arrivals are uniform. Of several machines they would depend on the clocks.
+#[test]
+fn a_file_of_tank_is_sent_by_agents_at_poisson_arrivals() {
+    let (sandbox, server) = (Sandbox::new(), server());
+    let address = server.address();
+    let tank = |profile: &str| {
+        format!("phantom:\n  address: {address}\n  uris: ['/']\n  load_profile:\n{profile}\n")
+    };
+    sandbox.write("open.yaml", &tank("    load_type: rps\n    schedule: const(200, 1s)"));
+    sandbox.write("closed.yaml", &tank("    load_type: instances\n    schedule: const(2, 1s)"));
+    let run = |line: &str| {
+        let args: Vec<&str> = ["fire", "--json"].into_iter().chain(line.split(' ')).collect();
+        finish(sandbox.stampede(&args), LIMIT)
+    };
+    let seed = |line: &str| {
+        let output = run(line);
+        let summary: Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        assert_eq!(summary["requests_ok"], summary["requests_planned"], "{summary:#}");
+        summary["poisson_seed"].clone()
+    };
+    assert!(seed("--tank open.yaml --agents local:2").is_u64());
+    assert_eq!(seed("--tank open.yaml --agents local:2 --seed 7"), 7);
+    assert_eq!(seed("--tank open.yaml --agents local:2 --arrivals uniform"), Value::Null);
+    assert_eq!(seed("--tank open.yaml"), Value::Null);
+    let output = run("--tank closed.yaml --arrivals poisson");
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("--arrivals"), "{}", stderr(&output));
+}
+
 /// Each agent numbers the tags of a file as it meets them, so the same number means another name.
 #[test]
 fn the_rows_of_all_agents_have_the_tags_of_the_file() {

@@ -61,13 +61,8 @@ fn a_broker_has_users_and_certificates() {
         let send = |env: &[(&str, &str)]| {
             let place = format!("{place}?agents=1");
             let mut command = fire(&sandbox, &server, &place, "--rate 300 --for 500ms");
-            finish(
-                {
-                    command.envs(env.iter().copied());
-                    command
-                },
-                LIMIT,
-            )
+            command.envs(env.iter().copied());
+            finish(command, LIMIT)
         };
         let agent = Agent::start_with(&sandbox, &place, &[], &env);
         let output = send(&env);

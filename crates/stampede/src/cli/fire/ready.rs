@@ -312,12 +312,16 @@ fn take_over(tank: &TankConfig, choice: &mut LoadChoice) {
 fn take_arrivals(args: &FireArgs, choice: &mut LoadChoice) -> Result<(), FireError> {
     let by_agents = !args.agents.agents.is_empty();
     let is_poisson = args.load.arrivals.as_deref().map_or(by_agents, |given| given == "poisson");
-    if let Model::Open { arrivals, .. } = &mut choice.model
-        && is_poisson
-    {
-        *arrivals = Arrivals::Poisson { seed: seed(args)? };
+    match &mut choice.model {
+        Model::Open { arrivals, .. } if is_poisson => {
+            *arrivals = Arrivals::Poisson { seed: seed(args)? };
+            Ok(())
+        }
+        Model::Closed { .. } if args.load.arrivals.is_some() => {
+            Err(FireError::FlagWithoutSchedule { flag: "--arrivals" })
+        }
+        Model::Open { .. } | Model::Closed { .. } => Ok(()),
     }
-    Ok(())
 }
 
 /// The seed that is given, or a new one.
