@@ -1,5 +1,6 @@
 //! What stampede asks of Linux: what `/proc` and cgroups show, programs with a deadline, signals,
-//! when received bytes arrived, and names that nobody can guess.
+//! when received bytes arrived, names that nobody can guess, and threads whose panic ends nothing
+//! else.
 
 pub mod arrival;
 pub mod beneath;
@@ -7,6 +8,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod cpu_list;
 pub mod fresh;
+pub mod guarded_thread;
 pub mod handed;
 pub mod interrupt;
 pub mod mounts;

@@ -44,16 +44,18 @@ impl Collected {
     }
 }
 
-/// Takes messages until every load thread has finished or is gone. Reports each second to the
+/// Takes messages until every load thread has finished; those in `gone` never will. Reports each second to the
 /// listener once all threads are past it, and returns emptied buffers. `check` names the failed
 /// rules.
 pub(crate) fn collect(
     messages: &Receiver<Message>,
     back: &[Sender<ReturnedBuffer>],
+    gone: &[usize],
     check: &Check,
     listener: &mut dyn Listener,
 ) -> Collected {
     let mut collector = Collector::new(back.len());
+    gone.iter().for_each(|thread| collector.next_of[*thread] = u32::MAX);
     for message in messages {
         match message {
             Message::Second { thread, mut stats } => {
@@ -77,7 +79,7 @@ pub(crate) fn collect(
             break;
         }
     }
-    // A load thread that panicked never finishes. What it sent before is reported all the same.
+    // A thread that is gone sent its last second before. It is reported all the same.
     collector.next_of.fill(u32::MAX);
     collector.report_complete(listener);
     collector.all
@@ -239,7 +241,7 @@ mod tests {
         first.finish(Nanos(0));
         drop(to_us);
         let mut listener = ReportedSeconds(vec![]);
-        let collected = collect(&messages, &back, &Check::default(), &mut listener);
+        let collected = collect(&messages, &back, &[], &Check::default(), &mut listener);
         assert_eq!(listener.0, [(0, 11), (1, 2), (2, 4), (3, 0)]);
         assert_eq!(collected.counts.planned, 17);
     }
@@ -253,7 +255,7 @@ mod tests {
         recorder.next_second(Nanos(0));
         drop(recorder);
         let mut listener = ReportedSeconds(vec![]);
-        collect(&messages, &[back], &Check::default(), &mut listener);
+        collect(&messages, &[back], &[], &Check::default(), &mut listener);
         assert_eq!(listener.0, [(0, 3)]);
     }
 }

@@ -3,7 +3,6 @@
 mod thread;
 mod threads;
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -155,7 +154,8 @@ pub(crate) fn run_load(
     let mut result = sum(collected, &reports);
     let (_, mut supply) = supplies.pop().expect("the load's own is the last");
     let notes = supply.notes();
-    result.traffic = notes.map_err(|panic| LoadError::of_panic("traffic", &*panic))?;
+    result.traffic = notes
+        .map_err(|message| LoadError::ThreadPanicked { thread: "traffic".to_owned(), message })?;
     let (ok, failed) = (result.counts.ok, result.counts.failed_total());
     result.tags = supply.figures(&tags, (ok, failed, &result.times));
     Ok(result)
@@ -181,12 +181,6 @@ impl LoadError {
             LoadError::Elsewhere(error) => error.hint.clone().map(Cow::Owned),
             _ => None,
         }
-    }
-
-    fn of_panic(thread: &str, panic: &(dyn Any + Send)) -> LoadError {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        LoadError::ThreadPanicked { thread: thread.to_owned(), message }
     }
 }
 

@@ -33,12 +33,12 @@ mod workers;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use rustix::time::{ClockId, clock_gettime};
+use stampede_linux::guarded_thread::GuardedThread;
 use stampede_model::time::Nanos;
 
 pub use aside::InterferenceMeter;
@@ -55,7 +55,7 @@ pub struct Monitor {
     /// `None` once the thread was asked to end.
     end: Option<SyncSender<()>>,
     /// `None` once the thread was joined.
-    thread: Option<JoinHandle<Vec<ResourceSample>>>,
+    thread: Option<GuardedThread<Vec<ResourceSample>>>,
 }
 
 impl Monitor {
@@ -89,9 +89,8 @@ impl Monitor {
         let began = Instant::now();
         let reader = Reader::open(Sources::default(), &group, Nanos(0))?.with_workers(workers);
         let (end, ended) = sync_channel(1);
-        let thread = std::thread::Builder::new()
-            .name("monitor".to_owned())
-            .spawn(move || read_until(&ended, began, interval, reader, sink))
+        let read = move || read_until(&ended, began, interval, reader, sink);
+        let thread = GuardedThread::spawn("monitor".to_owned(), read, || ())
             .map_err(|source| MonitorError::NoThread { source })?;
         Ok(Monitor { end: Some(end), thread: Some(thread) })
     }

@@ -205,6 +205,9 @@ pub enum Mistake {
     /// A setting is given for a runtime that stampede does not start.
     #[error("`{0}` cannot be set for what already runs")]
     AlreadyRuns(String),
+    /// A version of PHP is asked for, and each runtime has the one that it has.
+    #[error("`php` changes nothing: no runtime of the plan takes a version")]
+    NoVersionToChoose,
     /// A setting of the catalogue's runtimes is given for a compose project.
     #[error("`{0}` cannot be set for a compose project")]
     OfContainers(String),

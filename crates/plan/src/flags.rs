@@ -506,7 +506,7 @@ fn apply_habit(load: &mut Node, key: &'static str, value: &Node) {
     set(load, key, value.clone());
 }
 
-/// Calls `change` with each load of the plan, whatever form `load` has.
+/// Calls `change` with each load of the plan.
 fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     let Value::Map(entries) = &mut plan.value else { return };
     let load = entries.iter_mut().find(|(key, _)| key.text() == Some("load"));
@@ -514,14 +514,7 @@ fn each_load(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
     match &mut load.value {
         Value::Map(named) => named.iter_mut().for_each(|(_, load)| change(load)),
         Value::List(list) => list.iter_mut().for_each(change),
-        // The change turns the load into a map, and a map in this place would mean named loads.
-        // Therefore the load becomes the only item of a list.
-        Value::Text(..) => {
-            let mut single = load.clone();
-            change(&mut single);
-            load.value = Value::List(vec![single]);
-        }
-        Value::Null => {}
+        Value::Text(..) | Value::Null => {}
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) struct LoadDefaults {
     pub time_scale: f64,
 }
 
-/// Reads loads: a map of names, a list, or a single schedule.
+/// Reads loads: a list, or names with loads.
 pub(super) fn loads(
     node: &Node,
     common: &LoadDefaults,
@@ -59,7 +59,6 @@ pub(super) fn loads(
     let mut all: Vec<LoadChoice> = Vec::new();
     match &node.value {
         Value::Map(named) => {
-            unnamed(node)?;
             for (key, load) in named {
                 let name = load_name(key)?;
                 all.push(one_load(load, Some(name), common, runtimes)?);
@@ -72,8 +71,7 @@ pub(super) fn loads(
                 all.push(load);
             }
         }
-        Value::Text(..) => all.push(one_load(node, None, common, runtimes)?),
-        Value::Null => {}
+        Value::Text(..) | Value::Null => {}
     }
     match all.len() {
         0 => Err(not_a(node, "a load", EXPECTED)),
@@ -84,19 +82,26 @@ pub(super) fn loads(
     }
 }
 
-/// Refuses `load: {concurrency: 50, for: 60s}`, which is one load without a name where names are
-/// expected. Without this check the message would be about a load named `concurrency`.
-fn unnamed(node: &Node) -> Result<(), PlanError> {
-    let is_load = |key: &str| node.get(key).is_some_and(|value| value.text().is_some());
-    let found = ["concurrency", "rate", "schedule"].into_iter().find(|key| is_load(key));
-    let Some((key, _)) = found.and_then(|key| node.entry(key)) else { return Ok(()) };
-    let mistake = Mistake::NotA {
-        found: format!("`{}`", key.text().unwrap_or("")),
-        wanted: "the name of a load",
-    };
-    let expected = "names with loads, `load: {rush: {concurrency: 50, for: 60s}}`, or a list, \
-                    `load: [{concurrency: 50, for: 60s}]`";
-    Err(key.place.wrong(mistake, expected))
+/// Makes a list of a single load or schedule, so that everything after this reads a list of loads,
+/// or names with loads.
+pub(super) fn as_list(plan: &mut Node) {
+    let Value::Map(entries) = &mut plan.value else { return };
+    let load = entries.iter_mut().find(|(key, _)| key.text() == Some("load"));
+    let Some((_, load)) = load else { return };
+    if matches!(load.value, Value::Text(..)) || is_one_load(load) {
+        load.value = Value::List(vec![load.clone()]);
+    }
+}
+
+/// Whether this map is `{concurrency: 50, for: 60s}`, a load without a name, and not names with
+/// loads. `for` finds a load whose other key is misspelt.
+fn is_one_load(node: &Node) -> bool {
+    // `users` is an earlier name of `concurrency`.
+    const KEYS: [&str; 5] = ["concurrency", "users", "rate", "schedule", "for"];
+    let Value::Map(entries) = &node.value else { return false };
+    entries.iter().any(|(key, value)| {
+        value.text().is_some() && key.text().is_some_and(|key| KEYS.contains(&key))
+    })
 }
 
 /// A name that is fit for tables and directories.

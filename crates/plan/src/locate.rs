@@ -8,7 +8,7 @@ use super::error::{Help, Mistake, Place, PlanError, Source, nearest, one_of};
 use super::flags::Flags;
 use super::model::{AppChoice, AppPlace};
 use super::parts::Written;
-use super::renamed;
+use super::read::to_present_form;
 use super::runtimes::APPEND;
 use super::tree::{self, Node, Value, shortened};
 
@@ -131,7 +131,7 @@ fn tree_with_flags(written: &Written, flags: &Flags) -> (Place, Option<Node>) {
         None => Some(flags.empty_plan()),
     };
     let root = root.and_then(|mut root| {
-        renamed::keys(&mut root);
+        to_present_form(&mut root);
         flags.apply_to(&mut root).ok().map(|()| root)
     });
     (begin, root)

@@ -135,6 +135,8 @@ fn runtimes_and_their_settings() {
         messages_of(&[
             "runtimes: nginx-fpm",
             "runtimes: []",
+            "php: 8.4\nruntimes: [today]",
+            "php: [8.2, 8.4]\nruntimes: [{here: {external: \"http://127.0.0.1:8080\"}}]",
             "runtimes: [[a]]",
             "runtimes: [../etc]",
             "runtimes: [nginx-fpm, nginx-fpm]",
@@ -180,7 +182,8 @@ fn loads_and_requests() {
             "load: ",
             "load: []",
             "load: 5",
-            "load: {concurrency: 50, for: 60s}",
+            "load: {concurency: 50, for: 60s}",
+            "load: {rate: 50, for: 60s, rush: {concurrency: 5, for: 60s}}",
             "load: {a/b: \"const(5,1s)\"}",
             "load: [const(5,1s)]",
             "load: {day: line(1,100,60s)}",

@@ -285,6 +285,13 @@ pub enum RuntimeSource {
     },
 }
 
+impl RuntimeSource {
+    /// Whether a plan can say which version of PHP it has.
+    pub(super) fn takes_a_version(&self) -> bool {
+        matches!(self, RuntimeSource::Catalogue(_) | RuntimeSource::Compose(_))
+    }
+}
+
 /// A compose project, and which of its services is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComposeSource {

@@ -173,8 +173,8 @@ pub fn stack_from_flags(
 pub fn search(path: Option<&Path>, flags: &Overrides) -> Result<SearchPlan, PlanError> {
     let flags = Flags::new(flags);
     let (written, mut root) = written(path, &flags)?;
-    // Names of keys first: an earlier one would stay in the load.
-    renamed::keys(&mut root);
+    // An earlier key would stay in the load.
+    to_present_form(&mut root);
     keep_traffic(&mut root);
     apply(&flags, &mut root)?;
     let fields = checked_fields(&root)?;
@@ -301,7 +301,7 @@ pub(super) fn resolve(
 /// Applies `flags` to a tree that must be a map.
 fn apply(flags: &Flags, root: &mut Node) -> Result<(), PlanError> {
     const EXPECTED: &str = "keys such as `app`, `runtimes` and `load`";
-    renamed::keys(root);
+    to_present_form(root);
     match root.value {
         Value::Map(_) => flags.apply_to(root),
         Value::Null => {
@@ -310,6 +310,12 @@ fn apply(flags: &Flags, root: &mut Node) -> Result<(), PlanError> {
         }
         _ => Err(not_a(root, "a plan", EXPECTED)),
     }
+}
+
+/// Gives a plan the one form that all other functions read.
+pub(super) fn to_present_form(root: &mut Node) {
+    loads::as_list(root);
+    renamed::keys(root);
 }
 
 /// The map of a whole plan. Every key is known, and none excludes another.
@@ -329,6 +335,13 @@ fn stack(
 ) -> Result<(StackPlan, Vec<NamedRuntime>), PlanError> {
     let apps = AppSelection { written, choices: apps(root, fields, home)? };
     let named = runtimes(required(root, fields, "runtimes")?, &common_of_runtimes(root, fields)?)?;
+    if !named.iter().any(|named| named.choice.source.takes_a_version())
+        && let Some(key) = fields.get(PHP).map(|_| fields.key_place(PHP))
+    {
+        const HELP: &str = "a row `today` has the PHP of this machine, and a server that runs already its own; \
+                            a runtime of the catalogue takes a version: `runtimes: [nginx-fpm]`";
+        return Err(key.wrong(Mistake::NoVersionToChoose, Help::Do(HELP.to_owned())));
+    }
     let stack = StackPlan {
         apps,
         runtimes: named.iter().map(|named| named.choice.clone()).collect(),

@@ -143,7 +143,7 @@ fn of_kind(kind: &Kind) -> Value {
             }
             schema
         }
-        Kind::Object(object) => reference(object.name),
+        Kind::Object(object) | Kind::Unlisted(object) => reference(object.name),
         Kind::Any(kinds) => {
             let all: Vec<Value> = kinds.iter().map(|kind| of_kind(kind)).collect();
             json!({ "anyOf": all })

@@ -441,6 +441,29 @@ fn a_habit_as_a_flag_changes_a_load_that_is_just_a_schedule() {
     assert_eq!(plan.loads[0].client.keep_alive, KeepAlive::On);
 }
 
+#[test]
+fn a_single_load_needs_no_name() {
+    let read = |load: &str, flags: &Overrides| {
+        plan_with(&format!("app: hello\nruntimes: [nginx-fpm]\nload: {load}\n"), flags)
+    };
+    let written = |load: &str| read(load, &Overrides::default()).loads;
+    assert_eq!(written("{rate: 80, for: 1s}"), written("[{rate: 80, for: 1s}]"));
+    assert_eq!(written("{users: 8, for: 1s}"), written("[{concurrency: 8, for: 1s}]"));
+    assert_eq!(written("{schedule: \"const(5,2s)\"}"), written("const(5,2s)"));
+    // Names of loads may be those of keys.
+    let names = "{users: {rate: 80, for: 1s}, urls: \"const(5,2s)\", rate: {rate: 5, for: 1s}}";
+    let plan = read(names, &Overrides::default());
+    assert_eq!(load_names(&plan), ["users", "urls", "rate"]);
+    let flags =
+        Overrides { rate: Some("5".into()), for_: Some("2s".into()), ..Overrides::default() };
+    let plan = read("{concurrency: 8, for: 1s, timeout: 3s, path: /p}", &flags);
+    assert_eq!(schedule_of(&plan.loads[0]), "const(5,2s)");
+    assert_eq!(
+        (plan.loads[0].timeout, &*plan.loads[0].requests[0].path),
+        (Nanos::from_secs(3), "/p")
+    );
+}
+
 /// The YAML blocks of docs/plans.md, completed with the keys that they leave out.
 #[test]
 fn the_plans_of_the_docs() {

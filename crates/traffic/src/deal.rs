@@ -28,6 +28,13 @@ impl BatchWriter {
         move |stop| queue.wait(stop)
     }
 
+    /// A function that ends the traffic where this is never dropped, because its thread panicked: no
+    /// load thread then waits for more requests.
+    pub(super) fn end(&self) -> impl FnOnce() + use<> {
+        let queue = Arc::clone(&self.queue);
+        move || queue.end()
+    }
+
     /// Deals a request to whichever thread is next, and waits where there is no room. Afterwards
     /// `request` holds memory to reuse.
     pub(super) fn deal(&mut self, request: &mut Request) -> Result<(), NoThreadsLeft> {
@@ -59,7 +66,6 @@ impl BatchWriter {
 }
 
 impl Drop for BatchWriter {
-    /// Also runs when the reader has panicked, so that no thread waits for more requests.
     fn drop(&mut self) {
         self.queue.end();
     }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
+use stampede_linux::guarded_thread::GuardedThread;
 use stampede_model::counts::TimeSet;
 use stampede_model::entry::ReadFailure;
 use stampede_model::load::Habits;
@@ -32,7 +33,7 @@ pub struct Supply {
     pub tagging: Tagging,
     tags: Tags,
     notes: Arc<Mutex<TrafficNotes>>,
-    reader: Option<JoinHandle<()>>,
+    reader: Option<GuardedThread<()>>,
 }
 
 /// Which tags are counted.
@@ -45,10 +46,10 @@ pub enum Tagging {
 }
 
 impl Supply {
-    /// Notes on what was read; to be called when all feeds are gone. An error is the panic of the
-    /// thread that reads.
-    pub fn notes(&mut self) -> thread::Result<TrafficNotes> {
-        self.reader.take().map_or(Ok(()), JoinHandle::join)?;
+    /// Notes on what was read; to be called when all feeds are gone. An error is the message of the
+    /// panic of the thread that reads.
+    pub fn notes(&mut self) -> Result<TrafficNotes, String> {
+        self.reader.take().map_or(Ok(()), GuardedThread::join)?;
         Ok(self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
@@ -131,7 +132,7 @@ fn read_in_thread<T: Send + 'static>(
     let work = move || {
         let _ = to_us.send(read());
     };
-    let reader = thread::Builder::new().name("traffic".to_owned()).spawn(work);
+    let reader = thread::Builder::new().name(NAME.to_owned()).spawn(work);
     let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
     loop {
         match begun.recv_timeout(STOP_CHECK_INTERVAL) {
@@ -169,15 +170,16 @@ pub fn supply_of(
         PreparedTraffic::File { held, reading } => {
             let waits_for_others = reading.length.is_none();
             let (batch_writer, streams) = BatchWriter::new(threads);
-            let first = batch_writer.first();
+            let (first, end_of_traffic) = (batch_writer.first(), batch_writer.end());
             let left = traffic.limit.unwrap_or(u64::MAX);
             let (passes, notes) = (traffic.passes, Arc::clone(&notes));
             let reader = Reader { batch_writer, passes, part, dealt: 0, left, notes };
             let order = traffic.order;
-            let reader = thread::Builder::new().name("traffic".to_owned()).spawn(move || {
+            let read = move || {
                 // If no load thread is left, this is an end like any other.
                 let _ = reader.run(held, *reading, order);
-            });
+            };
+            let reader = GuardedThread::spawn(NAME.to_owned(), read, end_of_traffic);
             let reader = reader.map_err(|source| TrafficError::Thread(Arc::new(source)))?;
             first(stop);
             let feeds = streams.into_iter().map(|stream| feed(Origin::Stream(stream)));
@@ -514,6 +516,8 @@ impl Window {
 
 /// Bytes that are read before the first request. An invalid line in them is an error.
 const PREVIEW_BYTES: u64 = 1 << 20;
+/// Name of the threads that read.
+const NAME: &str = "traffic";
 /// Most bytes of requests that are kept in memory. Those need not be read again, and need no reader
 /// thread.
 const MEMORY_BYTES: u64 = 64 << 20;

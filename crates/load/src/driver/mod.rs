@@ -362,9 +362,6 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
         self.take_answers(token, came);
         let connection = self.pool.at(token);
         self.observed.aside.add(connection.protocol.take_aside());
-        if !connection.protocol.room() && !connection.requests.is_empty() {
-            return;
-        }
         if connection.requests.is_empty() && self.parts.engine.unsent(token) {
             // Answered before the whole request was sent: the server would read the next request as
             // the rest of this one.

@@ -283,11 +283,12 @@ impl Open {
                 WhenFull::Queue | WhenFull::Stretch => Action::Wait,
             };
         }
-        if self.when_full == WhenFull::Stretch && self.full_until > due {
-            self.stretch = self.stretch.plus(self.full_until.since(due));
-            due = self.full_until;
+        let free = due.max(self.full_until);
+        if self.when_full == WhenFull::Stretch {
+            self.stretch = self.stretch.plus(free.since(due));
+            due = free;
         }
-        self.take(Action::Start { due, free: due.max(self.full_until) })
+        self.take(Action::Start { due, free })
     }
 
     fn take(&mut self, next_action: Action) -> Action {
@@ -445,56 +446,4 @@ impl Closed {
 const REST: Nanos = Nanos::from_millis(10);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Listed(std::ops::Range<u64>);
-
-    impl Schedule for Listed {
-        fn next_due(&mut self) -> Option<Nanos> {
-            self.0.next().map(Nanos)
-        }
-
-        fn due_by(&self, until: Nanos) -> u64 {
-            self.0.clone().take_while(|due| *due <= until.0).count() as u64
-        }
-    }
-
-    #[test]
-    fn counting_the_rest_of_a_share_equals_iterating_over_it() {
-        for (index, of, taken, until) in cases(4, 9) {
-            let share = Part::new(index, of).unwrap();
-            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), share);
-            for _ in 0..taken {
-                schedule_share.next_due();
-            }
-            let counted = schedule_share.due_by(Nanos(until));
-            let walked =
-                std::iter::from_fn(|| schedule_share.next_due()).take_while(|due| due.0 <= until);
-            assert_eq!(counted, walked.count() as u64, "{index} of {of}, {taken}, {until}");
-        }
-    }
-
-    /// Each share of up to `threads` threads, after each number of requests, up to each moment.
-    fn cases(threads: u32, until: u64) -> impl Iterator<Item = (u32, u32, usize, u64)> {
-        let parts = (1..=threads).flat_map(|of| (0..of).map(move |index| (index, of)));
-        let taken = parts.flat_map(|(index, of)| (0..10).map(move |taken| (index, of, taken)));
-        taken.flat_map(move |(index, of, taken)| {
-            (0..=until).map(move |until| (index, of, taken, until))
-        })
-    }
-
-    #[test]
-    fn schedule_shares_take_requests_in_turn() {
-        let shares = [0, 1, 2].map(|index| {
-            let share = Part::new(index, 3).unwrap();
-            let mut schedule_share = ScheduleShare::new(Box::new(Listed(0..8)), share);
-            let taken: Vec<u64> =
-                std::iter::from_fn(|| schedule_share.next_due().map(|due| due.0)).collect();
-            (taken, schedule_share.last)
-        });
-        // Every share knows when the last request of all threads is due.
-        let last = Nanos(7);
-        assert_eq!(shares, [(vec![0, 3, 6], last), (vec![1, 4, 7], last), (vec![2, 5], last)]);
-    }
-}
+mod tests;

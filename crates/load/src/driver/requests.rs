@@ -87,9 +87,7 @@ impl RequestsInFlight {
 
     /// From now on the progress of this request is kept.
     pub(crate) fn track_progress(&mut self, id: RequestId, connection_use: ConnectionUse) {
-        if self.progress.len() < self.all.len() {
-            self.progress.resize(self.all.len(), Progress::new(ConnectionUse::Reused));
-        }
+        self.progress.resize(self.all.len(), Progress::new(ConnectionUse::Reused));
         self.progress[id.0 as usize] = Progress::new(connection_use);
     }
 

@@ -13,20 +13,24 @@ use crate::collector::collect;
 use crate::engine::Timestamps;
 use crate::engine::simulated::{ConnectFate, Freeze, RequestFate, Script, Simulated};
 use crate::protocol::http1::Http1;
-use crate::recorder::MeasuredTimes;
+use crate::recorder::{MeasuredTimes, Message, ReturnedBuffer};
 use crate::report::{Listener, LoadResult, RequestRecord};
 use crate::run::sum;
+use stampede_traffic::answer::BodyLengths;
 use stampede_traffic::feed::{List, Origin, TrafficEnd};
 use stampede_traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
 mod detail;
+mod early;
 mod faulty;
 mod kept;
 mod random;
 mod stamps;
+mod starved;
 mod streams;
 mod transmit;
+mod two_loads;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -61,6 +65,7 @@ struct Case {
     traffic: Option<u64>,
     /// The requests have this many tags, in turn.
     tags: u16,
+    lengths: BodyLengths,
     records: bool,
 }
 
@@ -96,6 +101,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
         stop_at: None,
         traffic: None,
         tags: 1,
+        lengths: BodyLengths::default(),
         records: false,
     }
 }
@@ -173,6 +179,38 @@ fn run_case<P: Protocol>(
     late: Nanos,
 ) -> (LoadResult, ReportedSeconds) {
     let stop = Stop::default();
+    let (load, ends) = load_parts(case);
+    let mut driver =
+        driver(case, random::Bounded::new(engine, stop.clone(), case.stop_at), protocol, load);
+    let report = driver.run(&stop);
+    reported(case, ends, report, late)
+}
+
+/// A load thread that has not begun.
+fn driver<P: Protocol, E: Engine, F: Fn() -> P>(
+    case: &Case,
+    engine: E,
+    protocol: F,
+    load: LoadParts,
+) -> Driver<P, E, F> {
+    let LoadParts { pace, recorder, feed } = load;
+    Driver::new(DriverParts {
+        engine,
+        protocol,
+        pace,
+        recorder,
+        feed,
+        timeout: case.timeout,
+        check: Check::default(),
+        habit: case.habit,
+    })
+}
+
+/// Where a load thread sends what it measured, and gets its buffers back.
+type Ends = (mpsc::Receiver<Message>, mpsc::Sender<ReturnedBuffer>);
+
+/// What a load thread gets for this load.
+fn load_parts(case: &Case) -> (LoadParts, Ends) {
     let (to_us, messages) = mpsc::channel();
     let (back, empty) = mpsc::channel();
     let measured_times = match case.closed {
@@ -195,8 +233,13 @@ fn run_case<P: Protocol>(
         })),
     };
     let answer = AnswerShape::ByHeaders;
-    let request =
-        |tag| Request { bytes: REQUEST.to_vec(), answer, tag: Tag(tag), ..Request::default() };
+    let request = |tag| Request {
+        bytes: REQUEST.to_vec(),
+        answer,
+        tag: Tag(tag),
+        lengths: case.lengths,
+        ..Request::default()
+    };
     let requests: Vec<Request> = (0..case.tags).map(request).collect();
     let recorder = Recorder::new(0, measured_times, to_us, empty);
     let recorder = if case.tags > 1 { recorder.with_tags() } else { recorder };
@@ -205,22 +248,20 @@ fn run_case<P: Protocol>(
         Timestamps::Kernel => recorder,
         Timestamps::Userspace => recorder.with_lower_bound(),
     };
-    let mut driver = Driver::new(DriverParts {
-        engine: random::Bounded::new(engine, stop.clone(), case.stop_at),
-        protocol,
-        pace,
-        recorder,
-        feed: Feed::new(
-            &Arc::default(),
-            Origin::List(List::new(requests.into(), None, case.traffic)),
-        ),
-        timeout: case.timeout,
-        check: Check::default(),
-        habit: case.habit,
-    });
-    let report = driver.run(&stop);
+    let list = List::new(requests.into(), None, case.traffic);
+    let feed = Feed::new(&Arc::default(), Origin::List(list));
+    (LoadParts { pace, recorder, feed }, (messages, back))
+}
+
+/// What a load thread measured, once its load has ended. Checks what holds for every load.
+fn reported(
+    case: &Case,
+    (messages, back): Ends,
+    report: ThreadReport,
+    late: Nanos,
+) -> (LoadResult, ReportedSeconds) {
     let mut reported = ReportedSeconds { late, ..ReportedSeconds::default() };
-    let collected = collect(&messages, &[back], &Check::default(), &mut reported);
+    let collected = collect(&messages, &[back], &[], &Check::default(), &mut reported);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
     let result = sum(collected, &[report]);
@@ -482,32 +523,6 @@ fn a_closed_load_pauses_after_a_refused_connection() {
     case.script.connects = vec![ConnectFate::Refuse];
     let (result, _) = load_result(&case);
     assert_eq!(failed(&result), [("net:refused", 20)]);
-}
-
-#[test]
-fn connections_that_starve_behind_pinned_workers_are_counted() {
-    // Keep-alive where a connection occupies its worker: 4 of 16 are served. 12 never are, however
-    // often they connect again: at 0, 3, 6 and 9 s.
-    let mut case = closed(16, Until::For(ms(10_000)));
-    case.timeout = ms(3_000);
-    case.script.service_time = ms(100);
-    let served = std::iter::repeat_n(ConnectFate::Accept, 4);
-    case.script.connects = served.chain([ConnectFate::Starve; 48]).collect();
-    let (result, _) = load_result(&case);
-    assert_eq!((result.counts.ok, failed(&result)), (400, vec![("net:timeout", 48)]));
-    assert_eq!((result.connections.never_answered, result.connections.opened), (48, 52));
-}
-
-#[test]
-fn no_connection_counts_as_starved_after_the_server_stops_answering() {
-    // It answers for 200 ms, then never again. Connections that were opened later did not wait
-    // because of others.
-    let mut case = Case { timeout: ms(1_000), ..open(every(ms(20), 75), 100) };
-    let answers = std::iter::repeat_n(RequestFate::Answer, 10);
-    case.script.requests = answers.chain(vec![RequestFate::Never; 65]).collect();
-    let (result, _) = load_result(&case);
-    assert_eq!((result.counts.ok, failed(&result)), (10, vec![("net:timeout", 65)]));
-    assert_eq!(result.connections.never_answered, 0);
 }
 
 #[test]

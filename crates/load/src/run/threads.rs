@@ -1,9 +1,11 @@
 //! The load threads: they start on a common clock, stop together, and are joined.
 
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use stampede_linux::guarded_thread::GuardedThread;
 use stampede_model::part::Part;
 use stampede_model::stop::Stop;
 
@@ -25,14 +27,21 @@ pub(super) struct LoadThreads {
     back: Vec<Vec<Sender<ReturnedBuffer>>>,
     begin: Vec<Sender<Instant>>,
     /// A thread returns `None` if it was told to end before the start.
-    threads: Vec<JoinHandle<Option<ThreadReport>>>,
+    threads: Vec<GuardedThread<Option<ThreadReport>>>,
+    /// The numbers of threads that have panicked.
+    gone: Arc<Mutex<Vec<usize>>>,
 }
 
 impl LoadThreads {
     /// No thread yet. `stop` is asked for if one panics.
     pub(super) fn new(stop: &Stop) -> LoadThreads {
-        let stop = stop.clone();
-        LoadThreads { stop, back: Vec::new(), begin: Vec::new(), threads: Vec::new() }
+        LoadThreads {
+            stop: stop.clone(),
+            back: Vec::new(),
+            begin: Vec::new(),
+            threads: Vec::new(),
+            gone: Arc::default(),
+        }
     }
 
     /// Starts a load thread, and returns once it is pinned and has all it needs. It runs its loads
@@ -84,20 +93,35 @@ impl LoadThreads {
         let (begin, starts) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let thread = self.threads.len();
-        let others = StopOnPanic { stop: self.stop.clone(), thread, to_us: to_us.clone() };
+        let at_panic = self.at_panic(thread, &ready, &to_us);
         let ends = ThreadEnds { empty, starts, ready, to_us };
-        let work = move || {
-            let _others = others;
-            work(ends)
-        };
         let name = format!("load {thread}");
-        let thread = thread::Builder::new().name(name).spawn(work).map_err(LoadError::Thread)?;
+        let thread = GuardedThread::spawn(name, || work(ends), at_panic);
+        let thread = thread.map_err(LoadError::Thread)?;
         let mut back: Vec<_> = back;
         back.reverse();
         self.back.push(back);
         self.begin.push(begin);
         self.threads.push(thread);
         is_ready.recv().unwrap_or(Ok(()))
+    }
+
+    /// What a thread does at its panic. It stops the load, because the other threads would send on
+    /// to the end of the schedule, and says that it sends no more.
+    fn at_panic(
+        &self,
+        thread: usize,
+        ready: &Sender<Result<(), LoadError>>,
+        to_us: &Sender<Message>,
+    ) -> impl FnOnce() + Send + use<> {
+        let (stop, gone) = (self.stop.clone(), Arc::clone(&self.gone));
+        let (ready, to_us) = (ready.clone(), to_us.clone());
+        move || {
+            stop.ask();
+            gone.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+            let _ = ready.send(Ok(()));
+            let _ = to_us.send(Message::Finished { thread });
+        }
     }
 
     /// Starts the next load of all threads, at `begin` or at once. Returns what was measured when all
@@ -111,20 +135,22 @@ impl LoadThreads {
     ) -> Collected {
         let soonest = Instant::now() + HEAD_ROOM;
         let epoch = begin.map_or(soonest, |begin| begin.max(soonest));
-        // A thread that has ended by now has panicked; joining it reports the panic.
+        // A thread that has ended by now has panicked; joining it reports the panic. One that panics
+        // after this look says that it has finished.
+        let gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.begin.iter().for_each(|begin| {
             let _ = begin.send(epoch);
         });
         listener.began(epoch);
         let back: Vec<_> = self.back.iter_mut().filter_map(Vec::pop).collect();
-        collect(messages, &back, check, listener)
+        collect(messages, &back, &gone, check, listener)
     }
 
     /// Waits for the threads' end, after their last load.
     pub(super) fn join(mut self) -> Result<Vec<ThreadReport>, LoadError> {
         let joined = self.threads.drain(..).map(|thread| {
-            let name = thread.thread().name().unwrap_or_default().to_owned();
-            thread.join().map_err(|panic| LoadError::of_panic(&name, &*panic))
+            let name = thread.name().to_owned();
+            thread.join().map_err(|message| LoadError::ThreadPanicked { thread: name, message })
         });
         // All are joined before the first error is returned.
         let joined: Vec<_> = joined.collect();
@@ -142,23 +168,6 @@ impl Drop for LoadThreads {
         self.begin.clear();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
-        }
-    }
-}
-
-/// Stops the load when the thread that owns this panics, and says that it sends no more. Otherwise
-/// the other threads would send on to the end of the schedule.
-struct StopOnPanic {
-    stop: Stop,
-    thread: usize,
-    to_us: Sender<Message>,
-}
-
-impl Drop for StopOnPanic {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.stop.ask();
-            let _ = self.to_us.send(Message::Finished { thread: self.thread });
         }
     }
 }

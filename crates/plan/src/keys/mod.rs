@@ -122,6 +122,8 @@ pub(super) enum Kind {
         least: usize,
     },
     Object(&'static Object),
+    /// An object where a list of it may stand. It is made a list before the tree is walked.
+    Unlisted(&'static Object),
     Any(&'static [&'static Kind]),
     /// A value of a file that is not a plan.
     Foreign,

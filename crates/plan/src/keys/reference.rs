@@ -70,7 +70,9 @@ fn shown(kind: &Kind) -> String {
         Kind::Form(form) => form.shown.to_owned(),
         Kind::List { of, .. } | Kind::Set { of, .. } => format!("list of {}", shown(of)),
         Kind::Map { of, .. } => format!("map to {}", shown(of)),
-        Kind::Object(object) => format!("[{}](#{})", noun(object), anchor(&heading(object))),
+        Kind::Object(object) | Kind::Unlisted(object) => {
+            format!("[{}](#{})", noun(object), anchor(&heading(object)))
+        }
         Kind::Any(kinds) => {
             let all: Vec<String> = kinds.iter().map(|kind| shown(kind)).collect();
             all.join(" or ")

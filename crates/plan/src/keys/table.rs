@@ -48,7 +48,7 @@ static OF_PLAN: Group = Group {
             .or("equal-workers"),
         Key::new("budget", &Kind::Object(&BUDGET), "CPUs and memory of the stack: web server, PHP and what belongs to them.")
             .otherwise("half of the machine's CPUs, no limit of memory"),
-        Key::new("load", &LOADS, "What is sent: names with loads, a list of loads, or a single schedule.")
+        Key::new("load", &LOADS, "What is sent: names with loads, a list of loads, or a single load or schedule.")
             .otherwise("two loads, [steady and peak](#loads); with several apps only peak"),
         Key::new("load_from", &Kind::Object(&LOAD_FROM), "The machines that [send the loads](agents.md): agents. Arrivals are then Poisson unless the plan says otherwise.")
             .otherwise("this machine"),
@@ -584,7 +584,7 @@ pub static OF_REQUEST: Group = Group {
 static APP_KIND: Kind = Kind::Object(&APP);
 static APPS: Kind = Kind::Set { of: &APP_KIND, most: apps::APPS_MAX };
 static RUNTIMES: Kind = Kind::Set { of: &Kind::Object(&ENTRY), most: RUNTIMES_MAX };
-static LOADS: Kind = Kind::Any(&[&SCHEDULE, &LOAD_LIST, &LOAD_MAP]);
+static LOADS: Kind = Kind::Any(&[&SCHEDULE, &Kind::Unlisted(&LOAD), &LOAD_LIST, &LOAD_MAP]);
 static LOAD_LIST: Kind = Kind::List { of: &ONE_LOAD, least: 1, most: LOADS_MAX };
 static LOAD_MAP: Kind = Kind::Map { of: &ONE_LOAD, least: 1 };
 static ONE_LOAD: Kind = Kind::Object(&LOAD);

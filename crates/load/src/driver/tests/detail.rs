@@ -90,7 +90,7 @@ fn a_listener_that_never_reads_loses_records_but_no_request() {
     (0..300_000).for_each(|_| recorder.record(request));
     recorder.finish(zero);
     let mut reported = ReportedSeconds::default();
-    let collected = collect(&messages, &[mpsc::channel().0], &Check::default(), &mut reported);
+    let collected = collect(&messages, &[mpsc::channel().0], &[], &Check::default(), &mut reported);
     // 256 buffers of 1 024 records each exist. One of them cannot be replaced when it is full.
     assert_eq!(reported.requests.len(), 255 * 1_024);
     assert_eq!(collected.records_lost, 300_000 - 255 * 1_024);
@@ -147,4 +147,19 @@ fn more_traffic_than_requests_changes_nothing() {
     let case = Case { traffic: Some(1_000), ..open(every(ms(10), 100), 10) };
     let (result, _) = load_result(&case);
     assert_eq!((result.counts.planned, result.counts.ok, result.scheduled), (100, 100, ms(990)));
+}
+
+/// Bodies have two bytes.
+#[test]
+fn right_answers_of_an_unusual_length_are_counted() {
+    let unusual = |least, most, fate| {
+        let lengths = BodyLengths { least, most };
+        let mut case = Case { lengths, ..open(every(ms(10), 5), 1) };
+        case.script.requests = vec![fate];
+        let unusual = load_result(&case).0.unusual;
+        (unusual.answers, unusual.first.map(|first| (first.at, first.body_bytes)))
+    };
+    assert_eq!(unusual(0, 2, RequestFate::Answer), (0, None));
+    assert_eq!(unusual(3, 9, RequestFate::Answer), (5, Some((ms(1), 2))));
+    assert_eq!(unusual(3, 9, RequestFate::CutShort), (0, None));
 }

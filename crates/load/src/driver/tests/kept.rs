@@ -57,6 +57,25 @@ fn a_reset_before_any_byte_of_a_kept_connection_is_the_same() {
 }
 
 #[test]
+fn a_timeout_after_an_idle_time_is_no_answer() {
+    let mut case = Case { timeout: ms(20), ..open(vec![ms(0), ms(50)], 1) };
+    case.script.requests = vec![RequestFate::Answer, RequestFate::Never];
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, failed(&result)), (1, vec![("net:timeout", 1)]));
+    assert_eq!(kept(&result), (0, None, None));
+}
+
+/// The gap until the next request, on another connection, is no idle time.
+#[test]
+fn a_new_connection_was_not_idle() {
+    let mut case = open(every(ms(50), 4), 1);
+    case.script.requests = vec![RequestFate::AnswerThenClose];
+    let (result, _) = load_result(&case);
+    assert_eq!((result.counts.ok, result.connections.opened), (4, 4));
+    assert_eq!(kept(&result), (0, None, None));
+}
+
+#[test]
 fn bytes_after_an_answer_count_for_it_and_end_its_connection() {
     let surplus = |mut case: Case, fate| {
         case.script.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nlonger".to_vec();

@@ -98,6 +98,20 @@ fn an_answer_counts_in_the_second_in_which_it_was_read() {
     assert!(service_times(&reported).iter().all(|time| *time == 1_000_000));
 }
 
+/// The second request is sent from 999 to 1 001 ms. Meanwhile, at 1 000.5 ms, the first is answered.
+#[test]
+fn an_answer_that_is_read_while_a_request_starts_counts_in_the_next_second() {
+    let mut case = Case { records: true, ..open(vec![ms(0), ms(999)], 2) };
+    case.script.send_time = ms(2);
+    case.script.service_time = Nanos(998_500_000);
+    case.script.timestamps = Timestamps::Kernel;
+    let (_, reported) = load_result_in_detail(&case);
+    let ended: Vec<Nanos> = reported.requests.iter().map(|request| request.done).collect();
+    assert_eq!(ended, [Nanos(1_000_500_000), Nanos(1_999_500_000)]);
+    let ok: Vec<u64> = reported.seconds.iter().map(|second| second.counts.ok).collect();
+    assert_eq!(ok, [0, 2]);
+}
+
 /// Stopped from 12 to 42 ms, so the answer of 15 ms is seen at 42 ms, in both models.
 #[test]
 fn without_stamps_a_lower_bound_says_for_how_long_an_answer_may_have_been_there() {
@@ -125,6 +139,21 @@ fn an_answer_that_arrived_in_time_is_no_timeout() {
     case.script.timestamps = Timestamps::Userspace;
     let (of_ours, _) = load_result(&case);
     assert_eq!(of_ours.counts.failed["net:timeout"], 1_000, "90 ms, for all we know");
+}
+
+/// It takes the whole timeout, and is read 10 ms later.
+#[test]
+fn an_answer_at_the_end_of_the_timeout_is_none_that_is_too_late() {
+    for (timeout, expected) in
+        [(ms(20), (1, vec![])), (Nanos(19_999_999), (0, vec![("net:timeout", 1)]))]
+    {
+        let mut case = Case { timeout, ..open(vec![ms(0)], 1) };
+        case.script.service_time = ms(20);
+        case.script.stops = vec![Freeze { from: ms(15), until: ms(30) }];
+        case.script.timestamps = Timestamps::Kernel;
+        let (result, _) = load_result(&case);
+        assert_eq!((result.counts.ok, failed(&result)), expected);
+    }
 }
 
 #[test]

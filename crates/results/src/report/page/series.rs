@@ -61,7 +61,10 @@ fn read_all(jobs: &[SeriesJob<'_>]) -> Result<Vec<Series>, StoreError> {
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        let joined = workers.into_iter().flat_map(|worker| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
     });
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, series)| series).collect()
