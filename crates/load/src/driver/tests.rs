@@ -21,6 +21,7 @@ use stampede_traffic::feed::{List, Origin, TrafficEnd};
 use stampede_traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
+mod altered;
 mod detail;
 mod early;
 mod faulty;
@@ -66,6 +67,7 @@ struct Case {
     /// The requests have this many tags, in turn.
     tags: u16,
     lengths: BodyLengths,
+    check: Check,
     records: bool,
 }
 
@@ -102,6 +104,7 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
         traffic: None,
         tags: 1,
         lengths: BodyLengths::default(),
+        check: Check::default(),
         records: false,
     }
 }
@@ -144,12 +147,12 @@ impl Listener for ReportedSeconds {
 /// Runs the load, and checks what holds for every load.
 fn load_result(case: &Case) -> (LoadResult, Vec<SecondCounts>) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    load_result_with(case, || Http1::new(&Check::default(), habits))
+    load_result_with(case, || Http1::new(&case.check, habits))
 }
 
 fn load_result_in_detail(case: &Case) -> (LoadResult, ReportedSeconds) {
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    load_result_in_detail_with(case, || Http1::new(&Check::default(), habits))
+    load_result_in_detail_with(case, || Http1::new(&case.check, habits))
 }
 
 /// The same with another protocol.
@@ -201,7 +204,7 @@ fn driver<P: Protocol, E: Engine, F: Fn() -> P>(
         recorder,
         feed,
         timeout: case.timeout,
-        check: Check::default(),
+        check: case.check.clone(),
         habit: case.habit,
     })
 }
@@ -261,7 +264,7 @@ fn reported(
     late: Nanos,
 ) -> (LoadResult, ReportedSeconds) {
     let mut reported = ReportedSeconds { late, ..ReportedSeconds::default() };
-    let collected = collect(&messages, &[back], &[], &Check::default(), &mut reported);
+    let collected = collect(&messages, &[back], &[], &case.check, &mut reported);
     let by_tag = collected.tags.iter().flatten();
     let by_tag = by_tag.map(|figures| figures.ok + figures.failed).sum::<u64>();
     let result = sum(collected, &[report]);

@@ -163,3 +163,14 @@ fn right_answers_of_an_unusual_length_are_counted() {
     assert_eq!(unusual(3, 9, RequestFate::Answer), (5, Some((ms(1), 2))));
     assert_eq!(unusual(3, 9, RequestFate::CutShort), (0, None));
 }
+
+#[test]
+fn an_example_of_a_failed_check_shows_what_was_found() {
+    let mut case = open(every(ms(10), 3), 1);
+    case.check.rules = vec!["header content-length == 3".to_owned().try_into().unwrap()];
+    let (result, _) = load_result(&case);
+    assert_eq!(failed(&result), [("check:header content-length == 3", 3)]);
+    let [example] = result.examples.as_slice() else { panic!("{:?}", result.examples) };
+    assert_eq!((example.at, example.status), (ms(1), Some(200)));
+    assert!(example.found.contains("`2`"), "{}", example.found);
+}

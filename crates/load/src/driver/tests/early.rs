@@ -1,54 +1,7 @@
 //! Tests servers that answer or close before they have read the whole request.
 
+use super::altered::Altered;
 use super::*;
-
-/// An engine whose sends are never complete, where `unsent` says so.
-struct PartSent {
-    engine: Simulated,
-    unsent: bool,
-}
-
-impl Engine for PartSent {
-    fn begin(&mut self, epoch: Instant) {
-        self.engine.begin(epoch);
-    }
-
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn now(&self) -> Nanos {
-        self.engine.now()
-    }
-
-    fn refresh(&mut self) -> Nanos {
-        self.engine.refresh()
-    }
-
-    fn send_buffer(&mut self, token: Token) -> &mut Vec<u8> {
-        self.engine.send_buffer(token)
-    }
-
-    fn unsent(&mut self, _: Token) -> bool {
-        self.unsent
-    }
-
-    fn submit(&mut self, token: Token, op: Op) {
-        self.engine.submit(token, op);
-    }
-
-    fn wait(&mut self, until: Nanos, in_flight: u32) {
-        self.engine.wait(until, in_flight);
-    }
-
-    fn next(&mut self) -> Option<Completion<'_>> {
-        self.engine.next()
-    }
-
-    fn busy(&self) -> Nanos {
-        Nanos(self.now().0 / 4)
-    }
-}
 
 /// One request, of whose answer half arrives: its head, but not all that its head announces. Returns
 /// the number of correct answers, the failures, and the status in the request's record.
@@ -61,7 +14,7 @@ fn half_answered(
     case.script.answer = format!("{head}\r\n\r\n{}", "x".repeat(head.len() + 4)).into_bytes();
     case.script.requests = vec![fate];
     let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    let engine = PartSent { engine: Simulated::new(case.script.clone()), unsent };
+    let engine = Altered { unsent, ..Altered::new(&case.script) };
     let (result, reported) =
         run_case(&case, engine, || Http1::new(&Check::default(), habits), Nanos(0));
     // A quarter of the time, the engine was busy.
@@ -108,7 +61,7 @@ fn a_connection_that_answered_before_the_request_was_sent_is_not_used_again() {
     let opened = |unsent| {
         let case = open(every(ms(10), 5), 1);
         let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-        let engine = PartSent { engine: Simulated::new(case.script.clone()), unsent };
+        let engine = Altered { unsent, ..Altered::new(&case.script) };
         let (result, _) =
             run_case(&case, engine, || Http1::new(&Check::default(), habits), Nanos(0));
         (result.counts.ok, result.connections.opened)

@@ -169,7 +169,7 @@ prop_compose! {
         let timeout = ms(timeout_ms);
         Case {
             due, closed, limit, when_full, timeout, habit, script, stop_at, traffic, tags, records,
-            lengths: BodyLengths::default(),
+            lengths: BodyLengths::default(), check: Check::default(),
         }
     }
 }
