@@ -16,6 +16,9 @@ pub const PROFILE: &str = "static";
 /// take a bit each (DT_RELR, which musl knows since 1.2.4). Both make the binary smaller only.
 const LINKED: [&str; 2] = ["--icf=all", "--pack-dyn-relocs=relr"];
 
+/// A panic ends the process (`panic = "abort"`), so nothing reads the tables that unwinding needs.
+const NO_TABLES: &str = "-Cforce-unwind-tables=no";
+
 /// Variables that would change the binary, and that people set for their own builds.
 const IGNORED: [&str; 8] = [
     "RUSTFLAGS",
@@ -101,7 +104,8 @@ fn renamed(places: &Places, tools: &Tools) -> [(PathBuf, String); 4] {
 fn rust_flags(renamed: &[(PathBuf, String)]) -> Vec<String> {
     let flag =
         |(path, name): &(PathBuf, String)| format!("--remap-path-prefix={}={name}", path.display());
-    renamed.iter().map(flag).chain(LINKED.map(|flag| format!("-Clink-arg={flag}"))).collect()
+    let linked = LINKED.map(|flag| format!("-Clink-arg={flag}"));
+    renamed.iter().map(flag).chain([NO_TABLES.to_owned()]).chain(linked).collect()
 }
 
 /// The crate `cc` splits these at spaces, so a path with a space keeps its name.
@@ -109,7 +113,9 @@ fn c_flags(renamed: &[(PathBuf, String)]) -> Vec<String> {
     let whole = renamed.iter().filter(|(path, _)| !path.to_string_lossy().contains(' '));
     let flags = whole.map(|(path, name)| format!("-ffile-prefix-map={}={name}", path.display()));
     // Zig checks for undefined behaviour where nobody asked for another optimisation.
-    flags.chain(["-fno-sanitize=undefined".to_owned(), "-g0".to_owned()]).collect()
+    const OTHERS: [&str; 4] =
+        ["-fno-sanitize=undefined", "-g0", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables"];
+    flags.chain(OTHERS.map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
@@ -132,6 +138,7 @@ mod tests {
                 "--remap-path-prefix=/rust/lib/rustlib/src/rust=/rustc/59807",
                 "--remap-path-prefix=/home/a b/source=/stampede",
                 "--remap-path-prefix=/build=/target",
+                "-Cforce-unwind-tables=no",
                 "-Clink-arg=--icf=all",
                 "-Clink-arg=--pack-dyn-relocs=relr",
             ]

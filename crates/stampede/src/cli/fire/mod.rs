@@ -43,6 +43,7 @@ use stampede_results::summary::model::LoadModel;
 use stampede_verdict::{self as verdict, Evidence, ModelKind};
 
 pub use self::ready::left_out;
+pub use self::screen::guard_terminal;
 
 use self::files::Files;
 use self::nothing::NothingError;

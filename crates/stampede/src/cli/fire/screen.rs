@@ -14,6 +14,7 @@ use stampede_model::load::Model;
 
 use self::picture::Dashboard;
 use self::terminal::AlternateScreen;
+pub use self::terminal::guard_terminal;
 use super::ready::PreparedLoad;
 use crate::cli::args_fire::FireArgs;
 use crate::progress::plain::LineProgress;

@@ -23,14 +23,7 @@ impl AlternateScreen {
     /// # Errors
     /// The terminal cannot be written to, or has no size.
     pub fn take() -> io::Result<AlternateScreen> {
-        HOOKS.call_once(|| {
-            interrupt::before_exit(give_back);
-            let earlier = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| {
-                give_back();
-                earlier(panic);
-            }));
-        });
+        guard_terminal();
         let before = tcgetattr(io::stderr())?;
         // Ctrl-C stays a signal. Echo is off, because typed characters would be drawn into the
         // picture.
@@ -53,6 +46,19 @@ impl Drop for AlternateScreen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Sets what restores the terminal at a panic and at a third Ctrl-C. Called at the start of the
+/// program: see [`stampede_linux::guarded_thread`].
+pub fn guard_terminal() {
+    HOOKS.call_once(|| {
+        interrupt::before_exit(give_back);
+        let earlier = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            earlier(panic);
+        }));
+    });
 }
 
 /// Restores the terminal. Further calls do nothing.
