@@ -39,8 +39,6 @@ const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "
 const LONG: &str = "long";
 /// As [`LONG`], for tests that no other test may run beside: they compare two measurements.
 const ALONE: &str = "alone";
-/// Most long tests wait for loads, servers and timeouts: two at once leave half of two CPUs idle.
-const LONG_PER_CPU: usize = 2;
 /// More tests that fail beside each other are no chance.
 const DISTURBED_MAX: usize = 5;
 
@@ -102,8 +100,8 @@ pub fn run(
     }
 }
 
-/// Runs the long tests until the time is over: several on each CPU, then one by one those that need
-/// the machine to themselves. A few that fail beside others run again alone.
+/// Runs the long tests until the time is over: as many at once as there are CPUs, then one by one
+/// those that need the machine to themselves. A few that fail beside others run again alone.
 fn run_long(
     programs: &[Program],
     env: &[(&str, PathBuf)],
@@ -111,7 +109,7 @@ fn run_long(
     is_over: impl Fn() -> bool + Sync,
 ) -> Result<(), ChoreError> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    for (tier, at_once) in [(LONG, LONG_PER_CPU * cpus), (ALONE, 1)] {
+    for (tier, at_once) in [(LONG, cpus), (ALONE, 1)] {
         let one = |program| {
             let tests = results.long(program, tier).into_iter();
             tests.map(move |test| (program, test))

@@ -12,9 +12,12 @@ use crate::error::{ChoreError, succeeded};
 /// The profile in Cargo.toml; also the name of its directory.
 pub const PROFILE: &str = "static";
 
-/// What the linker is told: the same code is there once, and addresses that are set at the start
-/// take a bit each (DT_RELR, which musl knows since 1.2.4). Both make the binary smaller only.
-const LINKED: [&str; 2] = ["--icf=all", "--pack-dyn-relocs=relr"];
+/// What the linker is told: the same code is there once, addresses that are set at the start take a
+/// bit each (DT_RELR, which musl knows since 1.2.4), and there are no tables for unwinding. All make
+/// the binary smaller only. The path is below the source, where cargo starts the compiler: a whole
+/// one would be part of the sum.
+const LINKED: [&str; 4] =
+    ["--icf=all", "--pack-dyn-relocs=relr", "--no-eh-frame-hdr", "-Tpackaging/no-unwinding.ld"];
 
 /// A panic ends the process (`panic = "abort"`), so nothing reads the tables that unwinding needs.
 const NO_TABLES: &str = "-Cforce-unwind-tables=no";
@@ -141,6 +144,8 @@ mod tests {
                 "-Cforce-unwind-tables=no",
                 "-Clink-arg=--icf=all",
                 "-Clink-arg=--pack-dyn-relocs=relr",
+                "-Clink-arg=--no-eh-frame-hdr",
+                "-Clink-arg=-Tpackaging/no-unwinding.ld",
             ]
         );
         let flags = c_flags(&renamed);
