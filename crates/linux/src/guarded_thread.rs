@@ -13,7 +13,15 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub struct GuardedThread<T> {
     handle: JoinHandle<()>,
-    ended: Receiver<Result<T, String>>,
+    ended: Receiver<Result<T, Panicked>>,
+}
+
+/// A thread panicked, which is a bug.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("panicked: {message}")]
+pub struct Panicked {
+    /// What the panic said; empty where it said nothing.
+    pub message: String,
 }
 
 impl<T: Send + 'static> GuardedThread<T> {
@@ -30,8 +38,8 @@ impl<T: Send + 'static> GuardedThread<T> {
         let (end, ended) = mpsc::channel();
         let handle = thread::Builder::new().name(name).spawn(move || {
             let of_panic = end.clone();
-            LAST_WORDS.set(Some(Box::new(move |message| {
-                let _ = of_panic.send(Err(message));
+            LAST_WORDS.set(Some(Box::new(move |panicked| {
+                let _ = of_panic.send(Err(panicked));
                 at_panic();
             })));
             let _ = end.send(Ok(work()));
@@ -47,9 +55,10 @@ impl<T: Send + 'static> GuardedThread<T> {
     /// Waits for the thread's end and returns its result.
     ///
     /// # Errors
-    /// The message of its panic; empty where it has none.
-    pub fn join(self) -> Result<T, String> {
-        let result = self.ended.recv().unwrap_or_else(|_| Err(String::new()));
+    /// The thread panicked.
+    pub fn join(self) -> Result<T, Panicked> {
+        let gone = |_| Err(Panicked { message: String::new() });
+        let result = self.ended.recv().unwrap_or_else(gone);
         if result.is_ok() {
             let _ = self.handle.join();
         }
@@ -57,8 +66,8 @@ impl<T: Send + 'static> GuardedThread<T> {
     }
 }
 
-/// What a thread does with the message of its panic.
-type LastWords = Box<dyn FnOnce(String)>;
+/// What a thread does at its panic.
+type LastWords = Box<dyn FnOnce(Panicked)>;
 
 thread_local! {
     static LAST_WORDS: Cell<Option<LastWords>> = const { Cell::new(None) };
@@ -72,7 +81,7 @@ fn guard_threads() {
     std::panic::set_hook(Box::new(move |panic| {
         earlier(panic);
         if let Some(tell) = LAST_WORDS.try_with(Cell::take).ok().flatten() {
-            tell(message(panic));
+            tell(Panicked { message: message(panic) });
             while cfg!(panic = "abort") {
                 thread::park();
             }
@@ -106,7 +115,8 @@ mod tests {
         let threads = [spawn(|| 7), spawn(|| panic!("a number: {}", 8)), spawn(|| panic!("text"))];
         assert!(threads.iter().all(|thread| thread.name() == "guarded"));
         let ends = threads.map(GuardedThread::join);
-        assert_eq!(ends, [Ok(7), Err("a number: 8".to_owned()), Err("text".to_owned())]);
+        let panicked = |message: &str| Err(Panicked { message: message.to_owned() });
+        assert_eq!(ends, [Ok(7), panicked("a number: 8"), panicked("text")]);
         // The message is told first: nobody waits for what is done afterwards.
         let is_done = || panics.load(Ordering::Relaxed) == 2;
         assert!((0..1_000).any(|_| {

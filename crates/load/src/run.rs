@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::{fmt, io};
 
 use serde::Serialize;
+use stampede_linux::guarded_thread::Panicked;
 use stampede_model::counts::{End, Second};
 use stampede_model::load::{Model, Until};
 use stampede_model::part::Part;
@@ -154,8 +155,7 @@ pub(crate) fn run_load(
     let mut result = sum(collected, &reports);
     let (_, mut supply) = supplies.pop().expect("the load's own is the last");
     let notes = supply.notes();
-    result.traffic = notes
-        .map_err(|message| LoadError::ThreadPanicked { thread: "traffic".to_owned(), message })?;
+    result.traffic = notes.map_err(|panicked| LoadError::of_panic("traffic", panicked))?;
     let (ok, failed) = (result.counts.ok, result.counts.failed_total());
     result.tags = supply.figures(&tags, (ok, failed, &result.times));
     Ok(result)
@@ -181,6 +181,10 @@ impl LoadError {
             LoadError::Elsewhere(error) => error.hint.clone().map(Cow::Owned),
             _ => None,
         }
+    }
+
+    fn of_panic(thread: &str, Panicked { message }: Panicked) -> LoadError {
+        LoadError::ThreadPanicked { thread: thread.to_owned(), message }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use stampede_linux::guarded_thread::GuardedThread;
+use stampede_linux::guarded_thread::{GuardedThread, Panicked};
 use stampede_model::counts::TimeSet;
 use stampede_model::entry::ReadFailure;
 use stampede_model::load::Habits;
@@ -46,9 +46,11 @@ pub enum Tagging {
 }
 
 impl Supply {
-    /// Notes on what was read; to be called when all feeds are gone. An error is the message of the
-    /// panic of the thread that reads.
-    pub fn notes(&mut self) -> Result<TrafficNotes, String> {
+    /// Notes on what was read; to be called when all feeds are gone.
+    ///
+    /// # Errors
+    /// The thread that reads panicked.
+    pub fn notes(&mut self) -> Result<TrafficNotes, Panicked> {
         self.reader.take().map_or(Ok(()), GuardedThread::join)?;
         Ok(self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }

@@ -27,7 +27,10 @@ const RULE: &str =
 pub fn text(root: &Path, binaries: &[Linked], tools: &Tools) -> Result<String, ChoreError> {
     let foreign = binaries.iter().flat_map(|linked| linked.crates.iter());
     let foreign: BTreeMap<_, _> = foreign.filter(|(_, one)| one.is_foreign()).collect();
-    let own = Own { mit: mit_of(&read(root.join("LICENSE-MIT"))?) };
+    let own = Own {
+        mit: mit_of(&read(root.join("LICENSE-MIT"))?),
+        apache: read(root.join("LICENSE-APACHE"))?,
+    };
     let mut texts = Texts::default();
     for one in foreign.values() {
         for text in licences_of(one, &own)? {
@@ -47,9 +50,19 @@ pub fn text(root: &Path, binaries: &[Linked], tools: &Tools) -> Result<String, C
     Ok(file + &texts.written())
 }
 
-/// A text that this repository has too, for crates that name a licence and hold no file of it.
+/// Texts that this repository has too, for crates that name a licence and hold no file of it.
 struct Own {
     mit: String,
+    apache: String,
+}
+
+impl Own {
+    /// The text of a licence that can be chosen; `None`: this repository has none of them.
+    fn of(&self, licence: &str) -> Option<&str> {
+        let has = |wanted| licence.split([' ', '(', ')', '/']).any(|word| word == wanted);
+        let known = [("MIT", &self.mit), ("Apache-2.0", &self.apache)];
+        known.into_iter().find(|(name, _)| has(*name)).map(|(_, text)| text.as_str())
+    }
 }
 
 /// The text without the line that names a person.
@@ -88,12 +101,10 @@ fn licences_of(one: &Crate, own: &Own) -> Result<Vec<String>, ChoreError> {
     find(&one.directory, &mut files)?;
     files.sort();
     if files.is_empty() {
-        let part = format!("{} {}", one.name, one.version);
-        let has_mit = one.licence.split([' ', '(', ')']).any(|word| word == "MIT");
-        return match has_mit {
-            true => Ok(vec![format!("Copyright (c) {}\n\n{}", one.authors.join(", "), own.mit)]),
-            false => Err(DistError::NoLicence { part }.into()),
-        };
+        let text = own.of(&one.licence).ok_or_else(|| DistError::NoLicence {
+            part: format!("{} {}", one.name, one.version),
+        })?;
+        return Ok(vec![format!("Copyright (c) {}\n\n{text}", one.authors.join(", "))]);
     }
     files.into_iter().map(read).collect()
 }
@@ -168,8 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_file_has_the_text_of_mit_or_is_refused() {
-        let own = Own { mit: mit_of("MIT License\n\nCopyright (c) somebody\n\nPermission") };
+    fn a_crate_without_a_file_has_the_text_that_it_names_or_is_refused() {
+        let mit = mit_of("MIT License\n\nCopyright (c) somebody\n\nPermission");
+        let own = Own { mit, apache: "Apache License".to_owned() };
         assert_eq!(own.mit, "MIT License\n\n\nPermission");
         let linked = sample();
         let mut one = linked.crates[linked.program()].clone();
@@ -178,7 +190,10 @@ mod tests {
         fs::create_dir_all(one.directory.join("LICENSES")).expect("a directory");
         let texts = licences_of(&one, &own).expect("MIT");
         assert_eq!(texts, ["Copyright (c) A. Person\n\nMIT License\n\n\nPermission"]);
-        one.licence = "Apache-2.0".to_owned();
+        one.licence = "Apache-2.0 OR BSD-3-Clause".to_owned();
+        let texts = licences_of(&one, &own).expect("Apache");
+        assert_eq!(texts, ["Copyright (c) A. Person\n\nApache License"]);
+        one.licence = "BSD-3-Clause".to_owned();
         let refused = licences_of(&one, &own).map_err(|error| error.to_string());
         assert_eq!(refused, Err("`stampede 1.0` names no licence".to_owned()));
         for (name, text) in [("license-mit", "M"), ("LICENSES/A.txt", "A"), ("lib.rs", "code")] {

@@ -150,7 +150,7 @@ impl LoadThreads {
     pub(super) fn join(mut self) -> Result<Vec<ThreadReport>, LoadError> {
         let joined = self.threads.drain(..).map(|thread| {
             let name = thread.name().to_owned();
-            thread.join().map_err(|message| LoadError::ThreadPanicked { thread: name, message })
+            thread.join().map_err(|panicked| LoadError::of_panic(&name, panicked))
         });
         // All are joined before the first error is returned.
         let joined: Vec<_> = joined.collect();
