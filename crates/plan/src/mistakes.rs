@@ -135,8 +135,8 @@ fn runtimes_and_their_settings() {
         messages_of(&[
             "runtimes: nginx-fpm",
             "runtimes: []",
-            "php: 8.4\nruntimes: [today]",
-            "php: [8.2, 8.4]\nruntimes: [{here: {external: \"http://127.0.0.1:8080\"}}]",
+            "runtimes: [today]\nphp: 8.4",
+            "runtimes: [{external: {url: \"http://127.0.0.1:8080\"}}]\nphp: [8.2, 8.4]",
             "runtimes: [[a]]",
             "runtimes: [../etc]",
             "runtimes: [nginx-fpm, nginx-fpm]",
