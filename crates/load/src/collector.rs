@@ -44,9 +44,9 @@ impl Collected {
     }
 }
 
-/// Takes messages until every load thread has finished; those in `gone` never will. Reports each second to the
-/// listener once all threads are past it, and returns emptied buffers. `check` names the failed
-/// rules.
+/// Takes messages until every load thread has finished; those in `gone` never will. Reports each
+/// second to the listener once all threads are past it, and returns emptied buffers. `check` names
+/// the failed rules.
 pub(crate) fn collect(
     messages: &Receiver<Message>,
     back: &[Sender<ReturnedBuffer>],

@@ -21,7 +21,6 @@ use stampede_traffic::feed::{List, Origin, TrafficEnd};
 use stampede_traffic::{AnswerShape, Request, Tag};
 
 mod allocations;
-mod altered;
 mod detail;
 mod early;
 mod faulty;
@@ -96,6 +95,8 @@ fn open(due: Vec<Nanos>, limit: u32) -> Case {
             freezes: vec![],
             stops: vec![],
             timestamps: Timestamps::Userspace,
+            unsent: false,
+            prompt: false,
             answer: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(),
             connects: vec![],
             requests: vec![],

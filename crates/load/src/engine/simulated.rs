@@ -28,6 +28,10 @@ pub struct Script {
     pub stops: Vec<Freeze>,
     /// Who takes the timestamp of received bytes.
     pub timestamps: Timestamps,
+    /// No send is ever complete: the server answers before it has read the whole request.
+    pub unsent: bool,
+    /// What has happened by now is reported without a wait, as where operations complete in the call.
+    pub prompt: bool,
     /// Bytes of a correct answer.
     pub answer: Vec<u8>,
     /// What happens to connect calls.
@@ -308,8 +312,9 @@ impl Engine for Simulated {
     }
 
     fn unsent(&mut self, token: Token) -> bool {
+        let is_never_sent = self.script.unsent;
         let slot = self.slot(token);
-        slot.state != SlotState::Closed && !slot.send.is_empty()
+        is_never_sent || slot.state != SlotState::Closed && !slot.send.is_empty()
     }
 
     fn submit(&mut self, token: Token, op: Op) {
@@ -339,6 +344,9 @@ impl Engine for Simulated {
     }
 
     fn next(&mut self) -> Option<Completion<'_>> {
+        if self.script.prompt {
+            while self.advance(self.now) {}
+        }
         loop {
             let (event, at) = match self.ready.pop_front()? {
                 ReadyEvent::Sent(token, bytes) => return Some(Completion::Sent(token, bytes)),
@@ -366,8 +374,9 @@ impl Engine for Simulated {
         }
     }
 
+    /// A quarter of the time.
     fn busy(&self) -> Nanos {
-        Nanos(0)
+        Nanos(self.now().0 / 4)
     }
 }
 

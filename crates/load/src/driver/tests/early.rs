@@ -1,6 +1,5 @@
 //! Tests servers that answer or close before they have read the whole request.
 
-use super::altered::Altered;
 use super::*;
 
 /// One request, of whose answer half arrives: its head, but not all that its head announces. Returns
@@ -13,10 +12,8 @@ fn half_answered(
     let mut case = Case { records: true, ..open(vec![ms(0)], 1) };
     case.script.answer = format!("{head}\r\n\r\n{}", "x".repeat(head.len() + 4)).into_bytes();
     case.script.requests = vec![fate];
-    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    let engine = Altered { unsent, ..Altered::new(&case.script) };
-    let (result, reported) =
-        run_case(&case, engine, || Http1::new(&Check::default(), habits), Nanos(0));
+    case.script.unsent = unsent;
+    let (result, reported) = load_result_in_detail(&case);
     // A quarter of the time, the engine was busy.
     assert_eq!(result.busy_share_max, 0.25);
     let failed = failed(&result).into_iter().map(|(kind, count)| (kind.to_owned(), count));
@@ -59,11 +56,9 @@ fn a_wrong_status_counts_although_its_answer_is_lost_while_the_request_is_being_
 #[test]
 fn a_connection_that_answered_before_the_request_was_sent_is_not_used_again() {
     let opened = |unsent| {
-        let case = open(every(ms(10), 5), 1);
-        let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-        let engine = Altered { unsent, ..Altered::new(&case.script) };
-        let (result, _) =
-            run_case(&case, engine, || Http1::new(&Check::default(), habits), Nanos(0));
+        let mut case = open(every(ms(10), 5), 1);
+        case.script.unsent = unsent;
+        let (result, _) = load_result(&case);
         (result.counts.ok, result.connections.opened)
     };
     assert_eq!([opened(true), opened(false)], [(5, 5), (5, 1)]);

@@ -133,6 +133,8 @@ prop_compose! {
             freezes: vec![Freeze { from: ms(freeze_ms), until: ms(freeze_ms + frozen_ms) }],
             stops: vec![Freeze { from: ms(stop_ms), until: ms(stop_ms + stopped_ms) }],
             timestamps,
+            unsent: false,
+            prompt: false,
             answer,
             connects,
             requests,

@@ -106,10 +106,8 @@ fn an_answer_that_is_read_while_a_request_starts_counts_in_the_next_second() {
     case.script.send_time = ms(2);
     case.script.service_time = Nanos(998_500_000);
     case.script.timestamps = Timestamps::Kernel;
-    let habits = Habits { version: HttpVersion::Http11, connection: case.habit };
-    let engine = altered::Altered { prompt: true, ..altered::Altered::new(&case.script) };
-    let (_, reported) =
-        run_case(&case, engine, || Http1::new(&Check::default(), habits), case.script.send_time);
+    case.script.prompt = true;
+    let (_, reported) = load_result_in_detail(&case);
     let ended: Vec<Nanos> = reported.requests.iter().map(|request| request.done).collect();
     assert_eq!(ended, [Nanos(1_000_500_000), Nanos(1_999_500_000)]);
     let ok: Vec<u64> = reported.seconds.iter().map(|second| second.counts.ok).collect();
