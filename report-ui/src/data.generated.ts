@@ -2240,6 +2240,12 @@ export type Reason =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** The kernel does not show the memory of the stack's processes, nor what its workers do. */
+  | {
+    code: "processes_hidden";
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** The CPU quota that was asked for is not in force. */
   | {
     code: "cpu_quota_missing";

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use stampede_linux::mounts::Mounts;
 use stampede_linux::run::TimedCommand;
 use stampede_model::cpus::CpuCount;
@@ -89,7 +90,12 @@ pub fn capabilities(program: &Path) -> Capabilities {
         pid_namespace,
         cpus: cpus::allowed().to_vec(),
         guarantee: guarantee(pid_namespace, kill, freezer).to_owned(),
-        hints: hints(pid_namespace, &controllers, MissingControllersCause::of(&mounts)),
+        hints: hints(
+            pid_namespace,
+            &controllers,
+            MissingControllersCause::of(&mounts),
+            shows_processes(),
+        ),
         controllers,
     }
 }
@@ -228,6 +234,13 @@ fn guarantee(pid_namespace: PidNamespace, kill: bool, freezer: bool) -> &'static
     }
 }
 
+/// Whether this process may look into those of a stack. PHP runs as another user only where stampede
+/// is root.
+fn shows_processes() -> bool {
+    let may = |sets: CapabilitySets| sets.effective.contains(CapabilitySet::SYS_PTRACE);
+    !rustix::process::geteuid().is_root() || rustix::thread::capabilities(None).is_ok_and(may)
+}
+
 /// Why controllers are missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MissingControllersCause {
@@ -272,13 +285,26 @@ fn hints(
     pid_namespace: PidNamespace,
     controllers: &[Controller],
     situation: MissingControllersCause,
+    shows_others: bool,
 ) -> Vec<String> {
     let mut hints = Vec::new();
     if pid_namespace == PidNamespace::No {
+        let fix = match situation {
+            MissingControllersCause::User => {
+                "run as root, or allow user namespaces (`sysctl \
+                 kernel.unprivileged_userns_clone=1`, on Ubuntu `sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns=0`; in Docker `--cap-add SYS_ADMIN`)"
+            }
+            MissingControllersCause::FullRoot | MissingControllersCause::NoTree => {
+                "in a container `docker run --privileged`"
+            }
+        };
+        hints.push(format!("PID namespaces: {fix}"));
+    }
+    if !shows_others {
         hints.push(
-            "PID namespaces: run as root, or allow user namespaces (`sysctl \
-             kernel.unprivileged_userns_clone=1`, on Ubuntu `sysctl \
-             kernel.apparmor_restrict_unprivileged_userns=0`; in Docker `--cap-add SYS_ADMIN`)"
+            "memory and busy workers: the kernel does not let us look into processes of another user; \
+             in a container `docker run --cap-add SYS_PTRACE`; until then they may not be shown"
                 .to_owned(),
         );
     }
@@ -319,15 +345,18 @@ mod tests {
             Controller { name: "cpuset", writable: Writable::No },
             Controller { name: "memory", writable: Writable::By("cgroup-v1") },
         ];
-        let hints = hints(PidNamespace::No, &controllers, MissingControllersCause::User);
-        assert_eq!(hints.len(), 2);
-        assert!(hints[1].starts_with("cpuset: run as root"), "{hints:?}");
+        let user = MissingControllersCause::User;
+        let missing = hints(PidNamespace::No, &controllers, user, true);
+        assert_eq!(missing.len(), 2);
+        assert!(missing[1].starts_with("cpuset: run as root"), "{missing:?}");
         // Only controllers that are really missing are mentioned.
-        assert!(hints[1].ends_with("until then CPUs are pinned by affinity"), "{hints:?}");
-        assert!(
-            super::hints(PidNamespace::User, &controllers[1..], MissingControllersCause::User)
-                .is_empty()
-        );
+        assert!(missing[1].ends_with("until then CPUs are pinned by affinity"), "{missing:?}");
+        assert!(hints(PidNamespace::User, &controllers[1..], user, true).is_empty());
+        // Who is root already is not told to become it.
+        let root = MissingControllersCause::NoTree;
+        let missing = hints(PidNamespace::No, &controllers[1..], root, false);
+        assert!(missing[0].ends_with("`docker run --privileged`"), "{missing:?}");
+        assert!(missing[1].contains("--cap-add SYS_PTRACE"), "{missing:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use stampede_model::sample::RoleSample;
 
 use super::MonitorError;
 use super::process::Tree;
-use super::source::{OpenFile, ReadBuffer, Sources};
+use super::source::{NotShown, OpenFile, ReadBuffer, Sources};
 use super::transfer::Transfer;
 
 /// Whether a reading includes the expensive figures.
@@ -297,11 +297,19 @@ impl LocalRole {
             }
             (MemorySource::Processes, MemoryDetail::CgroupOnly) => None,
             (MemorySource::Processes, MemoryDetail::Read) => {
-                let mut of_one = |pid: &u32| {
-                    proc::proportional_memory(text.of(&sources.of_process(*pid, "smaps_rollup"))?)
-                };
-                let read: Vec<u64> = pids.iter().filter_map(&mut of_one).collect();
-                (!read.is_empty()).then(|| read.iter().sum())
+                let mut sum = None;
+                for pid in pids {
+                    match text.shown(&sources.of_process(*pid, "smaps_rollup")) {
+                        Ok(rollup) => {
+                            let bytes = proc::proportional_memory(rollup);
+                            sum = bytes.map_or(sum, |bytes| Some(sum.unwrap_or(0) + bytes));
+                        }
+                        Err(NotShown::Ended) => {}
+                        // The sum of the others is not the role's memory.
+                        Err(NotShown::Refused) => return None,
+                    }
+                }
+                sum
             }
         }
     }
@@ -479,6 +487,25 @@ mod tests {
         assert_eq!((dear.memory_read, dear.memory_bytes), (true, 7 * 1024));
         let cheap = read(&fake, &mut role, MemoryDetail::CgroupOnly);
         assert_eq!((cheap.memory_read, cheap.memory_bytes), (false, 0));
+    }
+
+    #[test]
+    fn memory_is_not_read_where_one_process_may_not_be_looked_into() {
+        let fake = FakeProc::new();
+        fake.process(10, 1, [0, 0]);
+        fake.process(11, 10, [0, 0]);
+        fake.process(12, 10, [0, 0]);
+        fake.figures(10, 0, 3);
+        fake.figures(11, 0, 4);
+        let mut role = open(&fake, Accounting::Proc);
+        let read = |fake: &FakeProc, role: &mut LocalRole| {
+            let sample = read(fake, role, MemoryDetail::Read);
+            (sample.memory_read, sample.memory_bytes)
+        };
+        assert_eq!(read(&fake, &mut role), (true, 7 * 1024), "12 has just ended");
+        // A directory cannot be read either, whoever asks.
+        fake.put("12/smaps_rollup/x", "");
+        assert_eq!(read(&fake, &mut role), (false, 0));
     }
 
     #[test]

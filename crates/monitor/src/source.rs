@@ -45,15 +45,31 @@ impl ReadBuffer {
     /// Opens and reads a file once; `None` if the file is missing, for example because its process
     /// has just ended.
     pub fn of(&mut self, path: &Path) -> Option<&str> {
-        let file = File::open(path).ok()?;
-        self.fill(&file).ok()?;
-        std::str::from_utf8(&self.0).ok()
+        self.shown(path).ok()
     }
 
     /// Reads an open file from its beginning; `None` once the file is gone.
     pub fn reread(&mut self, file: &OpenFile) -> Option<&str> {
-        self.fill(&file.0).ok()?;
-        std::str::from_utf8(&self.0).ok()
+        self.shown_again(file).ok()
+    }
+
+    /// As [`ReadBuffer::of`], for files of a process that not everybody may read.
+    ///
+    /// # Errors
+    /// Tells a process that has ended from one that may not be looked into.
+    pub fn shown(&mut self, path: &Path) -> Result<&str, NotShown> {
+        let file = File::open(path).map_err(NotShown::because)?;
+        self.fill(&file).map_err(NotShown::because)?;
+        Ok(std::str::from_utf8(&self.0).unwrap_or_default())
+    }
+
+    /// As [`ReadBuffer::reread`], for files of a process that not everybody may read.
+    ///
+    /// # Errors
+    /// Tells a process that has ended from one that may not be looked into.
+    pub fn shown_again(&mut self, file: &OpenFile) -> Result<&str, NotShown> {
+        self.fill(&file.0).map_err(NotShown::because)?;
+        Ok(std::str::from_utf8(&self.0).unwrap_or_default())
     }
 
     fn fill(&mut self, file: &File) -> io::Result<()> {
@@ -75,6 +91,26 @@ impl ReadBuffer {
         // name at 15 bytes. The monitor reads nothing else from such bytes.
         self.0.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
         Ok(())
+    }
+}
+
+/// Why a file of a process shows nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotShown {
+    /// The process has ended.
+    Ended,
+    /// The process is alive, and the kernel does not let us look into it: root in a container lacks
+    /// CAP_SYS_PTRACE, and the process belongs to another user. What is added up without it is wrong.
+    Refused,
+}
+
+impl NotShown {
+    /// The reason that the system gave when a file was opened or read.
+    pub fn because(error: io::Error) -> NotShown {
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ESRCH) => NotShown::Ended,
+            _ => NotShown::Refused,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use stampede_linux::transfer;
 use stampede_model::process_group::Accounting;
 use stampede_model::sample::{DiskSample, NetworkSample};
 
-use super::source::{OpenFile, ReadBuffer, Sources};
+use super::source::{NotShown, OpenFile, ReadBuffer, Sources};
 
 /// Reads the transfer of one role repeatedly.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Transfer {
         self.network = None;
     }
 
-    /// Bytes read and written since the previous reading. `None`: no process shows them.
+    /// Bytes read and written since the previous reading. `None`: the processes do not show them.
     pub fn disk(
         &mut self,
         sources: &Sources,
@@ -80,9 +80,10 @@ impl Transfer {
             Disk::Processes { before } => {
                 let mut now = BTreeMap::new();
                 for pid in pids {
-                    let io = text.of(&sources.of_process(*pid, "io"));
-                    if let Some(counters) = io.and_then(transfer::of_process) {
-                        now.insert(*pid, counters);
+                    match text.shown(&sources.of_process(*pid, "io")) {
+                        Ok(io) => now.extend(transfer::of_process(io).map(|io| (*pid, io))),
+                        Err(NotShown::Ended) => {}
+                        Err(NotShown::Refused) => return None,
                     }
                 }
                 let mut total = (0, 0);

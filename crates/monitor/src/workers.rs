@@ -11,7 +11,7 @@ use serde::Deserialize;
 use stampede_linux::proc::{SystemCall, numbers_in};
 use stampede_model::sample::WorkersSample;
 
-use super::source::{OpenFile, ReadBuffer, Sources};
+use super::source::{NotShown, OpenFile, ReadBuffer, Sources};
 
 /// How to recognise the workers among the processes of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,15 +124,26 @@ impl WorkerSampler {
             }
         }
         self.all = syscall_files.len();
-        let looked_at = syscall_files.iter().take(LOOKED_AT);
-        self.syscall_files = looked_at.filter_map(|path| OpenFile::open(path).ok()).collect();
+        self.syscall_files.clear();
+        for path in syscall_files.iter().take(LOOKED_AT) {
+            match OpenFile::open(path).map_err(NotShown::because) {
+                Ok(file) => self.syscall_files.push(file),
+                Err(NotShown::Ended) => {}
+                Err(NotShown::Refused) => return self.syscall_files.clear(),
+            }
+        }
     }
 
-    /// Looks once. Records nothing if the kernel shows no worker.
+    /// Looks once. Records nothing if the kernel shows no worker, or not all of them.
     pub fn observe(&mut self, text: &mut ReadBuffer) {
         let (mut seen, mut busy, mut running) = (0, 0, 0);
         for file in &self.syscall_files {
-            let Some(at) = text.reread(file).and_then(SystemCall::parse) else { continue };
+            let shown = match text.shown_again(file) {
+                Ok(shown) => shown,
+                Err(NotShown::Ended) => continue,
+                Err(NotShown::Refused) => return,
+            };
+            let Some(at) = SystemCall::parse(shown) else { continue };
             let is_idle = |call| self.workers.idle_in.iter().any(|idle| idle.holds(call));
             seen += 1;
             match at {
@@ -247,5 +258,9 @@ mod tests {
     fn a_worker_whose_state_cannot_be_read_gives_no_sample() {
         let fake = FakeProc::new();
         assert_eq!(observe(&fake, &mut sampler(None, None, vec![]), &[10]), None);
+        // The master of another user's workers is no sample of them.
+        fake.put("10/syscall", "7 0x1 0x0\n");
+        fake.put("11/syscall/x", "");
+        assert_eq!(observe(&fake, &mut sampler(None, None, vec![]), &[10, 11]), None);
     }
 }

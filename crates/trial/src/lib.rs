@@ -376,6 +376,7 @@ fn load_and_record(
     changed.extend(verdict::about_answers(&result));
     changed.extend(verdict::about_agents(&result.agents));
     changed.extend(limits_missing(ctx, subject, record));
+    changed.extend(hidden(ctx, subject, &resources));
     let limit = record.isolation.memory_bytes;
     let kills = measured.oom_kills();
     record.verdict =
@@ -505,6 +506,19 @@ fn limits_missing(
         .filter(|_| is_unlimited)
         .map(|cpus| (Validity::Invalid, Machine::CpuQuotaMissing { cpus }.into()));
     no_limit.into_iter().chain(no_quota).collect()
+}
+
+/// That the kernel shows nothing of a role's processes, which the stack's figures then lack.
+fn hidden(
+    ctx: &TrialContext<'_>,
+    subject: &Subject<'_>,
+    resources: &[ResourceSample],
+) -> Option<Judgement> {
+    let roles = || resources.iter().flat_map(|sample| &sample.roles);
+    let is_hidden = |name: &String| roles().all(|(role, one)| role != name || !one.memory_read);
+    let any = roles().any(|(role, one)| one.processes > 0 && is_hidden(role));
+    let is_ours = ctx.provider.starts(subject.runtime);
+    (is_ours && any).then(|| (Validity::Valid, Machine::ProcessesHidden {}.into()))
 }
 
 fn judge(

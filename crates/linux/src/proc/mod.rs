@@ -148,7 +148,12 @@ impl Proc {
     /// The open descriptors of a process, each as its link; `None`: they may not be read.
     pub fn descriptors(&self, pid: u32) -> Option<impl Iterator<Item = PathBuf> + use<>> {
         let entries = fs::read_dir(self.of_process(pid, "fd")).ok()?;
-        Some(entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok()))
+        let mut links = entries.flatten().map(|entry| fs::read_link(entry.path())).peekable();
+        // Root without CAP_SYS_PTRACE may list the descriptors of another user, and no more.
+        let is_refused = links.peek().is_some_and(|link| {
+            link.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+        });
+        (!is_refused).then(|| links.flatten())
     }
 
     /// The path by which a process has opened the file with this inode; `None`: it has not, or its
@@ -250,6 +255,29 @@ mod tests {
         symlink("socket:[4711]", directory.path().join("77/fd/3")).unwrap();
         let open: Vec<PathBuf> = proc.descriptors(77).unwrap().collect();
         assert_eq!(open, [Path::new("socket:[4711]")]);
+    }
+
+    #[test]
+    fn descriptors_that_may_not_be_read_are_not_none() {
+        use std::os::unix::process::CommandExt as _;
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: only root can start a process of another user");
+            return;
+        }
+        let mut other =
+            std::process::Command::new("sleep").arg("60").uid(65_534).spawn().expect("sleep");
+        let pid = other.id();
+        let count = move || Proc::default().descriptors(pid).map(|links| links.count() > 0);
+        // Rights belong to a thread.
+        let without = std::thread::spawn(move || {
+            let mut sets = rustix::thread::capabilities(None).expect("the rights");
+            sets.effective.remove(rustix::thread::CapabilitySet::SYS_PTRACE);
+            rustix::thread::set_capabilities(None, sets).expect("fewer rights");
+            count()
+        });
+        let seen = (count(), without.join().expect("no panic"));
+        other.kill().and_then(|()| other.wait()).expect("its end");
+        assert_eq!(seen, (Some(true), None));
     }
 
     #[test]

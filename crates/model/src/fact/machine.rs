@@ -52,6 +52,9 @@ pub enum Machine {
         /// The limit that was asked for.
         limit_bytes: u64,
     },
+    /// The kernel does not show the memory of the stack's processes, nor what its workers do.
+    #[serde(rename = "processes_hidden")]
+    ProcessesHidden {},
     /// The CPU quota that was asked for is not in force.
     #[serde(rename = "cpu_quota_missing")]
     CpuQuotaMissing {
@@ -133,6 +136,10 @@ impl fmt::Display for Machine {
                 f,
                 "the memory limit of {} is not in force here (`stampede doctor` says why)",
                 bytes(limit_bytes)
+            ),
+            Machine::ProcessesHidden {} => f.write_str(
+                "memory and busy workers are not shown: the kernel does not let us look into processes of another user here \
+                 (`stampede doctor` says why)",
             ),
             Machine::OtherProcesses { cpus, cpus_allowed, largest } => {
                 let of = words::quantity((*cpus_allowed).into(), "CPU");

@@ -98,7 +98,7 @@ impl WatchedProcesses {
     pub fn memory_note(&self) -> Option<External> {
         let proc = Proc::default();
         let is_shared = |role: &&RoleGroup| group::memory_name(&role.accounting) == "proc";
-        let is_read = |role: &RoleGroup| role.roots.iter().any(|pid: &u32| proc.shows_memory(*pid));
+        let is_read = |role: &RoleGroup| role.roots.iter().all(|pid: &u32| proc.shows_memory(*pid));
         let shared: Vec<&RoleGroup> = self.roles.iter().filter(is_shared).collect();
         match shared.iter().all(|role| is_read(role)) {
             _ if shared.is_empty() => None,
