@@ -40,6 +40,23 @@ impl Refused {
     }
 }
 
+/// What the kernel of Debian 10 (4.19), and of an older Ubuntu or a NAS, does not have.
+pub fn of_old_kernel() -> Vec<Refused> {
+    let missing = [
+        libc::SYS_epoll_pwait2,
+        libc::SYS_clone3,
+        libc::SYS_pidfd_open,
+        libc::SYS_pidfd_send_signal,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_openat2,
+        libc::SYS_close_range,
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+    ];
+    missing.map(|call| Refused::always(call, libc::ENOSYS)).to_vec()
+}
+
 /// Does the work in a thread for which, and for all threads and processes that it starts, the call
 /// is refused. A filter cannot be removed, so it must not be set in a thread that others use.
 ///

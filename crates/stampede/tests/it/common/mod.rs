@@ -40,9 +40,12 @@ impl Sandbox {
         self.path().join("tmp")
     }
 
-    /// The real binary with `args`, to run in this place.
+    /// The real binary with `args`, to run in this place. `STAMPEDE_TEST_BINARY` names another one,
+    /// such as a static one.
     pub fn stampede(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stampede"));
+        let other = std::env::var_os("STAMPEDE_TEST_BINARY");
+        let mut command =
+            Command::new(other.unwrap_or_else(|| env!("CARGO_BIN_EXE_stampede").into()));
         command
             .args(args)
             .current_dir(self.path())
