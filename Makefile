@@ -112,6 +112,10 @@ install: ## Install binary, man page and completions below PREFIX (default /usr/
 	@[[ -x $(STAMPEDE) ]] || { echo "error: there is no \`$(STAMPEDE)\` yet" >&2; echo >&2; echo "hint: make build" >&2; exit 2; }
 	@scripts/install-files $(STAMPEDE) "$(DESTDIR)$(PREFIX)"
 
+.PHONY: uninstall
+uninstall: ## Remove what `make install` installed below PREFIX
+	@sh packaging/install.sh --uninstall --prefix "$(DESTDIR)$(PREFIX)"
+
 .PHONY: dist
 dist: ## Static binaries for x86_64 and aarch64 in target/dist, with sums, SBOM and licences
 	@$(RUST) scripts/dist-tools
@@ -128,6 +132,10 @@ deb: ## Debian packages of the binaries that `make dist` made
 	@$(RUST) cargo xtask deb
 
 # Long, and only root can. The parts can be named: make test-roots ROOTS="bookworm empty"
+.PHONY: images
+images: ## Container images `stampede` and `stampede:all` of the static binary (needs Docker)
+	@scripts/build-images
+
 .PHONY: test-roots
 test-roots: ## Try the results of `make dist deb` in fresh roots (root only)
 	@scripts/test-roots $(ROOTS)

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal};
 use crate::common::Sandbox;
 
 /// The image with nginx and PHP-FPM.
-const IMAGE: &str = "stampede-test/php:8.2";
+pub const IMAGE: &str = "stampede-test/php:8.2";
 const SUITE: &str = "bookworm";
 const PACKAGES: [&str; 4] = ["nginx-light", "php8.2-fpm", "php8.2-opcache", "php8.2-cli"];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
