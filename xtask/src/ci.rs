@@ -39,8 +39,10 @@ const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "
 const LONG: &str = "long";
 /// As [`LONG`], for tests that no other test may run beside: they compare two measurements.
 const ALONE: &str = "alone";
+/// Long tests wait most of their time: for a load's end, for a server, for a deadline.
+const LONG_PER_CPU: usize = 2;
 /// More tests that fail beside each other are no chance.
-const DISTURBED_MAX: usize = 5;
+const DISTURBED_MAX: usize = 8;
 
 /// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
 /// `within`: long tests are started only up to this time after the start.
@@ -88,8 +90,8 @@ pub fn run(
         programs::run_again(&failed, &made, &mut results)?;
     }
     if tier == Tier::All {
-        let is_over = || within.is_some_and(|within| began.elapsed() > within);
-        run_long(&programs, &made, &mut results, is_over)?;
+        let until = within.map(|within| began + within);
+        run_long(&programs, &made, &mut results, until)?;
     }
     let times = report_ui::target(root).join("test-times.txt");
     std::fs::write(times, results.times())?;
@@ -100,22 +102,31 @@ pub fn run(
     }
 }
 
-/// Runs the long tests until the time is over: as many at once as there are CPUs, then one by one
-/// those that need the machine to themselves. A few that fail beside others run again alone.
+/// Runs the long tests, several at once, then one by one those that need the machine to themselves. A
+/// few that fail beside others run again alone.
+///
+/// `until`: no test is started later. The shortest come first then, so that fewest are left; without it
+/// the longest do, so that none goes on alone at the end.
 fn run_long(
     programs: &[Program],
     env: &[(&str, PathBuf)],
     results: &mut Results,
-    is_over: impl Fn() -> bool + Sync,
+    until: Option<Instant>,
 ) -> Result<(), ChoreError> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    for (tier, at_once) in [(LONG, cpus), (ALONE, 1)] {
+    for (tier, at_once) in [(LONG, cpus * LONG_PER_CPU), (ALONE, 1)] {
         let one = |program| {
             let tests = results.long(program, tier).into_iter();
-            tests.map(move |test| (program, test))
+            tests.map(move |(test, seconds)| (seconds, program, test))
         };
-        let tests = programs.iter().flat_map(one).collect();
-        let failed = programs::run_each((tests, at_once), env, results, &is_over)?;
+        let mut tests: Vec<(u64, &Program, String)> = programs.iter().flat_map(one).collect();
+        tests.sort_by_key(|(seconds, ..)| *seconds);
+        if until.is_none() {
+            tests.reverse();
+        }
+        let tests = tests.into_iter().map(|(_, program, test)| (program, test)).collect();
+        let is_over = || until.is_some_and(|until| Instant::now() > until);
+        let failed = programs::run_each((tests, at_once), env, results, is_over)?;
         if tier == LONG && failed.len() <= DISTURBED_MAX {
             programs::run_again(&failed, env, results)?;
         }

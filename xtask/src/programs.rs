@@ -53,13 +53,11 @@ impl Results {
         !self.failed.is_empty()
     }
 
-    /// The ignored tests of a program whose reason begins with `tier`, the shortest first: where the
-    /// time ends, fewest are left.
-    pub fn long(&self, program: &Program, tier: &str) -> Vec<String> {
+    /// The ignored tests of a program whose reason begins with `tier`, and the seconds that it says.
+    pub fn long(&self, program: &Program, tier: &str) -> Vec<(String, u64)> {
         let of_program = self.ignored.get(&program.name).into_iter().flatten();
-        let mut tests: Vec<_> = of_program.filter(|(_, why)| why.starts_with(tier)).collect();
-        tests.sort_by_key(|(_, why)| said_seconds(why));
-        tests.into_iter().map(|(test, _)| test.clone()).collect()
+        let tests = of_program.filter(|(_, why)| why.starts_with(tier));
+        tests.map(|(test, why)| (test.clone(), said_seconds(why))).collect()
     }
 
     /// The tests that failed, with their programs.
@@ -406,13 +404,15 @@ mod tests {
         results.failed.pop();
         assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
         let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
-        assert_eq!(results.long(&program, "long"), ["d"]);
+        assert_eq!(results.long(&program, "long"), [("d".to_owned(), 0)]);
         for (test, why) in [("e", "long: 2 min"), ("f", "long"), ("g", "long: 61 s")] {
             results.ignored.get_mut("x it").expect("it").push((test.to_owned(), why.to_owned()));
         }
-        assert_eq!(results.long(&program, "long"), ["d", "f", "g", "e"]);
+        let long =
+            [("d", 0), ("e", 120), ("f", 0), ("g", 61)].map(|(test, s)| (test.to_owned(), s));
+        assert_eq!(results.long(&program, "long"), long);
         results.ignored.get_mut("x it").expect("it").truncate(1);
-        assert_eq!(results.long(&program, "by hand"), [] as [String; 0]);
+        assert_eq!(results.long(&program, "by hand"), []);
         results.did_not_run("cargo deny is not installed".to_owned());
         let summary = results.summary();
         assert!(summary.contains("    7.0 s  x it c\n"), "{summary}");
@@ -440,7 +440,7 @@ mod tests {
         assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
         run_each((queue(), 1), &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
-        assert_eq!(results.long(&program, "long"), [] as [String; 0]);
+        assert_eq!(results.long(&program, "long"), []);
     }
 
     #[test]

@@ -37,7 +37,7 @@ use crate::outside;
 use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
 use crate::pages::AnswerContext;
 use crate::process::app_path::AppPath;
-use crate::process::cold::{Rest, wait_until_rest};
+use crate::process::cold::{LOOK, Rest, wait_until_rest};
 use crate::process::denied::{self, DeniedFiles};
 use crate::process::php_log::{self, PhpLog};
 use crate::process::port;
@@ -120,7 +120,8 @@ impl ComposeStack {
         self.run_before_trial(begun)?;
         if self.ready == Readiness::Idle {
             let left = self.ready_within().saturating_sub(begun.elapsed());
-            let found = wait_until_rest(left, || self.check(), || true, || self.processes())?;
+            let found =
+                wait_until_rest((left, LOOK), || self.check(), || true, || self.processes())?;
             return match found {
                 Rest::Reached => self.with_containers_of_now(),
                 Rest::NotListening => Err(self.not_ready("nothing listens there")),

@@ -16,7 +16,9 @@ use crate::error::RuntimeError;
 use crate::provider::Stack as _;
 
 /// The pause between two readings of CPU time.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
+/// The same where no time counts: a request that comes a little too early waits for its worker.
+const LOOK_BRIEFLY: Duration = Duration::from_millis(20);
 /// The number of readings in a row with almost no CPU time spent between them. A booting process
 /// spends CPU time all the time.
 const QUIET_LOOKS: usize = 6;
@@ -67,7 +69,8 @@ impl ProcessStack {
         let left = self.stack.ready_within.saturating_sub(begun.elapsed());
         let check = || self.check_interrupt().and_then(|()| self.check_exits());
         let listens = || port::is_listening(self.stack.listens_on.port());
-        match wait_until_rest(left, check, listens, || self.processes())? {
+        let look = if self.stack.is_watched { LOOK_BRIEFLY } else { LOOK };
+        match wait_until_rest((left, look), check, listens, || self.processes())? {
             Rest::Reached => Ok(()),
             Rest::NotListening => Err(self.not_ready("nothing listens there")),
         }
@@ -84,12 +87,13 @@ pub(crate) enum Rest {
 }
 
 /// Waits until processes listen and spend no more CPU time. Listening is not enough: a front
-/// listens before PHP does, and workers may still boot, which takes CPU time.
+/// listens before PHP does, and workers may still boot, which takes CPU time. `look` is the pause
+/// between two readings.
 ///
 /// # Errors
 /// The error of `check`.
 pub(crate) fn wait_until_rest(
-    within: Duration,
+    (within, look): (Duration, Duration),
     check: impl Fn() -> Result<(), RuntimeError>,
     listens: impl Fn() -> bool,
     processes: impl Fn() -> Vec<(String, u32)>,
@@ -120,7 +124,7 @@ pub(crate) fn wait_until_rest(
         if looks.len() > QUIET_LOOKS {
             looks.pop_front();
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(look);
     }
 }
 

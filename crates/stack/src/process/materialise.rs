@@ -95,6 +95,8 @@ pub struct StackSetup {
     pub page: PageRequest,
     /// When the stack counts as started.
     pub ready: Readiness,
+    /// Whether the app is watched ([`Placement::watch`]), so that no time of the stack counts.
+    pub is_watched: bool,
 }
 
 /// The common templates that a line of `runtime.yaml` asks for.
@@ -179,6 +181,7 @@ pub(crate) fn materialise(
         printed,
         page: spec.page.clone(),
         ready: spec.ready,
+        is_watched: placement.watch.is_some(),
     };
     Ok(PreparedStack { stack, keep })
 }
@@ -196,6 +199,8 @@ fn add_library_and_log(
     if settings.is_on("access_log") { access_log(dir, user) } else { Ok(()) }
 }
 
+const AT_ONCE: StopSpec = StopSpec { signal: libc::SIGKILL, grace: Nanos(0) };
+
 /// The processes and their limits, as the keeper takes them.
 fn process_set(
     id: String,
@@ -203,9 +208,15 @@ fn process_set(
     bind: Option<BindMount>,
     placement: &Placement,
     settings: &Settings,
-    processes: Vec<ProcessSpec>,
+    mut processes: Vec<ProcessSpec>,
     delayed_starts: &[DelayedStart],
 ) -> ProcessSetSpec {
+    if placement.watch.is_some() {
+        // Nothing is asked of them any more, and some take a second to end by themselves. A database
+        // that is killed leaves memory behind.
+        let own = processes.iter_mut().filter(|process| process.role != DATABASE_ROLE);
+        own.for_each(|process| process.stop = AT_ONCE);
+    }
     ProcessSetSpec {
         id,
         in_memory: vec![dir.join(SESSIONS)],
