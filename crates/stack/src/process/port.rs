@@ -1,10 +1,12 @@
 //! Finds free ports before a start, and the processes that listen on a port after it.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stampede_linux::proc::{Proc, socket_inode};
 pub use stampede_linux::process::is_alive;
@@ -38,7 +40,7 @@ pub fn free_port(host: Ipv4Addr, given: Option<u16>) -> Result<u16, RuntimeError
 /// No port is free.
 pub fn another_free_port(host: Ipv4Addr, taken: &[u16]) -> Result<u16, RuntimeError> {
     let below = ephemeral().saturating_sub(LOWEST);
-    let candidates = (0..below).map(|_| LOWEST + next_candidate() % below);
+    let candidates = (0..below).map(|_| candidate(below));
     let by_kernel = std::iter::repeat_n(0, 100);
     candidates
         .chain(by_kernel)
@@ -62,12 +64,29 @@ fn ephemeral() -> u16 {
     Proc::default().ports().map_or(LOWEST, |(first, _)| first)
 }
 
-/// A new number at each call. The sequence begins elsewhere in each process, so that two processes
-/// that start at once do not try the same ports.
-fn next_candidate() -> u16 {
-    static TURN: AtomicU16 = AtomicU16::new(0);
+/// Ports of a range in an order of this process alone: where two processes choose at the same time, one
+/// does not go through the ports of the other. No port comes twice before all came.
+fn candidate(below: u16) -> u16 {
+    static TURN: AtomicU64 = AtomicU64::new(0);
+    static OWN: LazyLock<[u64; 2]> = LazyLock::new(|| [random(), random()]);
+    let [first, step] = *OWN;
     let turn = TURN.fetch_add(1, Ordering::Relaxed);
-    (std::process::id() as u16).wrapping_mul(1009).wrapping_add(turn)
+    LOWEST + nth(u64::from(below), (first, step), turn) as u16
+}
+
+/// The `turn`-th number below `count`, of an order that begins at `first` and goes on by `step`.
+fn nth(count: u64, (first, step): (u64, u64), turn: u64) -> u64 {
+    // With another step some numbers would never come.
+    let step = (1 + step % count..).find(|step| gcd(*step, count) == 1).unwrap_or(1);
+    (first % count + turn % count * (step % count)) % count
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// A process that listens on a port.
@@ -197,6 +216,21 @@ mod tests {
         assert!(!has_below || (LOWEST..ephemeral()).contains(&first), "{first}");
         assert_ne!(first, second);
         assert_ne!(another_free_port(HERE, &[second + 1]).expect("a port"), second + 1);
+    }
+
+    /// One process went through 20 000, 20 001 …, another through the same from another place on: as soon
+    /// as they met, each start found its port taken.
+    #[test]
+    fn two_processes_that_choose_ports_at_once_do_not_follow_each_other() {
+        let count = 12_768;
+        let ports = |own: (u64, u64)| (0..count).map(move |turn| nth(count, own, turn));
+        let own = (9_000_000_000, 77_777);
+        let all: BTreeSet<u64> = ports(own).collect();
+        assert_eq!(all.len() as u64, count, "each comes once");
+        // They meet once, and not again for a long time.
+        let (one, other) = (ports((5, 1_000)), ports((5, 2_000)));
+        let meetings = one.zip(other).take(500).filter(|(one, other)| one == other).count();
+        assert_eq!(meetings, 1);
     }
 
     #[test]
