@@ -131,11 +131,11 @@ deb: ## Debian packages of the binaries that `make dist` made
 	@$(RUST) scripts/dist-tools deb
 	@$(RUST) cargo xtask deb
 
-# Long, and only root can. The parts can be named: make test-roots ROOTS="bookworm empty"
 .PHONY: images
 images: ## Container images `stampede` and `stampede:all` of the static binary (needs Docker)
 	@scripts/build-images
 
+# Long, and only root can. The parts can be named: make test-roots ROOTS="bookworm empty"
 .PHONY: test-roots
 test-roots: ## Try the results of `make dist deb` in fresh roots (root only)
 	@scripts/test-roots $(ROOTS)

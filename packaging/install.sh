@@ -5,7 +5,7 @@
 #   sh install.sh --uninstall [--prefix DIR]
 #
 # The binary must have the SHA-256 sum in FROM/SHA256SUMS. The prefix is /usr/local if none is given.
-set -eu
+set -eu; umask 022
 
 fail() { printf 'error: %s\n' "$1" >&2; exit 1; }
 get() { # copies a file of the release into the working directory

@@ -96,7 +96,9 @@ impl Engine {
         if let Some(host) = remote_host() {
             return Err(ComposeError::EngineElsewhere { host });
         }
-        let facts = EngineFacts::of(&info, rustix::process::geteuid().is_root())?;
+        let system = rustix::system::uname();
+        let kernel = system.release().to_string_lossy();
+        let facts = EngineFacts::of(&info, &kernel, rustix::process::geteuid().is_root())?;
         let (compose, compose_version) = compose_tool()?;
         let EngineFacts { version, architecture, grouping, way_in } = facts;
         Ok(Engine {
@@ -252,6 +254,9 @@ fn image_architecture(machine: &str) -> &str {
     }
 }
 
+/// Engines that run in a virtual machine of their own, as they call their system.
+const IN_MACHINES: [&str; 3] = ["Docker Desktop", "OrbStack", "Rancher"];
+
 /// What `info` says of an engine.
 struct EngineFacts {
     version: String,
@@ -261,15 +266,17 @@ struct EngineFacts {
 }
 
 impl EngineFacts {
-    /// `is_root`: whether this process may make groups.
-    fn of(info: &Value, is_root: bool) -> Result<EngineFacts, ComposeError> {
+    /// `kernel`: the release of the kernel here. `is_root`: whether this process may make groups.
+    fn of(info: &Value, kernel: &str, is_root: bool) -> Result<EngineFacts, ComposeError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         // `docker` may be another name of Podman, whose groups and names are others.
         if info["host"].is_object() {
             return Err(ComposeError::Podman {});
         }
         let system = text(&info["OperatingSystem"]);
-        if ["Docker Desktop", "OrbStack", "Rancher"].iter().any(|name| system.contains(name)) {
+        // stampede may run inside of its virtual machine, in a container.
+        let is_outside = text(&info["KernelVersion"]) != kernel;
+        if IN_MACHINES.iter().any(|name| system.contains(name)) && is_outside {
             return Err(ComposeError::EngineHidden { system });
         }
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
@@ -301,7 +308,7 @@ mod tests {
                 "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
                 "SecurityOptions": security,
             });
-            EngineFacts::of(&info, is_root).map(|facts| (facts.grouping, facts.way_in))
+            EngineFacts::of(&info, "6.1.0-9", is_root).map(|facts| (facts.grouping, facts.way_in))
         };
         let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
         let near = |grouping| Some((grouping, WayIn::ContainerAddress));
@@ -313,10 +320,16 @@ mod tests {
         assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
         let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
         assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
+        let desktop = json!({
+            "ServerVersion": "28.2.2", "CgroupDriver": "cgroupfs", "OperatingSystem": "Docker Desktop",
+            "KernelVersion": "6.10.14-linuxkit",
+        });
+        let inside = EngineFacts::of(&desktop, "6.10.14-linuxkit", true).expect("the same kernel");
+        assert_eq!(inside.grouping, Grouping::OwnGroups);
         let old = json!({"ServerVersion": "18.09.1"});
-        assert!(matches!(EngineFacts::of(&old, true), Err(ComposeError::EngineOld { .. })));
+        assert!(matches!(EngineFacts::of(&old, "6.1", true), Err(ComposeError::EngineOld { .. })));
         assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
-        let podman = EngineFacts::of(&json!({"host": {}}), true);
+        let podman = EngineFacts::of(&json!({"host": {}}), "6.1", true);
         assert!(matches!(podman, Err(ComposeError::Podman {})));
     }
 

@@ -316,7 +316,8 @@ impl ComposeError {
             E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
             E::Podman {} => Some("use Docker, or give the running project by URL (`external`)"),
             E::EngineHidden { .. } => Some(
-                "run stampede and Docker inside the same Linux, such as a virtual machine or WSL with Docker of its own",
+                "run stampede where its containers run: in the same Linux, or in a container of this engine \
+                 (docs/containers.md, \"From a container\")",
             ),
             E::OutsideBudget { .. } => Some(
                 "the engine does not see the groups of this machine (it runs in a container, or has another \

@@ -296,15 +296,15 @@ fn hints(
                  kernel.apparmor_restrict_unprivileged_userns=0`; in Docker `--cap-add SYS_ADMIN`)"
             }
             MissingControllersCause::FullRoot | MissingControllersCause::NoTree => {
-                "in a container `docker run --privileged`"
+                "start the container with `--privileged`"
             }
         };
         hints.push(format!("PID namespaces: {fix}"));
     }
     if !shows_others {
         hints.push(
-            "memory and busy workers: the kernel does not let us look into processes of another user; \
-             in a container `docker run --cap-add SYS_PTRACE`; until then they may not be shown"
+            "memory and busy workers: the kernel does not let stampede look into processes of other users; \
+             start the container with `--cap-add SYS_PTRACE`; until then stampede may be unable to show them"
                 .to_owned(),
         );
     }
@@ -355,7 +355,7 @@ mod tests {
         // Who is root already is not told to become it.
         let root = MissingControllersCause::NoTree;
         let missing = hints(PidNamespace::No, &controllers[1..], root, false);
-        assert!(missing[0].ends_with("`docker run --privileged`"), "{missing:?}");
+        assert!(missing[0].ends_with("with `--privileged`"), "{missing:?}");
         assert!(missing[1].contains("--cap-add SYS_PTRACE"), "{missing:?}");
     }
 

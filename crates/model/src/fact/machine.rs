@@ -138,7 +138,7 @@ impl fmt::Display for Machine {
                 bytes(limit_bytes)
             ),
             Machine::ProcessesHidden {} => f.write_str(
-                "memory and busy workers are not shown: the kernel does not let us look into processes of another user here \
+                "memory and busy workers are not shown: the kernel does not let stampede look into processes of other users here \
                  (`stampede doctor` says why)",
             ),
             Machine::OtherProcesses { cpus, cpus_allowed, largest } => {
