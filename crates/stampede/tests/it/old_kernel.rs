@@ -61,7 +61,8 @@ fn runtimes_start_are_measured_and_end_on_an_old_kernel() {
     // A disturbed machine makes trials invalid; the kernel is no reason for that.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{text}");
     let trials = trials(&sandbox);
-    assert_eq!(trials.len(), 2, "{text}");
+    // An invalid trial is measured again.
+    assert!(trials.len() >= 2, "{text}");
     for trial in &trials {
         let counts = &trial["load"]["counts"];
         assert!(counts["ok"].as_u64() > Some(20) && counts["ok"] == counts["planned"], "{trial:#}");
