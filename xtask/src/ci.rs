@@ -39,10 +39,10 @@ const TESTS: &[&str] = &["test", "--workspace", "--locked", "--lib", "--bins", "
 const LONG: &str = "long";
 /// As [`LONG`], for tests that no other test may run beside: they compare two measurements.
 const ALONE: &str = "alone";
-/// Long tests wait most of their time: for a load's end, for a server, for a deadline.
+/// A long test uses half of a CPU, since it waits for a load's end, a server or a deadline meanwhile.
 const LONG_PER_CPU: usize = 2;
 /// More tests that fail beside each other are no chance.
-const DISTURBED_MAX: usize = 8;
+const DISTURBED_MAX: usize = 5;
 
 /// Runs the checks of a tier, and stops at the first step that fails. The tests are one step.
 /// `within`: long tests are started only up to this time after the start.
