@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::{ChoreError, succeeded};
-use crate::programs::{self, Program, Results};
+use crate::programs::{self, Effort, Lane, Needs, Program, Results};
 use crate::{keys, php, report_ui, types, workers, xdebug};
 
 /// How much is tested.
@@ -102,8 +102,8 @@ pub fn run(
     }
 }
 
-/// Runs the long tests, several at once, then one by one those that need the machine to themselves. A
-/// few that fail beside others run again alone.
+/// Runs the long tests, several at once, by what they need; then one by one those that need the machine to
+/// themselves. A few that fail beside others run again alone.
 ///
 /// `until`: no test is started later. The shortest come first then, so that fewest are left; without it
 /// the longest do, so that none goes on alone at the end.
@@ -114,19 +114,27 @@ fn run_long(
     until: Option<Instant>,
 ) -> Result<(), ChoreError> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    for (tier, at_once) in [(LONG, cpus * LONG_PER_CPU), (ALONE, 1)] {
+    let beside =
+        [(Needs::Cpu, cpus * LONG_PER_CPU), (Needs::Engine, 1), (Needs::Time, cpus * LONG_PER_CPU)];
+    let alone = [(Needs::Cpu, 1)];
+    for (tier, lanes) in [(LONG, &beside[..]), (ALONE, &alone)] {
         let one = |program| {
             let tests = results.long(program, tier).into_iter();
-            tests.map(move |(test, seconds)| (seconds, program, test))
+            tests.map(move |(test, effort)| (effort, program, test))
         };
-        let mut tests: Vec<(u64, &Program, String)> = programs.iter().flat_map(one).collect();
-        tests.sort_by_key(|(seconds, ..)| *seconds);
+        let mut tests: Vec<(Effort, &Program, String)> = programs.iter().flat_map(one).collect();
+        tests.sort_by_key(|(effort, ..)| effort.seconds);
         if until.is_none() {
             tests.reverse();
         }
-        let tests = tests.into_iter().map(|(_, program, test)| (program, test)).collect();
+        let of = |needs| tests.iter().filter(move |(effort, ..)| effort.needs == needs);
+        let lanes = lanes.iter().map(|(needs, at_once)| Lane {
+            tests: of(*needs).map(|(_, program, test)| (*program, test.clone())).collect(),
+            at_once: *at_once,
+        });
+        let lanes = lanes.collect();
         let is_over = || until.is_some_and(|until| Instant::now() > until);
-        let failed = programs::run_each((tests, at_once), env, results, is_over)?;
+        let failed = programs::run_each(lanes, env, results, is_over)?;
         if tier == LONG && failed.len() <= DISTURBED_MAX {
             programs::run_again(&failed, env, results)?;
         }

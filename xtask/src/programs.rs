@@ -53,11 +53,11 @@ impl Results {
         !self.failed.is_empty()
     }
 
-    /// The ignored tests of a program whose reason begins with `tier`, and the seconds that it says.
-    pub fn long(&self, program: &Program, tier: &str) -> Vec<(String, u64)> {
+    /// The ignored tests of a program whose reason begins with `tier`, with what else it says.
+    pub fn long(&self, program: &Program, tier: &str) -> Vec<(String, Effort)> {
         let of_program = self.ignored.get(&program.name).into_iter().flatten();
         let tests = of_program.filter(|(_, why)| why.starts_with(tier));
-        tests.map(|(test, why)| (test.clone(), said_seconds(why))).collect()
+        tests.map(|(test, why)| (test.clone(), Effort::read(why))).collect()
     }
 
     /// The tests that failed, with their programs.
@@ -122,15 +122,42 @@ impl Results {
     }
 }
 
-/// The time that the reason of an ignored test says: `long: 20 s`, `long: 8 min`. One that says none is short.
-fn said_seconds(why: &str) -> u64 {
-    let mut words = why.split_whitespace().rev();
-    let unit = match words.next() {
-        Some("s") => 1,
-        Some("min") => 60,
-        _ => return 0,
-    };
-    words.next().and_then(|number| number.parse::<u64>().ok()).map_or(0, |number| number * unit)
+/// What a long test takes, as its reason says: `long: 20 s`, `long: 8 min, waits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// 0 where none are said.
+    pub seconds: u64,
+    /// What it needs of the machine.
+    pub needs: Needs,
+}
+
+/// What a long test needs of the machine while it runs. Tests with different needs run beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// A CPU for much of the time.
+    Cpu,
+    /// The engine of containers, which all tests share: one at a time.
+    Engine,
+    /// Hardly anything: it waits for deadlines.
+    Time,
+}
+
+impl Effort {
+    fn read(why: &str) -> Effort {
+        let (time, needs) = match why.rsplit_once(", ") {
+            Some((time, "containers")) => (time, Needs::Engine),
+            Some((time, "waits")) => (time, Needs::Time),
+            _ => (why, Needs::Cpu),
+        };
+        let mut words = time.split_whitespace().rev();
+        let unit = match words.next() {
+            Some("s") => 1,
+            Some("min") => 60,
+            _ => 0,
+        };
+        let number = words.next().and_then(|number| number.parse::<u64>().ok());
+        Effort { seconds: number.map_or(0, |number| number * unit), needs }
+    }
 }
 
 fn section(text: &mut String, title: &str, lines: impl Iterator<Item = impl AsRef<str>>) {
@@ -231,21 +258,29 @@ pub fn run_again(
     Ok(())
 }
 
-/// Runs these tests, each in a process of its own, `at_once` of them at a time. Once `is_over` says so,
-/// no further test is started. Returns those that failed.
+/// Tests that wait for each other: so many of them run at a time, each in a process of its own.
+#[derive(Debug)]
+pub struct Lane<'a> {
+    /// The tests, in the order in which they are started.
+    pub tests: VecDeque<(&'a Program, String)>,
+    /// How many run at a time.
+    pub at_once: usize,
+}
+
+/// Runs these tests, one lane beside the other. Once `is_over` says so, no further test is started.
+/// Returns those that failed.
 ///
 /// # Errors
 /// A program does not start.
 pub fn run_each<'a>(
-    (tests, at_once): (VecDeque<(&'a Program, String)>, usize),
+    lanes: Vec<Lane<'a>>,
     env: &[(&str, PathBuf)],
     results: &mut Results,
     is_over: impl Fn() -> bool + Sync,
 ) -> Result<Vec<(&'a Program, String)>, ChoreError> {
-    let (queue, results) = (Mutex::new(tests), Mutex::new(results));
-    let failed = Mutex::new(Vec::new());
-    let next = || locked(&queue).pop_front().filter(|_| !is_over());
-    let work = || -> Result<(), ChoreError> {
+    let (results, failed) = (Mutex::new(results), Mutex::new(Vec::new()));
+    let work = |queue: &Mutex<VecDeque<(&'a Program, String)>>| -> Result<(), ChoreError> {
+        let next = || locked(queue).pop_front().filter(|_| !is_over());
         while let Some((program, test)) = next() {
             let (mut of_one, mut lines) = (Results::default(), Vec::new());
             let only = std::slice::from_ref(&test);
@@ -265,8 +300,11 @@ pub fn run_each<'a>(
         }
         Ok(())
     };
+    let queues = lanes.into_iter().map(|lane| (Mutex::new(lane.tests), lane.at_once));
+    let queues: Vec<_> = queues.collect();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        let all = queues.iter().flat_map(|(queue, at_once)| std::iter::repeat_n(queue, *at_once));
+        let workers: Vec<_> = all.map(|queue| scope.spawn(|| work(queue))).collect();
         workers.into_iter().try_for_each(|worker| match worker.join() {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -404,12 +442,19 @@ mod tests {
         results.failed.pop();
         assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
         let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
-        assert_eq!(results.long(&program, "long"), [("d".to_owned(), 0)]);
-        for (test, why) in [("e", "long: 2 min"), ("f", "long"), ("g", "long: 61 s")] {
+        let named = |test: &str, seconds, needs| (test.to_owned(), Effort { seconds, needs });
+        assert_eq!(results.long(&program, "long"), [named("d", 0, Needs::Cpu)]);
+        for (test, why) in
+            [("e", "long: 2 min, waits"), ("f", "long"), ("g", "long: 61 s, containers")]
+        {
             results.ignored.get_mut("x it").expect("it").push((test.to_owned(), why.to_owned()));
         }
-        let long =
-            [("d", 0), ("e", 120), ("f", 0), ("g", 61)].map(|(test, s)| (test.to_owned(), s));
+        let long = [
+            named("d", 0, Needs::Cpu),
+            named("e", 120, Needs::Time),
+            named("f", 0, Needs::Cpu),
+            named("g", 61, Needs::Engine),
+        ];
         assert_eq!(results.long(&program, "long"), long);
         results.ignored.get_mut("x it").expect("it").truncate(1);
         assert_eq!(results.long(&program, "by hand"), []);
@@ -431,14 +476,17 @@ mod tests {
         };
         let name = |test: &str| format!("programs::tests::{test}");
         let tests = ["programs_are_read_from_cargos_messages", "no_such_test"].map(name);
-        let queue = || tests.iter().map(|test| (&program, test.clone())).collect::<VecDeque<_>>();
+        let lane = |at_once| Lane {
+            tests: tests.iter().map(|test| (&program, test.clone())).collect(),
+            at_once,
+        };
         let mut results = Results::default();
         let long = |test: &String| (test.clone(), "long".to_owned());
         results.ignored.insert(program.name.clone(), tests.iter().map(long).collect());
-        let failed = run_each((queue(), 2), &[], &mut results, || true).expect("nothing runs");
+        let failed = run_each(vec![lane(2)], &[], &mut results, || true).expect("nothing runs");
         assert!(failed.is_empty());
         assert_eq!((results.passed, results.long(&program, "long").len()), (0, 2));
-        run_each((queue(), 1), &[], &mut results, || false).expect("it runs");
+        run_each(vec![lane(1)], &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
         assert_eq!(results.long(&program, "long"), []);
     }

@@ -109,15 +109,14 @@ pub fn measure(
         grown.growth.extend(assess(&longer, options).into_iter().filter(is_memory));
         grown.growth.sort_by_key(|one| one.of);
     }
+    let mut parts = Parts { harness, choice, tried: Vec::new() };
     for one in grown.growth.clone().iter().filter(|one| one.grows) {
         if is_implied(one.of, &grown.growth) {
             continue;
         }
-        let (culprits, sent) = find_culprits(harness, choice, steps, one.of, options)?;
-        grown.sent += sent;
+        let culprits = parts.find_culprits(steps, one.of, options)?;
         // Measures how much it grows with each of these requests alone.
-        let alone = send(harness, choice, &culprits.all, PART)?;
-        grown.sent += alone.sent;
+        let alone = parts.send(&culprits.all)?.clone();
         let own = assess(&alone, options).into_iter().find(|own| own.of == one.of && own.grows);
         grown.causes.push(match own {
             Some(growth) => GrowthCause { growth, culprits, series: alone, is_repeatable: true },
@@ -129,6 +128,7 @@ pub fn measure(
             },
         });
     }
+    grown.sent += parts.sent();
     Ok(grown)
 }
 
@@ -340,31 +340,56 @@ fn count_files(directory: &Path, at_most: usize) -> usize {
     found
 }
 
-/// Returns the requests that cause the growth, and the number of requests sent for that.
-fn find_culprits(
-    harness: &Harness,
-    choice: &RuntimeChoice,
-    steps: &[Step],
-    of: GrowthOf,
-    options: GrowthOptions,
-) -> Result<(Culprits<Step>, u64), RuntimeError> {
-    // Users do not matter here, so each request is tried once.
-    let mut once: Vec<Step> = Vec::new();
-    for step in steps {
-        if !once.iter().any(|known| known.request == step.request) {
-            once.push(step.clone());
-        }
+/// Tries parts of the requests. What several amounts need is sent once, for its readings show all of
+/// them.
+struct Parts<'a> {
+    harness: &'a Harness,
+    choice: &'a RuntimeChoice,
+    tried: Vec<(Vec<Step>, Series)>,
+}
+
+impl Parts<'_> {
+    /// Returns the readings of a fresh start that served this part.
+    fn send(&mut self, part: &[Step]) -> Result<&Series, RuntimeError> {
+        let known = self.tried.iter().position(|(tried, _)| tried == part);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let series = send(self.harness, self.choice, part, PART)?;
+                self.tried.push((part.to_vec(), series));
+                self.tried.len() - 1
+            }
+        };
+        Ok(&self.tried[at].1)
     }
-    let mut sent = 0;
-    let culprits = orders::find_culprits(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
-        if interrupt::is_requested() {
-            return Ok(false);
+
+    /// Returns the requests that cause the growth.
+    fn find_culprits(
+        &mut self,
+        steps: &[Step],
+        of: GrowthOf,
+        options: GrowthOptions,
+    ) -> Result<Culprits<Step>, RuntimeError> {
+        // Users do not matter here, so each request is tried once.
+        let mut once: Vec<Step> = Vec::new();
+        for step in steps {
+            if !once.iter().any(|known| known.request == step.request) {
+                once.push(step.clone());
+            }
         }
-        let series = send(harness, choice, part, PART)?;
-        sent += series.sent;
-        Ok(assess(&series, options).iter().any(|growth| growth.of == of && growth.grows))
-    })?;
-    Ok((culprits, sent))
+        orders::find_culprits(&once, TRIALS, |part| -> Result<bool, RuntimeError> {
+            if interrupt::is_requested() {
+                return Ok(false);
+            }
+            let growth = assess(self.send(part)?, options);
+            Ok(growth.iter().any(|growth| growth.of == of && growth.grows))
+        })
+    }
+
+    /// Number of requests sent.
+    fn sent(&self) -> u64 {
+        self.tried.iter().map(|(_, series)| series.sent).sum()
+    }
 }
 
 /// An amount of the app's own data that grew.

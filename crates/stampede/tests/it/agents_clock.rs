@@ -128,7 +128,7 @@ fn clocks_that_drift_and_step_change_no_time_and_no_verdict() {
 }
 
 #[test]
-#[ignore = "long: 62 s"]
+#[ignore = "long: 62 s, waits"]
 fn clocks_that_drift_for_a_minute_change_no_time_and_no_verdict() {
     let drifts = check(&send(60, "1 2 4"));
     assert!(drifts.iter().all(|ppm| is_known(*ppm, 200.0, 20.0)), "{drifts:?}");

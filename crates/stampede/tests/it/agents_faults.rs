@@ -75,7 +75,7 @@ fn signal(process: Option<Pid>, signal: Signal) {
 /// A worker that is killed or stands still, a broker that is killed, a coordinator that is killed. The
 /// same agents serve the next coordinator.
 #[test]
-#[ignore = "long: 8 min"]
+#[ignore = "long: 8 min, waits"]
 fn a_hundred_faults_at_a_broker() {
     if skipped(&["nats-server"]) {
         return;
@@ -132,7 +132,7 @@ fn agents_on(hosts: &Hosts, number: usize) -> Vec<Pid> {
 /// An agent that is killed or stands still, a cable that is pulled, a killed `ssh`, a killed
 /// coordinator. Agents end by themselves, also those that nobody reaches.
 #[test]
-#[ignore = "long: 13 min"]
+#[ignore = "long: 13 min, waits"]
 fn forty_faults_behind_ssh() {
     if cannot_make_hosts() {
         return;
@@ -256,7 +256,7 @@ fn own_agents(stampede: u32) -> Vec<Pid> {
 /// stays as it was, what is measured after a lost agent is measured with new ones, and the run can
 /// be read.
 #[test]
-#[ignore = "long: 4 min"]
+#[ignore = "long: 4 min, waits"]
 fn sixteen_faults_of_comparisons_lose_no_finished_trial() {
     if skipped(&["php"]) {
         return;

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// One project under two names is no difference, and a planted 5 % is found.
 #[test]
-#[ignore = "long: 80 s"]
+#[ignore = "long: 80 s, containers"]
 fn compose_projects_are_accepted() {
     let Some(engine) = Engine::start() else { return };
     let projects = [("one", 10_000), ("same", 10_000), ("slower", 10_500)];
@@ -43,7 +43,7 @@ fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// Agents reach a container where its port is published: at the address that the user names.
 #[test]
-#[ignore = "long: 52 s"]
+#[ignore = "long: 52 s, containers"]
 fn agents_load_a_compose_project_at_an_address_of_this_machine() {
     let Some(engine) = Engine::start() else { return };
     let Some(address) = local_address() else { return };
@@ -163,7 +163,7 @@ fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
 
 /// What the user has stays as it is, and each trial begins with it.
 #[test]
-#[ignore = "long: 26 s"]
+#[ignore = "long: 26 s, containers"]
 fn trials_write_to_copies_of_volumes_and_directories() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -206,7 +206,7 @@ fn trials_write_to_copies_of_volumes_and_directories() {
 }
 
 #[test]
-#[ignore = "long: 36 s"]
+#[ignore = "long: 36 s, containers"]
 fn what_is_wrong_with_a_project_is_said_in_one_error() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -285,7 +285,7 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
 
 /// However stampede ends, the engine has nothing of the stack afterwards.
 #[test]
-#[ignore = "long: 2 min"]
+#[ignore = "long: 2 min, containers"]
 fn nothing_is_left_however_stampede_ends() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -318,7 +318,7 @@ fn nothing_is_left_however_stampede_ends() {
 
 /// What matters most comes before everything else, with what overrides it.
 #[test]
-#[ignore = "long: 45 s"]
+#[ignore = "long: 45 s, containers"]
 fn a_development_configuration_is_the_first_thing_said_of_a_project() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -346,7 +346,7 @@ fn a_development_configuration_is_the_first_thing_said_of_a_project() {
 
 /// Each version is built from its own files. The images of a version have the same names in each run.
 #[test]
-#[ignore = "long: 1 min"]
+#[ignore = "long: 1 min, containers"]
 fn two_versions_of_a_project_are_built_and_compared() {
     if skipped(&["git"]) {
         return;
@@ -413,7 +413,7 @@ fn two_versions_of_a_project_are_built_and_compared() {
 
 /// Searches start the project anew for each trial; its settings are variables.
 #[test]
-#[ignore = "long: 2 min"]
+#[ignore = "long: 2 min, containers"]
 fn limits_and_settings_of_a_project_are_searched() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -449,7 +449,7 @@ fn limits_and_settings_of_a_project_are_searched() {
 
 /// Of a project whose engine is restarted during the load nothing is left either.
 #[test]
-#[ignore = "long: 1 min"]
+#[ignore = "long: 1 min, containers"]
 fn nothing_is_left_when_the_engine_is_restarted() {
     let Some(mut engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();

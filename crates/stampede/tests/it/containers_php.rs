@@ -54,7 +54,7 @@ fn marks(sandbox: &Sandbox, runtime: &str) -> Vec<Value> {
 /// A worker answers no request by itself, and another php.ini is a difference between rows. Another
 /// service may run another program at each start.
 #[test]
-#[ignore = "long: 60 s"]
+#[ignore = "long: 60 s, containers"]
 fn a_worker_says_at_its_start_what_it_is_and_other_values_of_php_ini_are_marked() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -95,7 +95,7 @@ fn a_worker_says_at_its_start_what_it_is_and_other_values_of_php_ini_are_marked(
 
 /// What cannot be proven is said, and marks the row; it is measured all the same.
 #[test]
-#[ignore = "long: 65 s"]
+#[ignore = "long: 65 s, containers"]
 fn a_php_that_is_not_proven_is_marked() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();

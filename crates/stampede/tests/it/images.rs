@@ -88,7 +88,7 @@ fn assert_measured_without_memory(sandbox: &Sandbox, are_hidden: bool) {
 /// Without further rights the figures that the kernel hides are absent, and not too small; with the
 /// right to look into other users' processes they are there.
 #[test]
-#[ignore = "long: 30 s"]
+#[ignore = "long: 30 s, containers"]
 fn an_app_is_compared_where_only_docker_is() {
     let Some(engine) = Engine::start() else { return };
     build(&engine);
@@ -112,7 +112,7 @@ fn an_app_is_compared_where_only_docker_is() {
 
 /// Ctrl-C and `docker stop` reach stampede, which is the first process of the container.
 #[test]
-#[ignore = "long: 20 s"]
+#[ignore = "long: 20 s, containers"]
 fn what_was_measured_stays_when_the_container_is_stopped() {
     let Some(engine) = Engine::start() else { return };
     build(&engine);
