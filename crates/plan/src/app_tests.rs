@@ -122,6 +122,22 @@ fn each_key_of_an_app_is_the_same_in_app_yaml_in_a_plan_and_as_a_flag() {
 }
 
 #[test]
+fn extensions_are_named_as_people_know_them() {
+    let of_flag = |text: &str| {
+        let flags = AppFlags { extension: strings([text]), ..AppFlags::default() };
+        settings_of("app: ~/shop", flags).extensions
+    };
+    assert_eq!(of_flag("curl,zip"), ["curl", "zip"]);
+    assert_eq!(of_flag("ext-intl, GD.so,"), ["intl", "gd"]);
+    assert_eq!(of_flag("Zend OPcache"), ["zend opcache"]);
+    let of_plan = |text: &str| {
+        settings_of(&format!("app: {{path: ~/shop, extensions: {text}}}"), AppFlags::default())
+    };
+    assert_eq!(of_plan("'curl, zip'").extensions, ["curl", "zip"]);
+    assert_eq!(of_plan("[ext-curl, 'zip,gd']").extensions, ["curl", "zip", "gd"]);
+}
+
+#[test]
 fn a_mistake_in_app_yaml_shows_no_secret() {
     for (yaml, secret) in [
         ("basic_auth: lovelace-1815", "lovelace-1815"),

@@ -117,7 +117,9 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
     let names = |key: &str| {
         let get = fields.get(key);
         let all = get.map_or(Ok(Vec::new()), |node| texts(node, "a text, or a list of texts"))?;
-        Ok::<_, PlanError>(all.into_iter().filter_map(Node::text).map(str::to_owned).collect())
+        Ok::<_, PlanError>(
+            all.into_iter().filter_map(Node::text).map(str::to_owned).collect::<Vec<_>>(),
+        )
     };
     let (ready, ready_within) = fields.get("ready").map_or(Ok((None, None)), ready)?;
     let login = fields.get("login").map_or(Ok(LoginKeys::default()), login)?;
@@ -150,7 +152,7 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
         sessions: fields.get("sessions").map(sessions).transpose()?,
         env: fields.get("env").map_or(Ok(Default::default()), env)?,
         exclude: each_inside(fields.get("exclude"))?,
-        extensions: names("extensions")?,
+        extensions: names("extensions")?.iter().flat_map(|text| extension_names(text)).collect(),
         sources: Default::default(),
     };
     read.learn_secrets();
@@ -161,6 +163,16 @@ fn settings(node: &Node, fields: &Fields<'_>) -> Result<AppSettings, PlanError> 
     });
     let sources = sources.filter(|(key, _)| key != "path" && key != "name").collect();
     Ok(AppSettings { sources, ..read })
+}
+
+/// The names of extensions in a text: `curl,zip`, and as others write them: `ext-curl` (Composer), `curl.so`
+/// (php.ini).
+fn extension_names(text: &str) -> impl Iterator<Item = String> {
+    let all = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    all.map(|name| {
+        let name = name.strip_prefix("ext-").unwrap_or(name);
+        name.strip_suffix(".so").unwrap_or(name).to_ascii_lowercase()
+    })
 }
 
 /// What the text of an `app.yaml` says of the keys that an app has in a plan too; `source` is its

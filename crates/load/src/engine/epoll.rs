@@ -15,12 +15,13 @@ use std::time::Instant;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
+use rustix::thread::{ClockId, clock_nanosleep_relative};
 use stampede_model::counts::Connections;
 use stampede_model::load::Addresses;
 use stampede_model::time::Nanos;
 
 use super::arrival::{WallNanos, receive};
-use super::clock::Clock;
+use super::clock::{Clock, NAP};
 use super::socket::{ConnectProgress, Target, peer_stopped_reading};
 use super::timer::{AT_ONCE, TIMER, Timer, timespec, wait_exactly};
 use super::{Completion, Engine, Failure, Op, Timestamps, Token};
@@ -453,6 +454,16 @@ impl Engine for Epoll {
                 self.spin_until(until)
             };
         }
+        if self.clock.naps(self.target.timestamps(), in_flight, until) {
+            self.poll(WaitLimit::None);
+            if self.events.is_empty() {
+                nap();
+                self.poll(WaitLimit::None);
+            }
+            if !self.events.is_empty() {
+                return;
+            }
+        }
         self.events.clear();
         while self.events.is_empty() && self.clock.now() < until {
             let Some(end) = self.clock.sleep_end(until) else {
@@ -513,6 +524,11 @@ enum Received {
     Bytes(usize, Option<WallNanos>),
     End,
     Failed(Errno),
+}
+
+/// Sleeps for `NAP`, whatever arrives. Interrupted by a signal it is shorter, which harms nothing.
+fn nap() {
+    let _ = clock_nanosleep_relative(ClockId::Monotonic, &timespec(NAP));
 }
 
 /// Events per batch. A batch shares one reading of the clock, so it must be short work: 64 × some 5

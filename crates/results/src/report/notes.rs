@@ -86,6 +86,7 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
             add(Importance::Doubt, format!("{name}: {patch}, another patch release"));
         }
     }
+    about_extensions(cases, &mut add);
     let shown = rows(cases);
     about_rounds(group, &shown, &mut add);
     about_expectations(cases, &mut add);
@@ -110,6 +111,29 @@ pub fn of(group: &Group, cases: &[&CaseSummary]) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// Adds which PHP extensions that the app needs are not loaded, and where: once for all runtimes that lack the
+/// same ones.
+fn about_extensions(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
+    let mut lacking: Vec<(&[String], Vec<String>)> = Vec::new();
+    for case in cases.iter().filter(|case| !case.extensions_missing.is_empty()) {
+        let missing = case.extensions_missing.as_slice();
+        match lacking.iter_mut().find(|(same, _)| *same == missing) {
+            Some((_, on)) => on.push(case.runtime.clone()),
+            None => lacking.push((missing, vec![case.runtime.clone()])),
+        }
+    }
+    for (missing, on) in lacking {
+        let noun = if missing.len() == 1 { "extension" } else { "extensions" };
+        let (missing, on) = (words::list(missing), words::list(&on));
+        add(
+            Importance::Doubt,
+            format!(
+                "PHP {noun} {missing}, which the app needs: not loaded on {on}. Pages that need it fail or do less work"
+            ),
+        );
+    }
 }
 
 /// The differences from nginx with PHP-FPM that a runtime is known to have: a few as sentences, of more

@@ -1,7 +1,7 @@
 //! Computes the summary of one case from its trials.
 
 use stampede_model::cpus::CpuCount;
-use stampede_model::fact::{Fact, Reason, Server};
+use stampede_model::fact::{Fact, Observation, Reason, Server};
 use stampede_model::lag::LagMark;
 use stampede_model::record::expectations::WrittenExpectation;
 use stampede_model::record::{CaseRecord, ProviderKind, Validity};
@@ -90,6 +90,7 @@ fn of_trials(record: &CaseRecord, model: LoadModel, trials: Vec<TrialSummary>) -
         mode: String::new(),
         versions: Default::default(),
         php_version: String::new(),
+        extensions_missing: Vec::new(),
         workers: None,
         budget_cpus: CpuCount::default(),
         budget_memory_bytes: 0,
@@ -182,6 +183,11 @@ fn describe(case: &mut CaseSummary, trial: &TrialData) {
     if let Some(observed) = &record.runtime.before {
         case.php_version.clone_from(&observed.php_version);
         case.workers = Some(observed.workers).filter(|workers| *workers > 0);
+        let missing = observed.notices.iter().filter_map(|notice| match notice.known() {
+            Some(Observation::ExtensionMissing { extension }) => Some(extension.clone()),
+            _ => None,
+        });
+        case.extensions_missing = missing.collect();
     }
     case.budget_cpus = record.budget_cpus;
     case.budget_memory_bytes = record.isolation.memory_bytes;

@@ -152,6 +152,9 @@ pub struct CaseSummary {
     /// The PHP version that was observed. Empty: none was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub php_version: String,
+    /// PHP extensions that the app needs and that are not loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions_missing: Vec<String>,
     /// The number of PHP workers that was observed. `None`: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,

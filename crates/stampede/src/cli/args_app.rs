@@ -70,8 +70,8 @@ pub struct AboutAppArgs {
     /// Leave this path of the app's directory out of the copy (repeatable)
     #[arg(long, value_name = "PATH")]
     pub exclude: Vec<String>,
-    /// Load this PHP extension too (repeatable)
-    #[arg(long, value_name = "NAME")]
+    /// Load these PHP extensions too: curl,zip (repeatable)
+    #[arg(long, value_name = "NAME,…")]
     pub extension: Vec<String>,
 }
 

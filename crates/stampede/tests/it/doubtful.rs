@@ -10,9 +10,13 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures one path of `./shop` for a moment. Returns everything that was printed.
 fn measured(sandbox: &Sandbox, path: &str) -> String {
-    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin", "--path", path];
+    measured_with(sandbox, &["--path", path])
+}
+
+fn measured_with(sandbox: &Sandbox, more: &[&str]) -> String {
+    let words = ["compare", "--app", "./shop", "--runtimes", "php-builtin"];
     let quick = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
-    let output = finish(sandbox.stampede(&[&words[..], &quick].concat()), LIMIT);
+    let output = finish(sandbox.stampede(&[&words[..], more, &quick].concat()), LIMIT);
     stdout(&output) + &stderr(&output)
 }
 
@@ -51,6 +55,21 @@ fn pages_that_may_be_others_are_said() {
         }
         assert!(!printed.contains("&mdash;"), "{path}: {printed}");
     }
+}
+
+#[test]
+fn extensions_that_are_not_loaded_are_said() {
+    if skipped(&["php"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/index.php", "<?php echo '<title>Shop</title>';");
+    let printed = measured_with(&sandbox, &["--extension", "json,no_such_1,ext-no_such_2"]);
+    let said =
+        "PHP extensions no_such_1 and no_such_2, which the app needs: not loaded on php-builtin";
+    let in_one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(in_one_line.contains(said), "{printed}");
+    assert!(!measured(&sandbox, "/").contains("not loaded"));
 }
 
 #[test]

@@ -79,6 +79,22 @@ fn answers_are_spun_for_only_where_nothing_else_says_when_they_came() {
 }
 
 #[test]
+fn a_thread_naps_only_where_many_answers_are_stamped_and_nothing_is_due() {
+    let naps = |timestamps, in_flight, until| {
+        Clock::new(WaitMode::Sleep, Instant::now()).naps(timestamps, in_flight, until)
+    };
+    assert!(naps(Timestamps::Kernel, 8, Nanos::SECOND));
+    assert!(
+        !naps(Timestamps::Kernel, 7, Nanos::SECOND),
+        "the server may wait for the next request"
+    );
+    assert!(!naps(Timestamps::Userspace, 8, Nanos::SECOND), "a look says when answers came");
+    let soon = NAP.plus(DELAY_FIRST);
+    assert!(!naps(Timestamps::Kernel, 8, soon), "the next request would be late");
+    assert!(naps(Timestamps::Kernel, 8, soon.plus(Nanos(1))));
+}
+
+#[test]
 fn bytes_without_a_timestamp_came_after_the_last_look_that_did_not_see_them() {
     let mut clock = Clock::new(WaitMode::Sleep, Instant::now());
     for now in [1_000, 5_000, 9_000] {
