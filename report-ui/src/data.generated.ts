@@ -3960,6 +3960,8 @@ export interface CaseSummary {
   versions: Record<string, string>;
   /** The PHP version that was observed. Empty: none was. */
   php_version?: string;
+  /** PHP extensions that the app needs and that are not loaded. */
+  extensions_missing?: string[];
   /** The number of PHP workers that was observed. `None`: not known. */
   workers?: number | null;
   /** CPUs of the whole stack: 100 % CPU use. A fraction is a quota. */
