@@ -91,7 +91,8 @@ CODED := stampede stampede-model stampede-plan stampede-results stampede-stack s
 # depends on a wording.
 .PHONY: test-codes
 test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
-	@$(RUST) cargo test --locked $(CODED:%=--package %) --features stampede/codes-for-text --lib --tests --no-fail-fast
+	@$(RUST) cargo test --locked $(CODED:%=--package %) --features stampede/codes-for-text --lib --tests --no-fail-fast \
+		-- --test-threads $$(($$(nproc) + 1))
 
 # `make test-all WITHIN=75m` starts no long test after 75 minutes, and leaves `test-codes` out.
 .PHONY: test-all
