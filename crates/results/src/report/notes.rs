@@ -125,12 +125,15 @@ fn about_extensions(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, Str
         }
     }
     for (missing, on) in lacking {
-        let noun = if missing.len() == 1 { "extension" } else { "extensions" };
+        let (noun, them) = match missing.len() {
+            1 => ("extension", "it"),
+            _ => ("extensions", "them"),
+        };
         let (missing, on) = (words::list(missing), words::list(&on));
         add(
             Importance::Doubt,
             format!(
-                "PHP {noun} {missing}, which the app needs: not loaded on {on}. Pages that need it fail or do less work"
+                "PHP {noun} {missing}, which the app needs: not loaded on {on}. Pages that need {them} fail or do less work"
             ),
         );
     }
