@@ -136,6 +136,7 @@ fn choice(name: &str) -> RuntimeChoice {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     }
 }

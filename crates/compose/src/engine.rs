@@ -63,9 +63,9 @@ pub struct Engine {
     pub grouping: Grouping,
     /// How requests reach a container.
     pub way_in: WayIn,
-    /// The arguments of its compose tool, the program first.
+    /// The arguments of its compose tool, the program first; empty: it was not looked for.
     pub compose: Vec<String>,
-    /// Name and version of the compose tool for people.
+    /// Name and version of the compose tool for people; empty: it was not looked for.
     pub compose_version: String,
     /// The stack for which commands run. The keeper ends them by this mark if stampede ends; `None`:
     /// they only look.
@@ -73,10 +73,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine of this machine and its compose tool.
+    /// Finds the engine of this machine.
     ///
     /// # Errors
-    /// There is none, it does not answer, it cannot be measured, or it has no compose tool.
+    /// There is none, it does not answer, or it cannot be measured.
     pub fn find() -> Result<Engine, ComposeError> {
         let silent = |said: &str| ComposeError::EngineSilent { said: mask_foreign(said) };
         let words = [DOCKER, "info", "--format", "{{json .}}"];
@@ -98,9 +98,10 @@ impl Engine {
         }
         let system = rustix::system::uname();
         let kernel = system.release().to_string_lossy();
-        let facts = EngineFacts::of(&info, &kernel, rustix::process::geteuid().is_root())?;
-        let (compose, compose_version) = compose_tool()?;
+        let is_root = rustix::process::geteuid().is_root();
+        let facts = EngineFacts::of(&info, &kernel, is_root, is_podman)?;
         let EngineFacts { version, architecture, grouping, way_in } = facts;
+        let (compose, compose_version) = (Vec::new(), String::new());
         Ok(Engine {
             version,
             architecture,
@@ -110,6 +111,15 @@ impl Engine {
             compose_version,
             stack: None,
         })
+    }
+
+    /// The same engine with its compose tool.
+    ///
+    /// # Errors
+    /// There is no such tool.
+    pub fn with_compose(self) -> Result<Engine, ComposeError> {
+        let (compose, compose_version) = compose_tool()?;
+        Ok(Engine { compose, compose_version, ..self })
     }
 
     /// The same engine, whose commands are for the stack `id`.
@@ -134,8 +144,21 @@ impl Engine {
     /// # Errors
     /// It fails; the error has its last lines.
     pub fn run(&self, args: &[&str]) -> Result<String, ComposeError> {
+        self.run_command(args, |command| command)
+    }
+
+    /// The same, with what `change` adds to the command: variables, input.
+    ///
+    /// # Errors
+    /// As [`Engine::run`].
+    pub fn run_command(
+        &self,
+        args: &[&str],
+        change: impl FnOnce(TimedCommand) -> TimedCommand,
+    ) -> Result<String, ComposeError> {
         let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
-        let output = self.marked(command(&all, WORKS_WITHIN)).interruptible().run();
+        let marked = self.marked(command(&all, WORKS_WITHIN)).interruptible();
+        let output = change(marked).run();
         let output = output.map_err(|error| failed(&all[..all.len().min(3)].join(" "), &error))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -191,9 +214,14 @@ pub fn last_lines(text: &str) -> String {
     mask_foreign(&plain)
 }
 
-/// Whether a line of a compose tool is a warning: `level=warning` is of version 2, `WARNING:` of 1.
+/// Whether a line is not what went wrong. A warning of a compose tool: `level=warning` is of version 2,
+/// `WARNING:` of 1. Or what Docker's client says last: where it explains its options.
 fn is_warning(line: &str) -> bool {
-    line.contains("level=warning") || line.starts_with("WARNING:")
+    let explains = |begin: &str| line.starts_with(begin) && line.contains("--help'");
+    line.contains("level=warning")
+        || line.starts_with("WARNING:")
+        || explains("See 'docker")
+        || explains("Run 'docker")
 }
 
 fn command(words: &[&str], within: Duration) -> TimedCommand {
@@ -236,12 +264,29 @@ fn compose_tool() -> Result<(Vec<String>, String), ComposeError> {
     Err(ComposeError::NoTool {})
 }
 
-/// Whether an engine is older than the oldest that is tried: 20.10, which Debian 11 has.
-fn is_old(version: &str) -> bool {
+/// Whether the engine that Docker's client talks to is Podman, which answers at a socket of its own as
+/// Docker does.
+fn is_podman() -> bool {
+    let words = [DOCKER, "version", "--format", "{{json .Server}}"];
+    let output = command(&words, ANSWERS_WITHIN).run();
+    let server: Value = output
+        .ok()
+        .and_then(|output| serde_json::from_slice(&output.stdout).ok())
+        .unwrap_or_default();
+    let components = server["Components"].as_array().cloned().unwrap_or_default();
+    components.iter().any(|one| one["Name"].as_str().is_some_and(|name| name.contains("Podman")))
+}
+
+/// Whether an engine is older than the oldest that is tried. Docker: 20.10, which Debian 11 has.
+fn is_old(version: &str, oldest: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
     let known = numbers.next().zip(numbers.next());
-    known.is_some_and(|(major, minor)| (major, minor) < (20, 10))
+    known.is_some_and(|known| known < oldest)
 }
+
+/// The oldest versions that are tried.
+const DOCKER_OLDEST: (u32, u32) = (20, 10);
+const PODMAN_OLDEST: (u32, u32) = (4, 0);
 
 /// The name that images have for an architecture of the kernel.
 fn image_architecture(machine: &str) -> &str {
@@ -267,7 +312,13 @@ struct EngineFacts {
 
 impl EngineFacts {
     /// `kernel`: the release of the kernel here. `is_root`: whether this process may make groups.
-    fn of(info: &Value, kernel: &str, is_root: bool) -> Result<EngineFacts, ComposeError> {
+    /// `is_podman`: asks whether an engine whose version is none of Docker's is Podman.
+    fn of(
+        info: &Value,
+        kernel: &str,
+        is_root: bool,
+        is_podman: impl Fn() -> bool,
+    ) -> Result<EngineFacts, ComposeError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         // `docker` may be another name of Podman, whose groups and names are others.
         if info["host"].is_object() {
@@ -283,11 +334,16 @@ impl EngineFacts {
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
         let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
         let version = text(&info["ServerVersion"]);
-        if is_old(&version) {
-            return Err(ComposeError::EngineOld { version });
+        let (name, oldest) = match is_old(&version, DOCKER_OLDEST) && is_podman() {
+            true => ("Podman", PODMAN_OLDEST),
+            false => ("Docker", DOCKER_OLDEST),
+        };
+        if is_old(&version, oldest) {
+            let oldest = format!("{}.{}", oldest.0, oldest.1);
+            return Err(ComposeError::EngineOld { name, version, oldest });
         }
         Ok(EngineFacts {
-            version: format!("Docker {version}"),
+            version: format!("{name} {version}"),
             architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
             grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
@@ -308,7 +364,8 @@ mod tests {
                 "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
                 "SecurityOptions": security,
             });
-            EngineFacts::of(&info, "6.1.0-9", is_root).map(|facts| (facts.grouping, facts.way_in))
+            EngineFacts::of(&info, "6.1.0-9", is_root, || false)
+                .map(|facts| (facts.grouping, facts.way_in))
         };
         let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
         let near = |grouping| Some((grouping, WayIn::ContainerAddress));
@@ -324,12 +381,22 @@ mod tests {
             "ServerVersion": "28.2.2", "CgroupDriver": "cgroupfs", "OperatingSystem": "Docker Desktop",
             "KernelVersion": "6.10.14-linuxkit",
         });
-        let inside = EngineFacts::of(&desktop, "6.10.14-linuxkit", true).expect("the same kernel");
+        let inside =
+            EngineFacts::of(&desktop, "6.10.14-linuxkit", true, || false).expect("the same kernel");
         assert_eq!(inside.grouping, Grouping::OwnGroups);
         let old = json!({"ServerVersion": "18.09.1"});
-        assert!(matches!(EngineFacts::of(&old, "6.1", true), Err(ComposeError::EngineOld { .. })));
+        let found = EngineFacts::of(&old, "6.1", true, || false);
+        assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
+        let is_old = |version: &str| is_old(version, DOCKER_OLDEST);
         assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
-        let podman = EngineFacts::of(&json!({"host": {}}), "6.1", true);
+        // Podman at a socket, for Docker's client.
+        let podman = |version: &str| {
+            let info = json!({"ServerVersion": version, "CgroupDriver": "cgroupfs"});
+            EngineFacts::of(&info, "6.1", true, || true).map(|facts| facts.version)
+        };
+        assert_eq!(podman("4.3.1").ok().as_deref(), Some("Podman 4.3.1"));
+        assert!(matches!(podman("3.0.1"), Err(ComposeError::EngineOld { name: "Podman", .. })));
+        let podman = EngineFacts::of(&json!({"host": {}}), "6.1", true, || false);
         assert!(matches!(podman, Err(ComposeError::Podman {})));
     }
 
@@ -342,5 +409,7 @@ mod tests {
         let warned = "time=\"x\" level=warning msg=\"the variable A is not set\"\nno such file\nWARNING: b\n";
         assert_eq!(last_lines(warned), "no such file");
         assert_eq!(last_lines("WARNING: b\n"), "WARNING: b");
+        let explained = "docker: no such image\nSee 'docker run --help'.\n";
+        assert_eq!(last_lines(explained), "docker: no such image");
     }
 }

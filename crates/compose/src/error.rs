@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use stampede_model::words;
 
 /// Why a compose project cannot be measured.
 #[derive(Debug, thiserror::Error, Serialize)]
@@ -11,8 +12,8 @@ pub enum ComposeError {
     /// No program of a container engine is installed.
     #[error("this machine has no container engine: `docker` is not installed")]
     NoEngine {},
-    /// The engine is Podman.
-    #[error("`docker` is Podman here, which stampede does not measure yet")]
+    /// The client is Podman's own.
+    #[error("`docker` is Podman's client here, and stampede needs Docker's")]
     Podman {},
     /// The engine's processes cannot be seen from here.
     #[error("the processes of this container engine ({system}) cannot be seen from here")]
@@ -33,10 +34,14 @@ pub enum ComposeError {
         host: String,
     },
     /// The engine is too old.
-    #[error("the container engine is Docker {version}, and stampede needs 20.10 or newer")]
+    #[error("the container engine is {name} {version}, and stampede needs {oldest} or newer")]
     EngineOld {
+        /// Its name.
+        name: &'static str,
         /// Its version.
         version: String,
+        /// The oldest version that is tried.
+        oldest: String,
     },
     /// An image is for machines of another architecture.
     #[error(
@@ -60,6 +65,34 @@ pub enum ComposeError {
     HostNetwork {
         /// The service.
         service: String,
+    },
+    /// A runtime of the catalogue names no official image for one of its roles.
+    #[error("there is no official image for `{role}` of this runtime")]
+    NoOfficialImage {
+        /// The role.
+        role: String,
+    },
+    /// The plan names an image for a role that a runtime does not have.
+    #[error("this runtime has no role `{role}`")]
+    NoRole {
+        /// The role as named.
+        role: String,
+        /// Its roles.
+        known: Vec<String>,
+    },
+    /// Images lack programs of a runtime.
+    #[error("{} {} not in the {}", quoted(needs), if needs.len() == 1 { "is" } else { "are" }, images_in_words(images))]
+    NotInImages {
+        /// The needs.
+        needs: Vec<String>,
+        /// The images.
+        images: Vec<String>,
+    },
+    /// A setting needs programs of this machine, and the runtime consists of images.
+    #[error("{what} is not possible with `images`")]
+    NotWithImages {
+        /// The setting.
+        what: String,
     },
     /// A service has neither an image nor a build.
     #[error("service `{service}` has neither an image nor a build")]
@@ -215,6 +248,15 @@ pub enum ProjectProblem {
 /// Names that services with a web server often have, the most likely first.
 const LIKELY: [&str; 8] = ["nginx", "web", "caddy", "apache", "webserver", "app", "php", "octane"];
 
+fn quoted(names: &[String]) -> String {
+    words::list(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>())
+}
+
+fn images_in_words(images: &[String]) -> String {
+    let word = if images.len() == 1 { "image" } else { "images" };
+    format!("{word} {}", quoted(images))
+}
+
 fn undecided(publishing: &[String]) -> String {
     match publishing {
         [] => "no service of the project publishes a port of a web server".to_owned(),
@@ -255,6 +297,19 @@ impl ComposeError {
         }
     }
 
+    /// Whether it is about the images of one stack, and not about the engine.
+    pub fn is_about_images(&self) -> bool {
+        use ComposeError as E;
+        matches!(
+            self,
+            E::NoOfficialImage { .. }
+                | E::NotInImages { .. }
+                | E::NotWithImages { .. }
+                | E::OtherArchitecture { .. }
+                | E::Tool { .. }
+        )
+    }
+
     /// The service among `names` that most likely answers requests; `None`: there is none.
     pub fn most_likely(names: &[String]) -> Option<&str> {
         let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
@@ -289,6 +344,17 @@ impl ComposeError {
                 "fetch it for this machine (`docker pull --platform \
                  linux/{of_machine} {image}`), and look for `platform:` in the compose file"
             )),
+            E::NoOfficialImage { role } => Some(format!(
+                "name one in the plan (`images: {{{role}: \"…\"}}`), or measure this runtime with the programs of \
+                 this machine (`images: off`)"
+            )),
+            E::NoRole { known, .. } => Some(format!("its roles: {}", known.join(", "))),
+            E::NotInImages { .. } => Some(
+                "name images that have it (`images` in a plan); an image must have a shell, too".to_owned(),
+            ),
+            E::NotWithImages { .. } => Some(
+                "remove the setting, or describe the stack in a compose file (`--compose`)".to_owned(),
+            ),
             E::WhichPort { ports, .. } => Some(format!(
                 "name the port inside the container: `--port {}`",
                 ports.first().copied().unwrap_or(80)
@@ -314,7 +380,10 @@ impl ComposeError {
             ),
             E::EngineOld { .. } => Some("install a newer Docker: docs.docker.com/engine/install"),
             E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
-            E::Podman {} => Some("use Docker, or give the running project by URL (`external`)"),
+            E::Podman {} => Some(
+                "Podman answers Docker's client at a socket: install `docker-cli` (or `docker.io`) and a compose tool, \
+                 `systemctl start podman.socket`, `export DOCKER_HOST=unix:///run/podman/podman.sock`",
+            ),
             E::EngineHidden { .. } => Some(
                 "run stampede where its containers run: in the same Linux, or in a container of this engine \
                  (docs/containers.md, \"From a container\")",
@@ -348,6 +417,31 @@ impl ComposeError {
     }
 }
 
+/// What the client of an engine says of a registry, and what the user can do about it.
+const OF_REGISTRIES: [(&str, &str); 9] = [
+    (
+        "toomanyrequests",
+        "the registry's limit of fetches is reached: log in (`docker login`), or wait",
+    ),
+    (
+        "no basic auth credentials",
+        "the registry asks for a login: `docker login`, with the registry's name if it is not Docker Hub",
+    ),
+    (
+        "pull access denied",
+        "there is no such image, or the registry asks for a login: `docker login`",
+    ),
+    ("unauthorized", "the registry asks for another login: `docker login`"),
+    (
+        "manifest unknown",
+        "the registry has no such image or tag: look at the name, and at what comes after `:`",
+    ),
+    ("no matching manifest", "the registry has this image for other architectures only"),
+    ("EOF", "the fetch broke off: try again; `docker pull` shows how far it comes"),
+    ("connection refused", "the registry does not answer: is its name right, and is it up?"),
+    ("no such host", "the registry's name is not known: is it right, and is there a network?"),
+];
+
 /// What the user can do about what a tool said.
 fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
     const NEWER: [&str; 3] =
@@ -357,6 +451,12 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
             "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
              `docker-compose-plugin`",
         );
+    }
+    let is_fetch =
+        command.contains(" pull") || ["/v2/", "pulling"].iter().any(|one| said.contains(one));
+    if let Some((_, hint)) = OF_REGISTRIES.iter().find(|(part, _)| is_fetch && said.contains(part))
+    {
+        return Some(hint);
     }
     let hints = [
         (
@@ -414,6 +514,25 @@ mod tests {
                 "{said}: {found}"
             );
         }
+        for (said, expected) in [
+            (
+                "Head \"http://127.0.0.1:5000/v2/a/manifests/1\": no basic auth credentials",
+                "docker login",
+            ),
+            (
+                "manifest for a:2 not found: manifest unknown: manifest unknown",
+                "no such image or tag",
+            ),
+            ("unexpected EOF", "broke off"),
+            ("toomanyrequests: You have reached your pull rate limit", "or wait"),
+            ("dial tcp 127.0.0.1:1: connect: connection refused", "is it up?"),
+        ] {
+            let found = hint("docker pull --quiet", said);
+            assert!(found.contains(expected), "{said}: {found}");
+        }
+        // What an app says while its image is built is no matter of a registry.
+        let built = "RUN curl http://127.0.0.1: connect: connection refused";
+        assert_eq!(hint("docker-compose build", built), "");
         let version_2 = hint("docker compose config", "unsupported option: 'name'");
         assert_eq!(version_2, "", "which version would know it?");
     }

@@ -6,6 +6,7 @@ pub mod discover;
 pub mod edit;
 pub mod engine;
 pub mod error;
+pub mod image;
 pub mod known;
 pub mod project;
 pub mod signs;

@@ -56,6 +56,7 @@ pub(super) fn compose(
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: env_of_all,
+        images: None,
         as_today: None,
     };
     let named = |choice| NamedRuntime { base: name.to_owned(), choice };

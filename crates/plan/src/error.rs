@@ -211,6 +211,9 @@ pub enum Mistake {
     /// A setting of the catalogue's runtimes is given for a compose project.
     #[error("`{0}` cannot be set for a compose project")]
     OfContainers(String),
+    /// A setting is given for the row that is set up as this machine is.
+    #[error("`{0}` cannot be set for `today`")]
+    OfToday(&'static str),
     /// A runtime's URL has another scheme than plain HTTP.
     #[error(
         "runtimes are compared over plain http alone; `stampede fire` speaks https and FastCGI"

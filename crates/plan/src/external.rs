@@ -39,6 +39,7 @@ pub(super) fn external(
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     };
     Ok(NamedRuntime { base: name.to_owned(), choice })

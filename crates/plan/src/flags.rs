@@ -69,6 +69,8 @@ pub struct Overrides {
     pub workers: Option<String>,
     /// `--php 8.2,8.4`.
     pub php: Option<String>,
+    /// `--images official`.
+    pub images: Option<String>,
     /// `--cpus 2`.
     pub cpus: Option<String>,
     /// `--memory 1GiB`.
@@ -249,6 +251,7 @@ impl Flags {
             ("repeat-invalid", "repeat_invalid"),
             ("seed", "seed"),
             ("workers", "workers"),
+            ("images", "images"),
             ("out", "out"),
             ("timeout", "timeout"),
             ("client", "client"),
@@ -419,6 +422,7 @@ impl Overrides {
             ("seed", &self.seed),
             ("workers", &self.workers),
             ("php", &self.php),
+            ("images", &self.images),
             ("cpus", &self.cpus),
             ("memory", &self.memory),
             ("out", &self.out),

@@ -21,6 +21,7 @@ mod error;
 mod expect;
 mod external;
 mod flags;
+mod images;
 pub mod imported;
 mod keys;
 mod load_from;
@@ -57,7 +58,9 @@ pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, TrafficFlags, WithSteady};
 pub use keys::{reference, settings};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
-pub use read::{apps_of, from_flags, load_from_flags, read, read_ready, search, stack_from_flags};
+pub use read::{
+    apps_of, from_flags, has_images, load_from_flags, read, read_ready, search, stack_from_flags,
+};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 

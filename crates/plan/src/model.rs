@@ -236,6 +236,10 @@ pub struct RuntimeChoice {
     pub php_ini: BTreeMap<String, String>,
     /// Environment variables of the app, merged from plan and runtime.
     pub env: BTreeMap<String, String>,
+    /// The container images that its programs come from, by role. A role that is not in the map has its
+    /// official image. `None`: they are programs of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<BTreeMap<String, String>>,
     /// How the runtime is set up as on this machine. `None`: it is set up as every runtime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_today: Option<AsToday>,
@@ -254,6 +258,11 @@ impl RuntimeChoice {
     /// Whether the runtime was running already: stampede does not start, place or change it.
     pub fn is_external(&self) -> bool {
         matches!(self.source, RuntimeSource::External { .. })
+    }
+
+    /// Whether its processes run in containers that stampede starts.
+    pub fn has_containers(&self) -> bool {
+        self.images.is_some() || matches!(self.source, RuntimeSource::Compose(_))
     }
 }
 

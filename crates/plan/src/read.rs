@@ -15,6 +15,7 @@ use super::edit::{set, split};
 use super::error::{Help, Mistake, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, keep_traffic};
+use super::images::{IMAGES, images};
 use super::keys::{self, Key, PLAN, SETTINGS};
 use super::load_from;
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
@@ -144,6 +145,18 @@ pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, P
     fields.not_both("app", "apps")?;
     let choices = apps(&root, &fields, home().as_deref())?;
     Ok(AppSelection { written, choices })
+}
+
+/// Whether the plan at `path`, or a flag, asks for official images on all runtimes.
+///
+/// # Errors
+/// As [`read`].
+pub fn has_images(path: Option<&Path>, flags: &Overrides) -> Result<bool, PlanError> {
+    let asked = Overrides { images: flags.images.clone(), ..Overrides::default() };
+    let flags = Flags::new(&asked);
+    let (_, root) = written(path, &flags)?;
+    let node = flags.get(IMAGES).or(root.get(IMAGES));
+    Ok(node.map_or(Ok(None), images)?.is_some())
 }
 
 /// Makes a stack from flags alone. `default_app` is served where no flag names an app.
@@ -459,6 +472,7 @@ fn common_of_runtimes(
         php_ini: fields.get("php_ini").map_or(Ok(BTreeMap::new()), php_ini)?,
         env: fields.get("env").map_or(Ok(BTreeMap::new()), env)?,
         php: fields.get(PHP).map_or(Ok(PhpVersions::default()), PhpVersions::read)?,
+        images: fields.get(IMAGES).map_or(Ok(None), images)?,
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::compose::compose;
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
+use super::images::{IMAGES, Images, images, none_of_today};
 use super::keys::{OF_RUNTIME, PHP_INI, RUNTIME, SWEEP};
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::php_version::{PHP, PhpVersions, is_php_version};
@@ -32,6 +33,8 @@ pub(super) struct RuntimeDefaults {
     pub env: BTreeMap<String, String>,
     /// Not for the row `today`, which has the PHP of this machine.
     pub php: PhpVersions,
+    /// Not for the row `today` either.
+    pub images: Images,
 }
 
 /// The runtime that is set up as this machine is.
@@ -115,6 +118,7 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         settings: common.settings.clone(),
         php_ini: common.php_ini.clone(),
         env: common.env.clone(),
+        images: images_of(get(IMAGES), used, common)?,
         as_today: None,
     };
     let versions = versions(get(PHP), get("sweep"), used, common)?;
@@ -160,6 +164,19 @@ fn versions(
         Some(node) => PhpVersions::read(node),
         None if used == TODAY => Ok(PhpVersions::default()),
         None => Ok(common.php.clone()),
+    }
+}
+
+/// The images of a runtime: its own, else the plan's.
+fn images_of(
+    own: Option<&Node>,
+    used: &str,
+    common: &RuntimeDefaults,
+) -> Result<Images, PlanError> {
+    match own {
+        _ if used == TODAY => none_of_today(own).map(|()| None),
+        Some(node) => images(node),
+        None => Ok(common.images.clone()),
     }
 }
 

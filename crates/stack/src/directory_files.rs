@@ -17,6 +17,7 @@ use super::app::App;
 use super::catalogue::RuntimeDirectory;
 use super::copy::{io_error, make_dir};
 use super::error::RuntimeError;
+use super::images::RuntimeImages;
 use super::locate::ResolvedNeed;
 use super::setting::Settings;
 
@@ -120,6 +121,20 @@ impl Told {
     }
 }
 
+/// The needs of a runtime, and what is beside them.
+pub(crate) struct NeedFiles<'a> {
+    pub needs: &'a BTreeMap<String, ResolvedNeed>,
+    /// The images that they are in; `None`: they are on this machine.
+    pub images: Option<&'a RuntimeImages>,
+}
+
+impl NeedFiles<'_> {
+    /// Whether there is a file at this path.
+    pub fn has(&self, path: &Path) -> bool {
+        self.images.map_or_else(|| path.is_file(), |images| images.has_object(path))
+    }
+}
+
 /// What the templates of a runtime may name. The files that its Apache includes are written to `dir`.
 ///
 /// # Errors
@@ -128,7 +143,7 @@ pub(crate) fn told(
     app: &App,
     runtime: &RuntimeDirectory,
     settings: &Settings,
-    needs: &BTreeMap<String, ResolvedNeed>,
+    files: &NeedFiles<'_>,
     dir: &Path,
 ) -> Result<Told, RuntimeError> {
     let Some(form) = runtime.manifest.app_rules else { return Ok(Told::default()) };
@@ -137,7 +152,7 @@ pub(crate) fn told(
     let mut told = Told::default();
     match form {
         RuleForm::Apache => {
-            told.apache = told_apache(app, &rules, settings, (needs, dir))?;
+            told.apache = told_apache(app, &rules, settings, (files, dir))?;
         }
         RuleForm::Nginx => told.nginx = rules.nginx().what,
         RuleForm::Lighttpd => told.lighttpd = rules.lighttpd().what,
@@ -155,11 +170,11 @@ fn told_apache(
     app: &App,
     rules: &Directory,
     settings: &Settings,
-    (needs, dir): (&BTreeMap<String, ResolvedNeed>, &Path),
+    (files, dir): (&NeedFiles<'_>, &Path),
 ) -> Result<ToldApache, RuntimeError> {
-    let modules: Vec<&Path> = needs.values().filter_map(|need| need.path.parent()).collect();
-    let has = |name: &str| modules.iter().any(|at| at.join(format!("mod_{name}.so")).is_file());
-    let with_php = needs.contains_key(MOD_PHP);
+    let modules: Vec<&Path> = files.needs.values().filter_map(|need| need.path.parent()).collect();
+    let has = |name: &str| modules.iter().any(|at| files.has(&at.join(format!("mod_{name}.so"))));
+    let with_php = files.needs.contains_key(MOD_PHP);
     match settings.values.get(SETTING).and_then(|how| how.as_str()) {
         Some("once") => included(rules.apache(has, with_php), dir),
         Some("per-request") => {

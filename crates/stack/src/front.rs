@@ -12,6 +12,7 @@ use super::catalogue::{Catalogue, RuntimeDirectory, parse};
 use super::common_need;
 use super::directory::below;
 use super::error::RuntimeError;
+use super::images::OfficialImage;
 use super::manifest::{HeldBy, Install, Need, ProcessManifest, RuntimeManifest};
 use super::setting::honours;
 
@@ -46,6 +47,9 @@ struct FrontManifest {
     files: Vec<Spanned<String>>,
     /// The front's processes. They start after the runtime's own, and stop before them.
     processes: Vec<ProcessManifest>,
+    /// The official image of each of its roles.
+    #[serde(default)]
+    images: BTreeMap<String, OfficialImage>,
     /// The packages to install, as in a runtime's manifest.
     #[serde(default)]
     install: BTreeMap<String, Install>,
@@ -89,6 +93,7 @@ fn with_front_processes(runtime: &RuntimeManifest, front: FrontManifest) -> Runt
     both.title = format!("{}, behind {}", both.title, front.title);
     both.merge_needs(front.needs, front.files, front.install);
     both.processes.extend(front.processes);
+    both.images.extend(front.images);
     both.ports.push(BEHIND.to_owned());
     // Clients connect to the front. It keeps their connections, and holds no worker for them.
     both.worker_held_by = HeldBy::Request;
@@ -136,6 +141,7 @@ mod tests {
             settings: BTreeMap::from([(SETTING.into(), Scalar::Text(front.into()))]),
             php_ini: BTreeMap::new(),
             env: BTreeMap::new(),
+            images: None,
             as_today: None,
         };
         let choice = chosen("varnish");

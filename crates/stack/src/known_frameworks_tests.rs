@@ -162,6 +162,7 @@ fn rules_and_migrations_of_a_framework_are_used_where_the_app_has_none_of_its_ow
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     };
     assert_eq!(app_env(&found, &choice).get("SHOP_MAIL").map(String::as_str), Some("off"));

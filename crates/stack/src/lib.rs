@@ -34,6 +34,7 @@ mod fastcgi;
 mod framework;
 mod front;
 mod hint;
+mod images;
 #[cfg(test)]
 mod known_frameworks_tests;
 mod lasting;

@@ -13,6 +13,7 @@ use stampede_monitor::IdleIn;
 use stampede_plan::model::Scalar;
 
 use super::directory_files::RuleForm;
+use super::images::OfficialImage;
 
 /// The content of `runtime.yaml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -69,6 +70,9 @@ pub struct RuntimeManifest {
     /// Names of further free ports; templates use them as `ports.NAME`.
     #[serde(default)]
     pub ports: Vec<String>,
+    /// The official image of each role.
+    #[serde(default)]
+    pub images: BTreeMap<String, OfficialImage>,
     /// The processes, started in this order and stopped in the reverse order.
     pub processes: Vec<ProcessManifest>,
     /// When the runtime counts as started.

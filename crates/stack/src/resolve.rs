@@ -14,6 +14,7 @@ use super::deployed::DeploymentSteps;
 use super::entry;
 use super::error::RuntimeError;
 use super::front::closes_by_default;
+use super::images::{ImageRequest, RuntimeImages};
 use super::locate::ResolvedNeed;
 use super::manifest::{HeldBy, ProcessManifest};
 use super::php_constraint::PhpRequirements;
@@ -60,6 +61,8 @@ pub(crate) struct ResolvedRuntime {
     pub frameworks: BTreeMap<String, String>,
     /// The steps of a deployment for the app's copy.
     pub deployed: DeploymentSteps,
+    /// The images that the programs come from; `None`: they are programs of this machine.
+    pub images: Option<RuntimeImages>,
     /// The PHP program for the app's scripts, which prepare the app or are run as commands; `None`:
     /// no PHP is needed, or none was found for a command.
     pub php: Option<PathBuf>,
@@ -87,18 +90,32 @@ impl ResolvedRuntime {
         let deployed = DeploymentSteps::find(name, app, &settings, places)?;
         let asked = settings.php.as_deref().map(PhpRequirements::of_plan);
         let required = asked.as_ref().unwrap_or(&app.manifest.php);
-        let php = || preparation::php(app, required, places, settings.programs.get("php"));
+        let images = choice.images.as_ref().map(|given| {
+            let (runtime, settings) = (&runtime, &settings);
+            ImageRequest { name, runtime, given, settings, app, required, places }.find()
+        });
+        let images = images.transpose()?;
+        let php = || match &images {
+            Some(images) => {
+                let found = images.php.as_ref().map(|(_, program)| program.clone());
+                found.ok_or_else(|| RuntimeError::NoPhp { app: app.name.clone() })
+            }
+            None => preparation::php(app, required, places, settings.programs.get("php")),
+        };
         let php = match app.manifest.prepare {
             Some(_) => Some(php()?),
             // A command beside the served app is optional: if no PHP is found for it, that is no
             // error.
             None => is_asked.then(|| php().ok()).flatten(),
         };
-        let needs = locate::all(places, name, &runtime, &settings.programs, required)?;
+        let needs = match &images {
+            Some(images) => images.needs().clone(),
+            None => locate::all(places, name, &runtime, &settings.programs, required)?,
+        };
         check_asked_php(name, &runtime, settings.php.as_deref(), &needs)?;
         runtime.can_reach_database(name, places, &needs)?;
         check_php(name, &runtime, app, &needs)?;
-        Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php })
+        Ok(ResolvedRuntime { runtime, settings, needs, frameworks, deployed, images, php })
     }
 }
 
@@ -134,6 +151,7 @@ impl ResolvedRuntime {
             "frameworks": self.frameworks,
             "preload": self.deployed.preload,
             "writes_autoloader": self.deployed.writes_autoloader(),
+            "images": self.images.as_ref().map(RuntimeImages::facts),
             "php_for_scripts": self.php,
             "processes": manifest.processes.iter().map(process).collect::<Vec<_>>(),
         })

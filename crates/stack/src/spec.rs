@@ -222,6 +222,7 @@ mod tests {
             settings: BTreeMap::new(),
             php_ini: BTreeMap::new(),
             env: BTreeMap::from([("SHOP_API_TOKEN".to_owned(), "hunter22hunter".to_owned())]),
+            images: None,
             as_today: None,
         };
         let mut placement = Placement::default();

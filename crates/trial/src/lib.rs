@@ -43,7 +43,7 @@ use stampede_model::record::{
 use stampede_model::redirect::FollowedRedirects;
 use stampede_model::sample::ResourceSample;
 use stampede_model::time::Nanos;
-use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, RuntimeSource, StartState};
+use stampede_plan::model::{LoadChoice, RequestSpec, RuntimeChoice, StartState};
 use stampede_results::store::TrialDirectory;
 use stampede_stack::{
     App, Caches, CookieJar, DeniedFiles, LogMarks, PageRequest, PageResult, Placement, Provider,
@@ -544,7 +544,7 @@ fn judge(
         clock_source: ctx.clock_source,
         machine_cpus: ctx.machine_cpus,
         all_watched: ctx.provider.starts(subject.runtime) && load.agents.is_empty(),
-        has_containers: matches!(subject.runtime.source, RuntimeSource::Compose(_)),
+        has_containers: subject.runtime.has_containers(),
         memory_limit_bytes,
         oom_kills,
         died,

@@ -194,7 +194,7 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
     if one.given.provider == ProviderKind::External {
         return vec![Mismatch::AlreadyRunning {}];
     }
-    if !one.given.provider.is_native() {
+    if !one.given.provider.is_configured() {
         let unproven = one.observed.notices.iter().filter_map(|notice| match notice.known() {
             Some(Observation::PhpUnproven { why }) => {
                 Some(Mismatch::PhpUnproven { why: why.clone() })
@@ -261,10 +261,9 @@ struct RuntimePair<'a> {
 }
 
 impl RuntimePair<'_> {
-    /// Whether one of the two is a compose project.
+    /// Whether one of the two runs in containers.
     fn has_containers(&self) -> bool {
-        let is_compose = |one: &ObservedRuntime| one.given.provider == ProviderKind::Compose;
-        is_compose(self.first) || is_compose(self.one)
+        [self.first, self.one].iter().any(|one| one.given.provider.has_containers())
     }
 
     /// Compares a server that was already running, or a project in containers: by its answer, and by

@@ -308,12 +308,24 @@ pub enum ProviderKind {
     External,
     /// Services of a compose project, in containers that stampede started.
     Compose,
+    /// Programs of container images, with stampede's own configuration.
+    Images,
 }
 
 impl ProviderKind {
-    /// Whether the runtime's insides are as stampede made them, and so verified.
+    /// Whether it consists of programs of this machine that stampede started.
     pub fn is_native(self) -> bool {
         self == ProviderKind::Native
+    }
+
+    /// Whether its processes run in containers.
+    pub fn has_containers(self) -> bool {
+        matches!(self, ProviderKind::Compose | ProviderKind::Images)
+    }
+
+    /// Whether stampede configured it, so that its insides are verified.
+    pub fn is_configured(self) -> bool {
+        matches!(self, ProviderKind::Native | ProviderKind::Images)
     }
 }
 
@@ -348,6 +360,11 @@ pub struct ContainerRecord {
 }
 
 impl ContainerRecord {
+    /// The service's image, as an entry among the versions of a runtime.
+    pub fn as_version(&self) -> (String, String) {
+        (format!("image of {}", self.service), self.image_in_words())
+    }
+
     /// The image in words: name, digest or id, system, architecture and C library.
     pub fn image_in_words(&self) -> String {
         let id = if self.digest.is_empty() { &self.image_id } else { &self.digest };

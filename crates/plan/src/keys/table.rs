@@ -7,6 +7,7 @@ use super::super::app_settings::SESSIONS_MAX;
 use super::super::budget::CPUS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
 use super::super::compose::{FILES_MAX, VOLUMES};
+use super::super::images::WORDS as IMAGE_WORDS;
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
 use super::super::preset::PRESETS;
 use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX, STARTS};
@@ -61,6 +62,9 @@ static OF_PLAN: Group = Group {
         Key::new("php", &PHP_VERSIONS, "The version of PHP for all runtimes. A list measures each runtime with each version. `php` of a runtime wins.")
             .otherwise("the highest that is installed and that the app allows; in a compose project the one that it has")
             .like("[8.2, 8.4]"),
+        Key::new("images", &IMAGE_WORD, "`official`: the programs of all runtimes come from [their official images](containers.md#official-images), in containers. `images` of a runtime wins.")
+            .or("off")
+            .like("official"),
         Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values for all runtimes. Those of a runtime win."),
         Key::new("env", &VALUES, "Environment variables of the app on all runtimes. Those of a runtime win."),
         Key::new("warm_up", &LENGTH, "Length of the load before the measured one. It is sent and discarded.").or("5s"),
@@ -259,6 +263,9 @@ pub static OF_RUNTIME: Group = Group {
         Key::new("php", &PHP_VERSIONS_OR_PROGRAM, "The version of PHP, which has to be installed. A list makes a row for each version. Or, where the runtime needs a program `php`, its path.")
             .otherwise("that of the plan")
             .like("[8.2, 8.4]"),
+        Key::new("images", &IMAGES, "The [container images](containers.md#official-images) that its programs come from: `official`, or an image for each role. `{php}` is the version of PHP.")
+            .otherwise("that of the plan")
+            .like("{web: \"nginx:1.29\", php: \"php:8.4-fpm\"}"),
         Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values. They win over the plan's."),
         Key::new("env", &VALUES, "Environment variables of the app. They win over the plan's."),
         Key::new(
@@ -604,6 +611,8 @@ static CPU_COUNTS: Kind = Kind::Any(&[&CPU_COUNT, &CPU_COUNT_LIST]);
 static CPU_COUNT_LIST: Kind = Kind::Set { of: &CPU_COUNT, most: usize::MAX };
 static PHP_VERSIONS: Kind = Kind::Any(&[&PHP_VERSION, &PHP_VERSION_LIST]);
 static PHP_VERSIONS_OR_PROGRAM: Kind = Kind::Any(&[&PHP_VERSIONS, &Kind::Text]);
+static IMAGE_WORD: Kind = Kind::Words(&IMAGE_WORDS);
+static IMAGES: Kind = Kind::Any(&[&IMAGE_WORD, &Kind::Map { of: &Kind::Text, least: 0 }]);
 static PHP_VERSION_LIST: Kind = Kind::List { of: &PHP_VERSION, least: 1, most: RUNTIMES_MAX };
 static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
 static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);

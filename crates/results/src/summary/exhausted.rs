@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use stampede_model::cpus::CpuCount;
 use stampede_model::fact::{Fact, Notice};
 use stampede_model::record::DATABASE_ROLE;
-use stampede_model::record::{LoadModel, LogSignal, ProviderKind, RunRecord, Validity};
+use stampede_model::record::{LoadModel, LogSignal, RunRecord, Validity};
 use stampede_model::sample::ResourceSample;
 
 use super::input::TrialData;
@@ -417,7 +417,7 @@ fn has_room(facts: &Facts<'_>) -> bool {
 /// Whether stampede started the runtime. An external runtime runs on CPUs that stampede does not
 /// assign, and it is not known how many it may use.
 fn is_ours(facts: &Facts<'_>) -> bool {
-    facts.runtime().given.provider == ProviderKind::Native
+    facts.runtime().given.provider.is_configured()
 }
 
 fn cpus_have_room(facts: &Facts<'_>) -> bool {

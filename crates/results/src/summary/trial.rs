@@ -6,7 +6,7 @@ use stampede_model::counts::{End, TimeSet};
 use stampede_model::cpus::CpuCount;
 use stampede_model::failure::FailureKind;
 use stampede_model::lag::LagMark;
-use stampede_model::record::{CaseRecord, LoadRecord, ProviderKind, RunRecord, TrialRecord};
+use stampede_model::record::{CaseRecord, LoadRecord, RunRecord, TrialRecord};
 use stampede_model::sample::{ResourceSample, RoleSample};
 use stampede_stats::histogram::Times;
 use stampede_stats::percentile::{BoundedValue, CutOff, Percentile, Ranked};
@@ -239,7 +239,7 @@ fn add_resources(
 fn engine_cost_us(record: &TrialRecord, ok: u64, samples: &[ResourceSample]) -> Figure {
     let engine = samples.last().and_then(|last| last.engine.as_ref());
     match engine {
-        Some(engine) if record.runtime.given.provider == ProviderKind::Compose && ok > 0 => {
+        Some(engine) if record.runtime.given.provider.has_containers() && ok > 0 => {
             let spent_ns: u64 = engine.iter().map(|one| one.cpu_ns).sum();
             Figure::exact(spent_ns as f64 / 1e3 / ok as f64)
         }

@@ -8,18 +8,18 @@ use serde_json::{Map, Value, json};
 use stampede_plan::model::Checkout;
 
 use super::ResolvedProject;
-use super::engine::failed;
+use super::engine::{Engine, failed};
 use super::error::ComposeError;
 use crate::answer::sha256;
 
 /// The prefix of the images that stampede builds.
-const BUILT: &str = "stampede-build";
+pub(crate) const BUILT: &str = "stampede-build";
 /// The letters of a hash in an image's name.
-const HASH_LENGTH: usize = 12;
+pub(crate) const HASH_LENGTH: usize = 12;
 
 /// The images that were built so far, by project.
 #[derive(Debug, Default)]
-pub(super) struct Builds(BTreeMap<String, BTreeMap<String, String>>);
+pub(crate) struct Builds(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Builds {
     /// Makes sure that every image of the project is there. Returns the images of the services that
@@ -146,9 +146,15 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
         let Some(image) = service["image"].as_str() else {
             return Err(ComposeError::NoImage { service: name.to_owned() });
         };
-        if engine.command(&["image", "inspect", image]).run().is_err() {
-            engine.run(&["pull", "--quiet", image])?;
-        }
+        fetch_image(engine, image)?;
+    }
+    Ok(())
+}
+
+/// Fetches an image that is not here yet.
+pub(crate) fn fetch_image(engine: &Engine, image: &str) -> Result<(), ComposeError> {
+    if engine.command(&["image", "inspect", image]).run().is_err() {
+        engine.run(&["pull", "--quiet", image])?;
     }
     Ok(())
 }
@@ -161,18 +167,27 @@ fn check_architectures(
     let engine = &resolved.engine;
     for (name, service) in resolved.project.services() {
         let own = built.get(name).map(String::as_str).or_else(|| service["image"].as_str());
-        let image = own.unwrap_or_default();
-        let words = ["image", "inspect", "--format", "{{.Architecture}}", image];
-        let found = engine.run(&words)?;
-        let of_image = found.trim();
-        if !of_image.is_empty() && !runs_on(&engine.architecture, of_image) {
-            return Err(ComposeError::OtherArchitecture {
-                service: name.to_owned(),
-                image: image.to_owned(),
-                of_image: of_image.to_owned(),
-                of_machine: engine.architecture.clone(),
-            });
-        }
+        check_architecture(engine, name, own.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// Refuses the image of a service for another architecture.
+pub(crate) fn check_architecture(
+    engine: &Engine,
+    service: &str,
+    image: &str,
+) -> Result<(), ComposeError> {
+    let words = ["image", "inspect", "--format", "{{.Architecture}}", image];
+    let found = engine.run(&words)?;
+    let of_image = found.trim();
+    if !of_image.is_empty() && !runs_on(&engine.architecture, of_image) {
+        return Err(ComposeError::OtherArchitecture {
+            service: service.to_owned(),
+            image: image.to_owned(),
+            of_image: of_image.to_owned(),
+            of_machine: engine.architecture.clone(),
+        });
     }
     Ok(())
 }

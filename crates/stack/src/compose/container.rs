@@ -14,11 +14,11 @@ use super::engine::Engine;
 use super::error::ComposeError;
 
 /// The label by which every compose tool names a container's service.
-const SERVICE: &str = "com.docker.compose.service";
+pub(crate) const SERVICE: &str = "com.docker.compose.service";
 
 /// A container of the stack.
 #[derive(Clone, Debug)]
-pub(super) struct Container {
+pub(crate) struct Container {
     pub id: String,
     pub service: String,
     /// The image as the project names it.

@@ -7,10 +7,11 @@
 //! touched: the stack has a project name, networks and volumes of its own, takes no port of the
 //! machine, and writes to copies of what the project mounts.
 
-mod build;
-mod container;
+pub(crate) mod build;
+pub(crate) mod container;
 mod proof;
-mod removal;
+pub(crate) mod removal;
+pub(crate) mod running;
 mod stack;
 mod start;
 mod volumes;
@@ -114,7 +115,7 @@ impl ComposeProvider {
         if let Some(engine) = self.engine.get() {
             return Ok(engine);
         }
-        let found = Engine::find()?;
+        let found = Engine::find()?.with_compose()?;
         Ok(self.engine.get_or_init(|| found))
     }
 

@@ -61,7 +61,7 @@ done
 
 /// Removes the stack `id`, whose compose project is `project`. `data` of the user is written by
 /// services that are stopped in order first.
-pub(super) fn removal(project: &str, id: &str, data: VolumeState) -> RemovalCommand {
+pub(crate) fn removal(project: &str, id: &str, data: VolumeState) -> RemovalCommand {
     let stop = if data == VolumeState::Shared { STOPS_WITHIN } else { "" };
     let args = ["-c", SCRIPT, "stampede", DOCKER, project, &format!("{LABEL}={id}"), stop];
     RemovalCommand {

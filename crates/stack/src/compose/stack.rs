@@ -8,11 +8,10 @@ use std::{fs, io};
 
 use serde_json::Value;
 use stampede_linux::interrupt;
-use stampede_linux::proc::Proc;
 use stampede_mask::mask_foreign;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::{Address, Addresses};
-use stampede_model::process_group::{ProcessGroup, RoleGroup};
+use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{
     ContainerRecord, LogEvidence, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
 };
@@ -23,15 +22,15 @@ use stampede_proof::RunningProgram;
 
 use super::ResolvedProject;
 use super::container::Container;
-use super::engine::{Grouping, last_lines};
+use super::engine::last_lines;
 use super::error::ComposeError;
 use super::proof::{SeenStart, StackProof};
+use super::running;
 use super::start::Names;
 use crate::answer::Answer;
 use crate::app::App;
 use crate::client::{ClientError, SingleClient, connect};
 use crate::error::RuntimeError;
-use crate::external::{CgroupOwner, accounting};
 use crate::logs::{self, LogMarks};
 use crate::outside;
 use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
@@ -374,9 +373,8 @@ impl Stack for ComposeStack {
         }
         let record = |one: &Container| one.record(engine, source.beside.contains(&one.service));
         let containers: Vec<ContainerRecord> = self.containers.iter().map(record).collect();
-        let image =
-            |one: &ContainerRecord| (format!("image of {}", one.service), one.image_in_words());
-        let mut versions: BTreeMap<String, String> = containers.iter().map(image).collect();
+        let mut versions: BTreeMap<String, String> =
+            containers.iter().map(ContainerRecord::as_version).collect();
         versions.insert("engine".to_owned(), engine.version.clone());
         versions.insert("compose".to_owned(), engine.compose_version.clone());
         let document = serde_json::to_string_pretty(&project.document).unwrap_or_default();
@@ -394,48 +392,13 @@ impl Stack for ComposeStack {
     }
 
     fn isolation(&self) -> IsolationRecord {
-        let held = self.handle.isolation();
-        let process_group = "containers".to_owned();
-        match self.resolved.engine.grouping {
-            Grouping::OwnGroups => IsolationRecord { process_group, ..held },
-            Grouping::PerService => {
-                let each = || "per-service".to_owned();
-                let (memory_bytes, has_quota) = self.limits;
-                IsolationRecord {
-                    cpu_set: each(),
-                    cpu_quota: has_quota.then(each),
-                    memory_limit: each(),
-                    memory_bytes,
-                    process_group,
-                    accounting: each(),
-                    ..held
-                }
-            }
-        }
+        let grouping = self.resolved.engine.grouping;
+        running::isolation(grouping, self.handle.isolation(), self.limits)
     }
 
     fn group(&self) -> ProcessGroup {
-        let pids = |service: &str| -> Vec<u32> {
-            let own = self.within_budget().filter(|one| one.service == service);
-            own.filter_map(|one| Some(one.main?.pid)).collect()
-        };
-        if self.resolved.engine.grouping == Grouping::OwnGroups {
-            let roles = self.handle.group().roles.into_iter();
-            let roles = roles.map(|role| RoleGroup { roots: pids(&role.role), ..role });
-            return ProcessGroup { roles: roles.collect() };
-        }
-        let proc = Proc::default();
-        let mountinfo = proc.text("self/mountinfo");
-        let role = |container: &Container| {
-            let main = container.main?;
-            let owner = CgroupOwner::Container(container.id.clone());
-            Some(RoleGroup {
-                role: container.service.clone(),
-                accounting: accounting(&mountinfo, &proc.cgroup(main.pid), &owner),
-                roots: vec![main.pid],
-            })
-        };
-        ProcessGroup { roles: self.within_budget().filter_map(role).collect() }
+        let within: Vec<&Container> = self.within_budget().collect();
+        running::process_group(self.resolved.engine.grouping, self.handle.as_ref(), &within)
     }
 
     fn page(&self) -> PageRequest {

@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
-use stampede_linux::proc::Proc;
 
 use super::ResolvedProject;
 use super::build::Builds;
@@ -20,6 +19,7 @@ use super::engine::{Grouping, WayIn, failed};
 use super::error::ComposeError;
 use super::proof::{Proofs, StackProof};
 use super::removal::removal;
+use super::running;
 use super::stack::{ComposeStack, Entrance, StackParts};
 use super::volumes;
 use crate::error::RuntimeError;
@@ -192,7 +192,7 @@ impl Starting<'_> {
         let up = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
         up.run().map_err(|error| failed(&engine.compose_name("up"), &error))?;
         let containers = Container::all(engine, &self.names.id)?;
-        self.check_groups(&containers, &groups)?;
+        running::check_groups(engine, &containers, &groups)?;
         let entrance = self.entrance(&containers, published)?;
         Ok((containers, entrance))
     }
@@ -208,31 +208,6 @@ impl Starting<'_> {
                     .collect()
             }
         }
-    }
-
-    /// Checks that every container's process can be seen, and runs in the group of its service.
-    fn check_groups(
-        &self,
-        containers: &[Container],
-        groups: &BTreeMap<String, PathBuf>,
-    ) -> Result<(), ComposeError> {
-        let proc = Proc::default();
-        for container in containers.iter().filter(|one| one.is_said_to_run()) {
-            let cgroup = container.main.map(|main| proc.cgroup(main.pid)).unwrap_or_default();
-            // A container may have ended meanwhile.
-            if !cgroup.contains(&container.id) && container.main.is_none_or(|main| main.alive()) {
-                let system = self.resolved.engine.version.clone();
-                return Err(ComposeError::EngineHidden { system });
-            }
-            let Some(group) = groups.get(&container.service) else { continue };
-            let group = format!("{}/", group.display());
-            if container.runs() && !cgroup.lines().any(|line| line.contains(&group)) {
-                let (service, pid) =
-                    (container.service.clone(), container.main.map_or(0, |main| main.pid));
-                return Err(ComposeError::OutsideBudget { service, pid });
-            }
-        }
-        Ok(())
     }
 
     /// Where requests go.

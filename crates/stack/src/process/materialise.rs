@@ -34,10 +34,11 @@ use crate::copy::io_error;
 use crate::database::{self, ErrorContext, QueryCounter};
 use crate::deployed::DeploymentSteps;
 use crate::differences;
-use crate::directory_files::told;
+use crate::directory_files::{NeedFiles, told};
 use crate::dotenv;
 use crate::error::RuntimeError;
 use crate::front;
+use crate::images::RuntimeImages;
 use crate::library;
 use crate::locate::{self, ResolvedNeed, SearchPaths};
 use crate::manifest::{EffectiveWorkers, Need, ProcessManifest, RunAs, rendered_name};
@@ -119,14 +120,15 @@ pub(crate) fn materialise(
     keep: &Supervise,
 ) -> Result<PreparedStack, RuntimeError> {
     let StackSpec { runtime: choice, placement, .. } = spec;
-    let ResolvedRuntime { runtime, settings, needs, frameworks, deployed, php } =
+    let ResolvedRuntime { runtime, settings, needs, frameworks, deployed, images, php } =
         spec.resolved()?;
     let user = user::unprivileged();
     let port = port::free_port(placement.host(), placement.port)?;
     let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(&spec.app, &dir)?;
-    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref())?;
+    let images = images.as_ref();
+    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref(), images.is_some())?;
     let at = AppPath::of(app, &dir, &needs, user.as_ref(), keep.can_bind());
     let choice = &app.choice_with_own_php_ini(choice, at.directory());
     let env = app_env(app, choice);
@@ -141,8 +143,9 @@ pub(crate) fn materialise(
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &build, &steps_env)?;
     add_library_and_log(&dir, runtime, settings, user.as_ref())?;
+    images.map_or(Ok(()), |_| working_directory::give_whole(&dir, user.as_ref()))?;
 
-    let parts = Inputs { choice, runtime, app, at: &at, settings, needs: &needs, deployed };
+    let parts = Inputs { choice, runtime, app, at: &at, settings, needs: &needs, images, deployed };
     let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
     let files = parts.render_files(&dir, &values, user.as_ref())?;
     let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
@@ -274,6 +277,8 @@ struct Inputs<'a> {
     at: &'a AppPath,
     settings: &'a Settings,
     needs: &'a BTreeMap<String, ResolvedNeed>,
+    /// The images that the programs come from; `None`: from none.
+    images: Option<&'a RuntimeImages>,
     deployed: &'a DeploymentSteps,
 }
 
@@ -328,11 +333,12 @@ impl Inputs<'_> {
             "cpus": cpus,
             "cpus_of": cpus_of,
             "env": env,
-            "user": user,
+            // Every process of a container runs as the user from its begin.
+            "user": user.filter(|_| self.images.is_none()),
             "extensions": extensions,
             "zend_extensions": zend_extensions,
             "php_ini": self.choice.php_ini,
-            "preload": self.deployed.preload, "directory": told(self.app, self.runtime, self.settings, self.needs, dir)?,
+            "preload": self.deployed.preload, "directory": told(self.app, self.runtime, self.settings, &self.files(), dir)?,
             "https": self.app.manifest.settings.https,
         }))))
     }
@@ -342,10 +348,13 @@ impl Inputs<'_> {
     /// in).
     fn extensions(&self) -> (Vec<String>, Vec<String>) {
         let php = self.runtime.manifest.php.as_ref().and_then(|name| self.needs.get(&name.value));
-        let Some(dir) = php.and_then(|php| locate::extension_dir(&php.path)) else {
-            return (Vec::new(), Vec::new());
+        let files = self.files();
+        let dir = match self.images {
+            Some(images) => images.extension_dir().map(Path::to_path_buf),
+            None => php.and_then(|php| locate::extension_dir(&php.path)),
         };
-        let exists = |name: &str| dir.join(format!("{name}.so")).is_file();
+        let Some(dir) = dir else { return (Vec::new(), Vec::new()) };
+        let exists = |name: &str| files.has(&dir.join(format!("{name}.so")));
         let mut wanted = crate::run_php::extensions(self.choice, self.app);
         let needs = &self.runtime.manifest.needs;
         let is_need =
@@ -353,7 +362,8 @@ impl Inputs<'_> {
         wanted.retain(|name| exists(name) && !is_need(name));
         in_loading_order(&mut wanted);
         // PHP looks for a plain name in the directory that was compiled in, not in its own one.
-        let own_dir = php.and_then(|php| locate::own_extensions(&php.path));
+        let own_dir = php.filter(|_| self.images.is_none());
+        let own_dir = own_dir.and_then(|php| locate::own_extensions(&php.path));
         let named = |name: &str| match &own_dir {
             Some(dir) => dir.join(format!("{name}.so")).display().to_string(),
             None => name.to_owned(),
@@ -368,6 +378,11 @@ impl Inputs<'_> {
         wanted.extend(needs.iter().filter_map(own));
         let zend = if exists("opcache") { vec![named("opcache")] } else { Vec::new() };
         (wanted, zend)
+    }
+
+    /// Where programs and modules are, and whether they are there.
+    fn files(&self) -> NeedFiles<'_> {
+        NeedFiles { needs: self.needs, images: self.images }
     }
 
     fn render_files(
@@ -470,7 +485,9 @@ impl Inputs<'_> {
             env,
             cwd: cwd.map_or_else(|| dir.to_path_buf(), PathBuf::from),
             input: None,
-            user: user.filter(|_| process.user == RunAs::App).map(|user| (user.uid, user.gid)),
+            user: user
+                .filter(|_| process.user == RunAs::App || self.images.is_some())
+                .map(|user| (user.uid, user.gid)),
             log: dir.join("logs").join(format!("{index}-{role}.log")),
             stop: StopSpec {
                 signal: process.stop.signal.number(),
@@ -486,7 +503,10 @@ impl Inputs<'_> {
         let own = || manifest.needs.values().filter_map(|need| need.extension.clone());
         RequestedSetup {
             php: self.settings.php.clone().unwrap_or_default(),
-            provider: ProviderKind::Native,
+            provider: match self.images {
+                Some(_) => ProviderKind::Images,
+                None => ProviderKind::Native,
+            },
             workers: self.settings.workers(),
             grows,
             keeps_memory: manifest.mode.keeps_memory(),
@@ -515,8 +535,10 @@ impl Inputs<'_> {
         let custom_builds =
             built.filter_map(|(name, found)| Some((name.clone(), found.custom_build?))).collect();
         let mark = locate::custom_build(self.needs).map_or("", |_| CustomBuild::MARK);
+        let title = crate::run_php::title(self.choice, &self.runtime.manifest);
+        let images = self.images.map(|images| format!(" in images {}", images.in_words()));
         RuntimeRecord {
-            title: format!("{}{mark}", crate::run_php::title(self.choice, &self.runtime.manifest)),
+            title: format!("{title}{}{mark}", images.unwrap_or_default()),
             mode: self.runtime.manifest.mode.name().into(),
             versions,
             custom_builds,

@@ -32,6 +32,7 @@ use self::stack::{Failure, Supervisor};
 use crate::app::App;
 use crate::catalogue::Catalogue;
 use crate::error::RuntimeError;
+use crate::images::supervised_by;
 use crate::provider::{Provider, Stack, StackRequest};
 use crate::resolve::{ResolvedRuntime, RuntimeTraits};
 use crate::spec::StackSpec;
@@ -77,7 +78,11 @@ impl ProcessProvider {
     /// # Errors
     /// A port, directory or file cannot be had, or a program that prepares the app fails.
     pub fn materialise(&self, spec: &StackSpec) -> Result<PreparedStack, RuntimeError> {
-        materialise(spec, &self.catalogue.places, &self.supervise)
+        let places = &self.catalogue.places;
+        match &spec.resolved()?.images {
+            Some(images) => materialise(spec, places, &supervised_by(images.clone())),
+            None => materialise(spec, places, &self.supervise),
+        }
     }
 }
 

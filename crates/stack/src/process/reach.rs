@@ -18,7 +18,7 @@ use crate::ownership::give_to_read;
 const NEEDS: &str = "needs";
 
 /// Returns the needs so that the user can reach them: those it cannot read are copied into the
-/// working directory.
+/// working directory. Where they are in images, libraries are: they alone are this machine's.
 ///
 /// # Errors
 /// A copy cannot be made.
@@ -27,17 +27,26 @@ pub(crate) fn reachable(
     runtime: &RuntimeDirectory,
     mut needs: BTreeMap<String, ResolvedNeed>,
     user: Option<&User>,
+    are_in_images: bool,
 ) -> Result<BTreeMap<String, ResolvedNeed>, RuntimeError> {
-    let Some(user) = user else { return Ok(needs) };
+    if user.is_none() && !are_in_images {
+        return Ok(needs);
+    }
     let copies = dir.join(NEEDS);
     for (name, found) in &mut needs {
-        if is_for_app(runtime, name) && !may_read(&found.path, user) {
+        // Containers see nothing of this machine but the working directory.
+        let must_copy = match user {
+            _ if are_in_images => runtime.manifest.needs[name].library.is_some(),
+            Some(user) => is_for_app(runtime, name) && !may_read(&found.path, user),
+            None => false,
+        };
+        if must_copy {
             let with_directory = runtime.manifest.needs[name].library.is_some()
                 || locate::own_extensions(&found.path).is_some();
             found.path = copied(&found.path, &copies.join(name), with_directory)?;
         }
     }
-    if copies.is_dir() {
+    if let Some(user) = user.filter(|_| copies.is_dir()) {
         give_to_read(&copies, user.gid)?;
     }
     Ok(needs)

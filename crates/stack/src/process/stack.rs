@@ -14,7 +14,7 @@ use stampede_linux::space;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::Address;
 use stampede_model::process_group::{ProcessGroup, RoleGroup};
-use stampede_model::record::{LogEvidence, ObservedState, RuntimeRecord};
+use stampede_model::record::{ContainerRecord, LogEvidence, ObservedState, RuntimeRecord};
 use stampede_model::time::Nanos;
 use stampede_monitor::WorkerPattern;
 use stampede_plan::model::RequestSpec;
@@ -70,6 +70,10 @@ pub trait StackHandle: Send + Sync {
     /// is none.
     fn container_group(&self, _role: &str) -> Option<PathBuf> {
         None
+    }
+    /// The containers that the processes run in, and their images; empty: they run in none.
+    fn containers(&self) -> Vec<ContainerRecord> {
+        Vec::new()
     }
     /// How the processes are isolated.
     fn isolation(&self) -> IsolationRecord;
@@ -334,9 +338,14 @@ impl Stack for ProcessStack {
     }
 
     fn record(&self) -> RuntimeRecord {
+        let containers = self.handle.containers();
+        let mut versions = self.stack.record.versions.clone();
+        versions.extend(containers.iter().map(ContainerRecord::as_version));
         RuntimeRecord {
+            versions,
             first_answer_ns: self.first_answer.0,
             first_request_ns: self.first_request.0,
+            containers,
             ..self.stack.record.clone()
         }
     }

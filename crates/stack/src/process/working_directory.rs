@@ -95,6 +95,16 @@ pub(crate) fn fill(
     }
 }
 
+/// Gives the directory and its logs to the user, where all processes run as that user.
+pub(crate) fn give_whole(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    let Some(user) = user else { return Ok(()) };
+    for path in [dir.to_owned(), dir.join("logs")] {
+        std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid))
+            .map_err(io_error("give away", &path))?;
+    }
+    Ok(())
+}
+
 /// Creates the access log, for servers that open it after they changed their user. That user may
 /// write to this file, but cannot create files beside it.
 pub(crate) fn access_log(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {

@@ -200,6 +200,9 @@ pub struct CompareArgs {
     /// Use this version of PHP, which has to be installed. VERSION,VERSION: measure with each
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
+    /// Take the runtimes' programs from container images: official
+    #[arg(long, value_name = "official|off")]
+    pub images: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. N,M: measure with each.
     /// 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N,M")]
@@ -266,6 +269,9 @@ pub struct UpArgs {
     /// Use this version of PHP, which has to be installed
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
+    /// Take the runtime's programs from container images: official
+    #[arg(long, value_name = "official|off")]
+    pub images: Option<String>,
     /// Limit the whole stack to N CPUs; 0.5 or 500m is a quota of CPU time
     #[arg(long, value_name = "N")]
     pub cpus: Option<String>,

@@ -42,6 +42,9 @@ pub struct SearchFlags {
     /// Use this version of PHP, which has to be installed
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
+    /// Take the runtimes' programs from container images: official
+    #[arg(long, value_name = "official|off")]
+    pub images: Option<String>,
     /// Limit the whole stack to N CPUs; the load generator gets the rest. 0.5 or 500m is a quota of
     /// CPU time
     #[arg(long, value_name = "N")]

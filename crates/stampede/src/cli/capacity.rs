@@ -205,6 +205,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
         php: flags.php.clone(),
+        images: flags.images.clone(),
         cpus: flags.cpus.clone(),
         memory: flags.memory.clone(),
         expect: flags.expect.clone(),

@@ -47,7 +47,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         return Err(InitError::NotOneApp { apps: apps.len() }.into());
     }
     let app = apps.swap_remove(0);
-    let suggestion = suggest(&catalogue, std::slice::from_ref(&app))?;
+    let suggestion = suggest(&catalogue, std::slice::from_ref(&app), false)?;
     let cpus = cpus();
     let defaults = suggestion.defaults.iter().filter_map(|one| catalogue.runtime(&one.name).ok());
     let notices = app.notices(&defaults.collect::<Vec<_>>());

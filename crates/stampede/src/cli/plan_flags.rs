@@ -28,6 +28,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         seed: args.seed.clone(),
         workers: args.workers.clone(),
         php: args.php.clone(),
+        images: args.images.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         out: args.out.clone(),

@@ -147,6 +147,7 @@ fn overrides(args: &UpArgs) -> Overrides {
         runtimes: Some(args.runtime.clone()),
         workers: args.workers.clone(),
         php: args.php.clone(),
+        images: args.images.clone(),
         cpus: args.cpus.clone(),
         memory: args.memory.clone(),
         ..Overrides::default()

@@ -88,16 +88,26 @@ impl SuggestError {
 }
 
 /// Checks every runtime of the catalogue. Starts nothing except programs that print their version.
+/// `are_images`: whether their programs are to come from official images. Then the default runtimes alone
+/// are checked, since each image has to be fetched for it.
 ///
 /// # Errors
 /// Something is wrong with an app, whatever the runtime; or no runtime can serve the apps.
-pub fn suggest(catalogue: &Catalogue, apps: &[App]) -> Result<Suggestion, SuggestError> {
+pub fn suggest(
+    catalogue: &Catalogue,
+    apps: &[App],
+    are_images: bool,
+) -> Result<Suggestion, SuggestError> {
     let mut suggestion = Suggestion::default();
     for name in catalogue.runtime_names() {
         // `stampede runtimes` reports a wrong directory.
         let Ok(directory) = catalogue.runtime(name) else { continue };
+        if are_images && !directory.manifest.default {
+            continue;
+        }
         let (name, title) = (name.to_owned(), directory.manifest.title.clone());
-        let choice = without_settings(&name);
+        let images = are_images.then(BTreeMap::new);
+        let choice = RuntimeChoice { images, ..without_settings(&name) };
         let error = apps.iter().find_map(|app| catalogue.check(&choice, app).err());
         let runtime = SuggestedRuntime { name, title };
         match (error, directory.manifest.default) {
@@ -213,6 +223,7 @@ fn without_settings(name: &str) -> RuntimeChoice {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     }
 }
@@ -259,12 +270,17 @@ fn explain(error: RuntimeError, name: &str) -> Result<(Unsuited, Remedy), Sugges
             },
             error.hint().map_or(Remedy::Nothing, Remedy::Do),
         ),
-        E::NamedProgram { .. } | E::Extension { .. } => {
-            let cause = Cause { source: None, ..cause(&error) };
-            (Unsuited::Unusable { cause }, error.hint().map_or(Remedy::Nothing, Remedy::Do))
-        }
+        E::NamedProgram { .. } | E::Extension { .. } => unusable(&error),
+        // An engine that does not answer is no matter of one runtime.
+        E::Containers { problem, .. } if problem.is_about_images() => unusable(&error),
         _ => return Err(SuggestError::App(error)),
     })
+}
+
+/// Returns that a program or an image is there, and cannot be used.
+fn unusable(error: &RuntimeError) -> (Unsuited, Remedy) {
+    let cause = Cause { source: None, ..cause(error) };
+    (Unsuited::Unusable { cause }, error.hint().map_or(Remedy::Nothing, Remedy::Do))
 }
 
 #[cfg(test)]
@@ -358,7 +374,7 @@ mod tests {
         let places = SearchPaths { family: vec!["debian".into()], ..SearchPaths::default() };
         let catalogue = Catalogue::load(places);
         let app = catalogue.app(&AppChoice::named("hello".into())).expect("app");
-        let error = suggest(&catalogue, &[app]).expect_err("nothing is here");
+        let error = suggest(&catalogue, &[app], false).expect_err("nothing is here");
         // The default runtimes are those of the catalogue, so that a new one changes no test.
         let defaults = |serves_hello: bool| -> Vec<&str> {
             let is_one = |name: &&str| {

@@ -175,6 +175,7 @@ mod tests {
             settings: BTreeMap::new(),
             php_ini: BTreeMap::new(),
             env: BTreeMap::new(),
+            images: None,
             as_today: None,
         };
         let settings =

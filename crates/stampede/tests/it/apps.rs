@@ -303,6 +303,7 @@ fn refused(lines: &str, script: &str) -> String {
         settings: BTreeMap::new(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     };
     let options = KeeperOptions {

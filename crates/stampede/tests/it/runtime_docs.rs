@@ -40,6 +40,7 @@ fn the_example_of_the_page_works() {
         settings: BTreeMap::from([("workers".into(), Scalar::Int(3))]),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     };
     let options = KeeperOptions {

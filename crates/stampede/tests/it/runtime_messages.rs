@@ -19,6 +19,7 @@ fn choice(name: &str, settings: &[(&str, Scalar)]) -> RuntimeChoice {
         settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
         php_ini: BTreeMap::new(),
         env: BTreeMap::new(),
+        images: None,
         as_today: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stampede_model::record::{LoadRecord, SecondRecord, TrialRecord};
+use stampede_model::record::{LoadRecord, ProviderKind, SecondRecord, TrialRecord};
 use stampede_model::sample::{ListenerSample, RoleSample, WorkersSample};
 
 use super::*;

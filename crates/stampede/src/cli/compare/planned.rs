@@ -197,6 +197,7 @@ fn suggested(
     catalogue: &Catalogue,
 ) -> Result<Vec<Notice>, Failure> {
     let apps = refusal::apps(&stampede_plan::apps_of(path, flags)?, catalogue)?;
-    let suggestion = suggest(catalogue, &apps)?;
+    let are_images = stampede_plan::has_images(path, flags)?;
+    let suggestion = suggest(catalogue, &apps, are_images)?;
     Ok(fill(flags, &suggestion))
 }

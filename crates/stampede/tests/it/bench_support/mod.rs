@@ -66,6 +66,7 @@ impl Bench {
             settings: settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect(),
             php_ini: self.php_ini.clone(),
             env: BTreeMap::new(),
+            images: None,
             as_today: None,
         };
         let options = KeeperOptions {

@@ -107,6 +107,24 @@ impl Engine {
         self.words(&["load", "-q", "-i", &archive]);
     }
 
+    /// Makes an image of programs alone, each with its path.
+    pub fn make_image_of(&self, name: &str, programs: &[(&str, &[u8])]) {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let place = tempfile::tempdir_in(self.directory.path()).expect("a directory");
+        for (path, bytes) in programs {
+            let file = place.path().join("root").join(path);
+            fs::create_dir_all(file.parent().expect("a parent")).expect("directories");
+            fs::write(&file, bytes).expect("a program");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a mode");
+        }
+        let archive = place.path().join("root.tar").display().to_string();
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(place.path().join("root")).args(["-cf", &archive, "."]);
+        assert!(tar.status().expect("tar").success());
+        self.words(&["import", &archive, name]);
+    }
+
     /// What an earlier test left when it was killed.
     fn remove_all(&self) {
         let left = self.containers();
@@ -239,6 +257,8 @@ fn daemon(directory: &Path, data: &Path) -> Child {
         .args(["--pidfile", &at("pid"), "--host", &format!("unix://{}", at("docker.sock"))])
         .args(["--bridge", "none", "--iptables=false", "--ip6tables=false"])
         .args(["--default-address-pool", "base=10.213.0.0/16,size=24"])
+        // A fetch that breaks off would be tried for minutes.
+        .args(["--max-download-attempts", "1"])
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a log"))
         .stderr(log);

@@ -1,0 +1,92 @@
+//! What runs in the containers of a stack: where it is accounted for, and what limits it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use stampede_linux::proc::Proc;
+use stampede_model::isolation::IsolationRecord;
+use stampede_model::process_group::{ProcessGroup, RoleGroup};
+
+use super::container::Container;
+use super::engine::{Engine, Grouping};
+use super::error::ComposeError;
+use crate::external::{CgroupOwner, accounting};
+use crate::process::stack::StackHandle;
+
+/// Containers within the budget, by role, as the monitor takes them.
+pub(crate) fn process_group(
+    grouping: Grouping,
+    handle: &dyn StackHandle,
+    containers: &[&Container],
+) -> ProcessGroup {
+    let pids = |service: &str| -> Vec<u32> {
+        let own = containers.iter().filter(|one| one.service == service);
+        own.filter_map(|one| Some(one.main?.pid)).collect()
+    };
+    if grouping == Grouping::OwnGroups {
+        let roles = handle.group().roles.into_iter();
+        let roles = roles.map(|role| RoleGroup { roots: pids(&role.role), ..role });
+        return ProcessGroup { roles: roles.collect() };
+    }
+    let proc = Proc::default();
+    let mountinfo = proc.text("self/mountinfo");
+    let role = |container: &&Container| {
+        let main = container.main?;
+        let owner = CgroupOwner::Container(container.id.clone());
+        Some(RoleGroup {
+            role: container.service.clone(),
+            accounting: accounting(&mountinfo, &proc.cgroup(main.pid), &owner),
+            roots: vec![main.pid],
+        })
+    };
+    ProcessGroup { roles: containers.iter().filter_map(role).collect() }
+}
+
+/// How containers are isolated. `limits`: the memory and whether there is a quota, where each container
+/// has limits of its own.
+pub(crate) fn isolation(
+    grouping: Grouping,
+    held: IsolationRecord,
+    (memory_bytes, has_quota): (u64, bool),
+) -> IsolationRecord {
+    let process_group = "containers".to_owned();
+    match grouping {
+        Grouping::OwnGroups => IsolationRecord { process_group, ..held },
+        Grouping::PerService => {
+            let each = || "per-service".to_owned();
+            IsolationRecord {
+                cpu_set: each(),
+                cpu_quota: has_quota.then(each),
+                memory_limit: each(),
+                memory_bytes,
+                process_group,
+                accounting: each(),
+                ..held
+            }
+        }
+    }
+}
+
+/// Checks that every container's process can be seen, and runs in the group of its service.
+pub(crate) fn check_groups(
+    engine: &Engine,
+    containers: &[Container],
+    groups: &BTreeMap<String, PathBuf>,
+) -> Result<(), ComposeError> {
+    let proc = Proc::default();
+    for container in containers.iter().filter(|one| one.is_said_to_run()) {
+        let cgroup = container.main.map(|main| proc.cgroup(main.pid)).unwrap_or_default();
+        // A container may have ended meanwhile.
+        if !cgroup.contains(&container.id) && container.main.is_none_or(|main| main.alive()) {
+            return Err(ComposeError::EngineHidden { system: engine.version.clone() });
+        }
+        let Some(group) = groups.get(&container.service) else { continue };
+        let group = format!("{}/", group.display());
+        if container.runs() && !cgroup.lines().any(|line| line.contains(&group)) {
+            let (service, pid) =
+                (container.service.clone(), container.main.map_or(0, |main| main.pid));
+            return Err(ComposeError::OutsideBudget { service, pid });
+        }
+    }
+    Ok(())
+}

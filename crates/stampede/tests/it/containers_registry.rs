@@ -1,0 +1,193 @@
+//! Tests images that come from a registry: one of this test alone, on 127.0.0.1.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::containers_support::{Engine, IMAGE, unchanged, write_project};
+
+const LIMIT: Duration = Duration::from_secs(300);
+/// How long the registry may take to start.
+const WITHIN: Duration = Duration::from_secs(20);
+/// What the registry lets pass to a client before the fetch breaks off.
+const BYTES: usize = 300_000;
+
+/// A registry that asks for a name and a password. It ends with this value.
+struct Registry {
+    process: Child,
+    port: u16,
+    sandbox: Sandbox,
+}
+
+impl Registry {
+    /// `None`: this machine has no program for it.
+    fn start() -> Option<Registry> {
+        if skipped(&["docker-registry", "htpasswd"]) {
+            return None;
+        }
+        let sandbox = Sandbox::new();
+        let port = free_port();
+        let mut users = Command::new("htpasswd");
+        let users = users.args(["-Bbn", "ada", "countess"]).output().expect("htpasswd");
+        let users = sandbox.write("users", &String::from_utf8_lossy(&users.stdout));
+        let config = format!(
+            "version: 0.1\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: \"127.0.0.1:{port}\"}}\n\
+             auth: {{htpasswd: {{realm: test, path: {}}}}}\nlog: {{level: error}}\n",
+            sandbox.path().join("data").display(),
+            users.display()
+        );
+        let config = sandbox.write("registry.yml", &config);
+        let mut command = Command::new("docker-registry");
+        command.arg("serve").arg(config).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        // SAFETY: the closure runs between fork and exec, and makes one system call.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+                Ok(())
+            });
+        }
+        let process = command.spawn().expect("the registry");
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < WITHIN, "the registry does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(Registry { process, port, sandbox })
+    }
+
+    /// The name of an image in it.
+    fn image(&self, name: &str) -> String {
+        format!("127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// The configuration of a client that is logged in.
+    fn login(&self, engine: &Engine, port: u16) -> PathBuf {
+        let config = self.sandbox.path().join(format!("client-{port}"));
+        let place = format!("127.0.0.1:{port}");
+        let mut login = Command::new("docker");
+        login.args(["login", "-u", "ada", "-p", "countess", &place]).stdin(Stdio::null());
+        login.env("DOCKER_HOST", engine.host()).env("DOCKER_CONFIG", &config);
+        let output = login.output().expect("the client");
+        assert!(output.status.success(), "{}", stderr(&output));
+        config
+    }
+
+    /// Puts the image of the tests into it.
+    fn fill(&self, engine: &Engine, name: &str) {
+        let config = self.login(engine, self.port);
+        let image = self.image(name);
+        engine.words(&["tag", IMAGE, &image]);
+        let mut push = Command::new("docker");
+        push.args(["push", &image]).stdin(Stdio::null());
+        push.env("DOCKER_HOST", engine.host()).env("DOCKER_CONFIG", &config);
+        let output = push.output().expect("the client");
+        assert!(output.status.success(), "{}", stderr(&output));
+        engine.words(&["rmi", &image]);
+    }
+
+    /// A port through which the registry answers, until a client has got so many bytes: then every
+    /// connection ends.
+    fn breaking_off(&self) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let (own, registry) = (listener.local_addr().expect("an address").port(), self.port);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(("127.0.0.1", registry)).expect("the registry");
+                let (mut from, mut to) =
+                    (client.try_clone().expect("a stream"), server.try_clone().expect("a stream"));
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+                std::thread::spawn(move || pass_some(server, client));
+            }
+        });
+        own
+    }
+}
+
+/// Passes on the first bytes of a connection.
+fn pass_some(mut from: TcpStream, mut to: TcpStream) {
+    let mut passed = 0;
+    let mut buffer = [0; 4_096];
+    while passed < BYTES {
+        let Ok(read @ 1..) = from.read(&mut buffer) else { break };
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+        passed += read;
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+    let _ = from.shutdown(std::net::Shutdown::Both);
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[test]
+#[ignore = "long: 90 s, containers"]
+fn images_of_a_registry_are_fetched_and_what_goes_wrong_is_said() {
+    let Some(engine) = Engine::start() else { return };
+    let Some(registry) = Registry::start() else { return };
+    registry.fill(&engine, "shop:1");
+    let sandbox = Sandbox::new();
+    let project = |name: &str, image: &str| {
+        write_project(&sandbox, name, |file, text| match file {
+            "Dockerfile" => text.replace(IMAGE, image),
+            _ => unchanged(file, text),
+        });
+        sandbox.write(
+            &format!("{name}.yml"),
+            &format!("services:\n  web: {{image: \"{image}\", ports: [\"80:80\"]}}\n"),
+        );
+        format!("{name}.yml")
+    };
+    let compare = |file: &str, config: Option<&PathBuf>| {
+        let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
+        let args = [&["compare", "--compose", file][..], &load, &["--out", "out"]].concat();
+        let mut command = engine.stampede(&sandbox, &args);
+        if let Some(config) = config {
+            command.env("DOCKER_CONFIG", config);
+        }
+        let output = finish(command, LIMIT);
+        let _ = std::fs::remove_dir_all(sandbox.path().join("out"));
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let assert_refused = |file: &str, config: Option<&PathBuf>, parts: &[&str]| {
+        let (code, text) = compare(file, config);
+        assert_eq!(code, Some(2), "{file}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{file}: `{part}` is not in\n{text}");
+        }
+        assert!(!text.contains("countess"), "{text}");
+        assert_eq!(engine.left_behind(), [""; 0], "{file}: {text}");
+    };
+    let config = registry.login(&engine, registry.port);
+    let there = project("there", &registry.image("shop:1"));
+    assert_refused(&there, None, &["credentials", "docker login"]);
+    let tag = project("tag", &registry.image("shop:2"));
+    assert_refused(&tag, Some(&config), &["shop:2", "no such image or tag"]);
+    // The registry works, and the way to it does not last.
+    let port = registry.breaking_off();
+    let config_of_port = registry.login(&engine, port);
+    let short = project("short", &format!("127.0.0.1:{port}/shop:1"));
+    assert_refused(&short, Some(&config_of_port), &["EOF", "broke off"]);
+    // A project that is built on an image of the registry.
+    let (code, text) = compare("there/compose.yml", Some(&config));
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    engine.words(&["rmi", &registry.image("shop:1")]);
+}

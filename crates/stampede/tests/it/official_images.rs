@@ -1,0 +1,204 @@
+//! Tests runtimes of the catalogue whose programs come from container images. The official images
+//! cannot be fetched here: images of Debian's packages have their names.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+
+use crate::common::{
+    Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
+};
+use crate::containers_support::{Engine, IMAGE};
+
+const LIMIT: Duration = Duration::from_secs(300);
+const LOAD: &str = "load: {peak: {concurrency: 4, for: 2s}}\nwarm_up: 1s\nbudget: {cpus: 1, memory: 512MiB}\nworkers: 3\n";
+
+/// An engine whose images have the names of the official ones.
+fn engine() -> Option<Engine> {
+    let engine = Engine::start()?;
+    for name in ["nginx:1", "php:8.2-fpm", "php:8.2-cli"] {
+        engine.words(&["tag", IMAGE, name]);
+    }
+    Some(engine)
+}
+
+/// One configuration with programs of two images and with those of this machine: the rows are compared,
+/// and what belongs to the containers is proven and gone afterwards.
+#[test]
+fn a_runtime_of_official_images_is_measured_as_one_of_this_machine() {
+    let Some(engine) = engine() else { return };
+    if skipped(&["nginx", "php-fpm8.2"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let plan = format!(
+        "app: hello\nphp: 8.2\nruntimes:\n  - nginx-fpm\n  - in-images: {{use: nginx-fpm, images: official}}\n{LOAD}"
+    );
+    sandbox.write("plan.yaml", &plan);
+    let output = finish(engine.stampede(&sandbox, &["compare", "plan.yaml"]), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+    for case in summary(&sandbox)["cases"].as_array().expect("cases") {
+        let is_in_images = case["runtime"] == "in-images";
+        assert_eq!(case["not_comparable"], serde_json::json!([]), "{case:#}");
+        assert_eq!(case["engine_cpu_cost_us"]["value"].is_number(), is_in_images, "{case:#}");
+        let title = case["title"].as_str().unwrap_or_default();
+        assert_eq!(title.contains("in images nginx:1 and php:8.2-fpm"), is_in_images, "{title}");
+    }
+    let all = trials(&sandbox);
+    let trial = all.iter().find(|trial| trial["case"]["runtime"] == "in-images").expect("a trial");
+    let runtime = &trial["runtime"];
+    assert_eq!(runtime["given"]["provider"], "images", "{runtime:#}");
+    assert_eq!(trial["observed"]["workers"], 3, "{trial:#}");
+    assert_eq!(trial["observed"]["isolated"], true, "{trial:#}");
+    assert_eq!(trial["isolation"]["process_group"], "containers", "{trial:#}");
+    for container in runtime["containers"].as_array().expect("containers") {
+        assert_eq!(container["memory_limit_bytes"], 512 << 20, "{container:#}");
+        assert!(container["base"].as_str().expect("a text").contains("Debian"), "{container:#}");
+    }
+}
+
+/// The RoadRunner that stampede finds here.
+fn road_runner(sandbox: &Sandbox) -> Option<PathBuf> {
+    let output = finish(sandbox.stampede(&["up", "roadrunner", "--dry-run"]), LIMIT);
+    let found: serde_json::Value = serde_json::from_str(&stdout(&output)).ok()?;
+    Some(found.pointer("/runtime/needs/rr/path")?.as_str()?.into())
+}
+
+/// A program that another image brings and an extension that the app requires are added to the official
+/// image. The next run finds the image that was made.
+#[test]
+#[ignore = "long: 60 s, containers"]
+fn what_an_official_image_lacks_is_added_to_it() {
+    let Some(engine) = engine() else { return };
+    let sandbox = Sandbox::new();
+    let Some(rr) = road_runner(&sandbox) else {
+        println!("SKIPPED: RoadRunner is not here");
+        return;
+    };
+    // An image with RoadRunner alone, and one that installs extensions: those that were moved away.
+    let program = std::fs::read(rr).expect("RoadRunner");
+    engine.make_image_of("ghcr.io/roadrunner-server/roadrunner:2025", &[("usr/bin/rr", &program)]);
+    let installer = "#!/bin/sh\nfor name; do cp \"/opt/$name.so\" \"$(php -n -r 'echo ini_get(\"extension_dir\");')/\"; done\n";
+    engine.make_image_of(
+        "mlocati/php-extension-installer:2",
+        &[("usr/bin/install-php-extensions", installer.as_bytes())],
+    );
+    sandbox.write(
+        "base/Dockerfile",
+        "FROM stampede-test/php:8.2\nRUN cp /usr/lib/php/20220829/calendar.so /opt/ && rm /usr/lib/php/20220829/calendar.so\n",
+    );
+    let base = sandbox.path().join("base").display().to_string();
+    engine.words(&["build", "--quiet", "--network", "host", "--tag", "php:8.2-cli", &base]);
+    sandbox.write(
+        "app/app.php",
+        "<?php return fn () => 'calendar: ' . cal_days_in_month(CAL_GREGORIAN, 2, 2024);",
+    );
+    sandbox.write("app/app.yaml", "kind: callable\nextensions: [calendar]\n");
+    let plan = format!("app: ./app\nphp: 8.2\nimages: official\nruntimes: [roadrunner]\n{LOAD}");
+    sandbox.write("plan.yaml", &plan);
+    let built = || engine.words(&["images", "-q", "stampede-build/*"]);
+    let before = built().len();
+    for more in [&["--out", "one"][..], &[]] {
+        let args = [&["compare", "plan.yaml"][..], more].concat();
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    }
+    assert_eq!(built().len(), before + 1, "the second run finds it");
+    let all = trials(&sandbox);
+    let trial = all.first().expect("a trial");
+    let extensions = trial["observed"]["extensions"].as_array().expect("extensions");
+    assert!(extensions.iter().any(|name| name == "calendar"), "{extensions:?}");
+    let missing = fact(&trial["observed"]["notices"], "extension_missing");
+    assert!(missing.is_null(), "{missing}");
+    engine.words(&["tag", IMAGE, "php:8.2-cli"]);
+}
+
+/// Each mistake is one error that says what to do.
+#[test]
+fn what_is_wrong_with_images_is_said_in_one_error() {
+    let Some(engine) = engine() else { return };
+    let sandbox = Sandbox::new();
+    for (runtime, parts) in [
+        ("uwsgi: {images: official}", &["no official image for `php`", "images: off"][..]),
+        ("nginx-fpm: {images: {wbe: nginx}}", &["no role `wbe`", "its roles: php, web"]),
+        (
+            "nginx-fpm: {images: {php: \"php:8.2-fpm\", web: \"127.0.0.1:1/none:1\"}}",
+            &["pull", "127.0.0.1:1/none:1"],
+        ),
+        (
+            "caddy-fpm: {images: {web: \"nginx:1\"}}",
+            &["`caddy` is not in the images `nginx:1` and `php:8.2-fpm`"],
+        ),
+        (
+            "nginx-fpm: {images: official, database: sqlite}",
+            &["`database`", "not possible with `images`", "--compose"],
+        ),
+        ("nginx-fpm: {images: official, nginx: /usr/sbin/nginx}", &["(`nginx`)", "`images`"]),
+    ] {
+        sandbox.write(
+            "plan.yaml",
+            &format!("app: hello\nphp: 8.2\nruntimes: [{{{runtime}}}]\n{LOAD}"),
+        );
+        let args = ["compare", "plan.yaml", "--out", "out"];
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{runtime}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{runtime}: `{part}` is not in\n{text}");
+        }
+        assert_eq!(engine.left_behind(), [""; 0], "{runtime}: {text}");
+    }
+}
+
+/// One stack under two names is no difference, and a planted 5 % is found.
+#[test]
+#[ignore = "long: 90 s, containers"]
+fn runtimes_of_images_are_accepted() {
+    let Some(engine) = engine() else { return };
+    let row = |name: &str, us: u32| {
+        format!("{{{name}: {{use: nginx-fpm, images: official, env: {{SLEEP_US: '{us}'}}}}}}")
+    };
+    let rows = [row("one", 10_000), row("same", 10_000), row("slower", 10_500)].join(", ");
+    let plan = format!(
+        "app: ./app\nphp: 8.2\nruntimes: [{rows}]\nload: {{one: {{concurrency: 1, for: 1s}}}}\n"
+    );
+    let compare = |sandbox: &Sandbox, args: &[&str]| {
+        sandbox.write("app/index.php", "<?php usleep((int) getenv('SLEEP_US')); echo 'fine';");
+        sandbox.write("plan.yaml", &plan);
+        finish(engine.stampede(sandbox, args), LIMIT)
+    };
+    crate::seams::accept_command(compare, &["plan.yaml"]);
+}
+
+/// However stampede ends, the engine has nothing of the stack afterwards. The moments are drawn anew in each
+/// run, so that they meet every step of a start some day.
+#[test]
+#[ignore = "long: 90 s, containers"]
+fn nothing_is_left_of_a_stack_of_images_however_stampede_ends() {
+    let Some(engine) = engine() else { return };
+    let sandbox = Sandbox::new();
+    let rows = "[{one: {use: nginx-fpm, images: official}}]";
+    sandbox.write("plan.yaml", &format!("app: hello\nphp: 8.2\nruntimes: {rows}\n{LOAD}"));
+    let random = u64::from(std::process::id()).wrapping_mul(2_654_435_761);
+    for (number, signal) in
+        [Signal::INT, Signal::KILL, Signal::KILL, Signal::KILL, Signal::TERM, Signal::KILL]
+            .into_iter()
+            .enumerate()
+    {
+        let after = Duration::from_millis((random >> (4 * number)) % 6_000);
+        let out = format!("out-{number}");
+        let args = ["compare", "plan.yaml", "--out", &out];
+        let mut child = engine.stampede(&sandbox, &args).spawn().expect("it starts");
+        std::thread::sleep(after);
+        rustix::process::kill_process(Pid::from_child(&child), signal).expect("it runs");
+        child.wait().expect("it ends");
+        assert_eq!(engine.left_behind(), [""; 0], "{signal:?} after {after:?}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{signal:?} after {after:?}");
+    }
+}
