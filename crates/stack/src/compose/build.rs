@@ -154,7 +154,8 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
 /// Fetches an image that is not here yet.
 pub(crate) fn fetch_image(engine: &Engine, image: &str) -> Result<(), ComposeError> {
     if engine.command(&["image", "inspect", image]).run().is_err() {
-        engine.run(&["pull", "--quiet", image])?;
+        // The first words are the name of the command in messages.
+        engine.run(&["pull", image, "--quiet"])?;
     }
     Ok(())
 }

@@ -79,17 +79,17 @@ impl Registry {
         config
     }
 
-    /// Puts the image of the tests into it.
-    fn fill(&self, engine: &Engine, name: &str) {
+    /// Puts an image of the engine into it, under another name.
+    fn fill(&self, engine: &Engine, image: &str, name: &str) {
         let config = self.login(engine, self.port);
-        let image = self.image(name);
-        engine.words(&["tag", IMAGE, &image]);
+        let named = self.image(name);
+        engine.words(&["tag", image, &named]);
         let mut push = Command::new("docker");
-        push.args(["push", &image]).stdin(Stdio::null());
+        push.args(["push", &named]).stdin(Stdio::null());
         push.env("DOCKER_HOST", engine.host()).env("DOCKER_CONFIG", &config);
         let output = push.output().expect("the client");
         assert!(output.status.success(), "{}", stderr(&output));
-        engine.words(&["rmi", &image]);
+        engine.words(&["rmi", &named]);
     }
 
     /// A port through which the registry answers, until a client has got so many bytes: then every
@@ -142,7 +142,13 @@ fn free_port() -> u16 {
 fn images_of_a_registry_are_fetched_and_what_goes_wrong_is_said() {
     let Some(engine) = Engine::start() else { return };
     let Some(registry) = Registry::start() else { return };
-    registry.fill(&engine, "shop:1");
+    registry.fill(&engine, IMAGE, "shop:1");
+    // Its layer is in no other image, and cannot be made small.
+    let mut random = fastrand::Rng::with_seed(7);
+    let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(8 * BYTES).collect();
+    engine.make_image_of("stampede-test/large:1", &[("blob", &bytes)]);
+    registry.fill(&engine, "stampede-test/large:1", "large:1");
+    engine.words(&["rmi", "stampede-test/large:1"]);
     let sandbox = Sandbox::new();
     let project = |name: &str, image: &str| {
         write_project(&sandbox, name, |file, text| match file {
@@ -183,7 +189,7 @@ fn images_of_a_registry_are_fetched_and_what_goes_wrong_is_said() {
     // The registry works, and the way to it does not last.
     let port = registry.breaking_off();
     let config_of_port = registry.login(&engine, port);
-    let short = project("short", &format!("127.0.0.1:{port}/shop:1"));
+    let short = project("short", &format!("127.0.0.1:{port}/large:1"));
     assert_refused(&short, Some(&config_of_port), &["EOF", "broke off"]);
     // A project that is built on an image of the registry.
     let (code, text) = compare("there/compose.yml", Some(&config));
