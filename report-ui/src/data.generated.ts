@@ -4318,7 +4318,9 @@ export type ProviderKind =
   /** A runtime that is already running. stampede neither starts nor stops it. */
   | "external"
   /** Services of a compose project, in containers that stampede started. */
-  | "compose";
+  | "compose"
+  /** Programs of container images, with stampede's own configuration. */
+  | "images";
 
 /** Counts of requests by outcome, and of other events. */
 export interface CaseCounts {

@@ -257,7 +257,7 @@ mod tests {
 
     /// What this machine's shell finds in `place`, as an image's shell does in the image.
     fn found_in(place: &Path, wanted: &[WantedNeed]) -> ImageContent {
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         command.args(["-c", &script(wanted)]).env("PATH", place);
         // The script adds the directories of the system, of which `tr` and `grep` are needed.
         let output = command.output().expect("a shell");

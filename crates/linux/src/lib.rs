@@ -16,5 +16,6 @@ pub mod proc;
 pub mod process;
 pub mod reach;
 pub mod run;
+pub mod sock_diag;
 pub mod space;
 pub mod transfer;

@@ -1,8 +1,11 @@
 //! Reads whether runtimes consist of programs of this machine or of container images.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::error::{Help, Mistake, PlanError};
+use super::flags::{Flags, Overrides};
+use super::read::written;
 use super::tree::{Node, Value};
 use super::value::{entries, name_of, not_a, text};
 
@@ -43,6 +46,18 @@ pub(super) fn images(node: &Node) -> Result<Images, PlanError> {
     entries(node, EXPECTED)?.iter().map(image).collect::<Result<_, _>>().map(Some)
 }
 
+/// Whether the plan at `path`, or a flag, asks for official images on all runtimes.
+///
+/// # Errors
+/// As [`read`].
+pub fn has_images(path: Option<&Path>, flags: &Overrides) -> Result<bool, PlanError> {
+    let asked = Overrides { images: flags.images.clone(), ..Overrides::default() };
+    let flags = Flags::new(&asked);
+    let (_, root) = written(path, &flags)?;
+    let node = flags.get(IMAGES).or(root.get(IMAGES));
+    Ok(node.map_or(Ok(None), images)?.is_some())
+}
+
 /// Refuses images for a row that is set up as this machine is.
 pub(super) fn none_of_today(node: Option<&Node>) -> Result<(), PlanError> {
     node.map_or(Ok(()), |node| {
@@ -64,7 +79,6 @@ fn is_image(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::Overrides;
     use crate::tests::{plan, read_text};
 
     #[test]
@@ -102,11 +116,12 @@ mod tests {
         assert_eq!(rows("images: official", own)[2], "none");
         assert_eq!(rows("images: official", "today"), ["none"]);
         for wrong in ["yes", "[a]", "{php: [a]}", "{php: \"--rm\"}", "{php: }"] {
-            let text =
-                format!("runtimes: [{{nginx-fpm: {{images: {wrong}}}}}]\nload: [\"const(5,1s)\"]");
+            let text = format!(
+                "app: hello\nruntimes: [{{nginx-fpm: {{images: {wrong}}}}}]\nload: [\"const(5,1s)\"]"
+            );
             read_text(&text, &Overrides::default()).expect_err(wrong);
         }
-        let text = "runtimes: [{today: {images: official}}]\nload: [\"const(5,1s)\"]";
+        let text = "app: hello\nruntimes: [{today: {images: official}}]\nload: [\"const(5,1s)\"]";
         let error = read_text(text, &Overrides::default()).expect_err("it is this machine's");
         assert!(error.to_string().contains("cannot be set for `today`"), "{error}");
         let flags = Overrides { images: Some("official".to_owned()), ..Overrides::default() };

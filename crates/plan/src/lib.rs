@@ -56,11 +56,10 @@ pub use defaults::{AT_A_TIME, LENGTH, MissingParts, missing_parts};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;
 pub use flags::{Flags, Overrides, TrafficFlags, WithSteady};
+pub use images::has_images;
 pub use keys::{reference, settings};
 pub use locate::{Subject, is_set_for_all, refused, unknown};
-pub use read::{
-    apps_of, from_flags, has_images, load_from_flags, read, read_ready, search, stack_from_flags,
-};
+pub use read::{apps_of, from_flags, load_from_flags, read, read_ready, search, stack_from_flags};
 pub use schema::schema;
 pub use unknown_keys::{UnknownKey, unknown_keys};
 

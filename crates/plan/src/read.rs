@@ -90,7 +90,7 @@ pub fn read_ready(name: &str, text: &str, flags: &Overrides) -> Result<Plan, Pla
 
 /// The tree of a plan before the flags are applied, and where it was written. `None`: there are
 /// only flags.
-fn written(path: Option<&Path>, flags: &Flags) -> Result<(Written, Node), PlanError> {
+pub(super) fn written(path: Option<&Path>, flags: &Flags) -> Result<(Written, Node), PlanError> {
     let flags_as_typed = flags.as_typed();
     let Some(path) = path else {
         let written = Written { flags: flags_as_typed, ..Written::default() };
@@ -145,18 +145,6 @@ pub fn apps_of(path: Option<&Path>, flags: &Overrides) -> Result<AppSelection, P
     fields.not_both("app", "apps")?;
     let choices = apps(&root, &fields, home().as_deref())?;
     Ok(AppSelection { written, choices })
-}
-
-/// Whether the plan at `path`, or a flag, asks for official images on all runtimes.
-///
-/// # Errors
-/// As [`read`].
-pub fn has_images(path: Option<&Path>, flags: &Overrides) -> Result<bool, PlanError> {
-    let asked = Overrides { images: flags.images.clone(), ..Overrides::default() };
-    let flags = Flags::new(&asked);
-    let (_, root) = written(path, &flags)?;
-    let node = flags.get(IMAGES).or(root.get(IMAGES));
-    Ok(node.map_or(Ok(None), images)?.is_some())
 }
 
 /// Makes a stack from flags alone. `default_app` is served where no flag names an app.

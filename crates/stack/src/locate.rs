@@ -360,7 +360,7 @@ fn compiled_extension_dir(php: &Path) -> Option<PathBuf> {
     static KNOWN: Cache<Option<PathBuf>> = LazyLock::new(Mutex::default);
     cached(&KNOWN, php, || {
         let bytes = std::fs::read(php).unwrap_or_default();
-        texts(&bytes).find_map(|text| {
+        texts_with(&bytes, "20").find_map(|text| {
             let path = Path::new(text);
             let name = path.file_name()?.to_str()?;
             // The name ends with the date of the extension API: `20220829`,
@@ -437,7 +437,7 @@ fn printed_version(path: &Path, need: &Need) -> Option<String> {
     }
     let before = need.version_in_file.as_deref()?;
     let bytes = std::fs::read(path).unwrap_or_default();
-    let found = texts(&bytes).find_map(|text| text.strip_prefix(before));
+    let found = texts_with(&bytes, before).find_map(|text| text.strip_prefix(before));
     found.map(|text| text.trim().to_owned())
 }
 
@@ -477,7 +477,7 @@ fn build_id(path: &Path) -> Option<String> {
             date.len() == 6 && date.bytes().all(|byte| byte.is_ascii_digit()) && kind.len() >= 2
         })
     };
-    texts(&bytes).find(is_one).map(str::to_owned)
+    texts_with(&bytes, "API20").find(is_one).map(str::to_owned)
 }
 
 /// The version of a package in Composer's list, beside the `autoload.php` of its vendor directory.
@@ -502,12 +502,17 @@ fn printed(path: &Path, args: &[String], input: &str) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The NUL-terminated texts of a binary file.
-fn texts(bytes: &[u8]) -> impl Iterator<Item = &str> {
-    bytes
-        .split(|byte| *byte == 0)
-        .filter(|text| text.len() > 4 && text.len() < 512)
-        .filter_map(|text| std::str::from_utf8(text).ok())
+/// The NUL-terminated texts of a binary file that have `part` in them; one comes again for each time that
+/// it has it. A PHP has megabytes and hardly any of them.
+fn texts_with<'a>(bytes: &'a [u8], part: &'a str) -> impl Iterator<Item = &'a str> {
+    let text = move |at: usize| {
+        let begin = memchr::memrchr(0, &bytes[..at]).map_or(0, |nul| nul + 1);
+        let end = memchr::memchr(0, &bytes[at..]).map_or(bytes.len(), |nul| at + nul);
+        let text = &bytes[begin..end];
+        let is_text = text.len() > 4 && text.len() < 512;
+        is_text.then(|| std::str::from_utf8(text).ok()).flatten()
+    };
+    memchr::memmem::find_iter(bytes, part).filter_map(text)
 }
 
 fn directories(value: &OsStr) -> Vec<PathBuf> {

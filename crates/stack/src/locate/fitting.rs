@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
-use super::{Cache, Need, PhpRequirements, cached, name_of, texts, version};
+use super::{Cache, Need, PhpRequirements, cached, name_of, texts_with, version};
 
 /// What a file that is looked for has to fit.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ fn wanted(file: &Path, stem: &str) -> BTreeSet<String> {
     };
     cached(&KNOWN, file, || {
         let bytes = std::fs::read(file).unwrap_or_default();
-        texts(&bytes).filter(is_one).map(str::to_owned).collect()
+        texts_with(&bytes, stem).filter(is_one).map(str::to_owned).collect()
     })
 }
 
