@@ -15,6 +15,8 @@ use crate::project::{Project, Target};
 pub struct Edit<'a> {
     /// The label that everything of the stack has.
     pub stack: &'a str,
+    /// The driver that keeps what the containers print.
+    pub log_driver: &'a str,
     /// The group of each service within the budget.
     pub groups: &'a BTreeMap<String, PathBuf>,
     /// Limits of services that have no group.
@@ -124,7 +126,7 @@ impl Edit<'_> {
             }
         }
         service.insert("restart".to_owned(), json!("no"));
-        service.insert("logging".to_owned(), json!({"driver": "local"}));
+        service.insert("logging".to_owned(), json!({"driver": self.log_driver}));
         // Other services may know it by this name.
         if let Some(Value::String(own)) = service.remove("container_name") {
             add_alias(service, &own);

@@ -25,6 +25,7 @@ impl Nothing {
     fn edit(&self) -> Edit<'_> {
         Edit {
             stack: "one",
+            log_driver: "local",
             groups: &self.groups,
             limits: &self.limits,
             beside: &[],

@@ -52,9 +52,46 @@ pub enum WayIn {
     PublishedPort,
 }
 
+/// An engine that Docker's client talks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineKind {
+    /// Docker Engine.
+    Docker,
+    /// Podman, which answers at a socket as Docker does.
+    Podman,
+}
+
+impl EngineKind {
+    /// Its name for people.
+    const fn name(self) -> &'static str {
+        match self {
+            EngineKind::Docker => "Docker",
+            EngineKind::Podman => "Podman",
+        }
+    }
+
+    /// The oldest version that is tried. Debian 11 has Docker 20.10.
+    const fn oldest(self) -> (u32, u32) {
+        match self {
+            EngineKind::Docker => (20, 10),
+            EngineKind::Podman => (4, 0),
+        }
+    }
+
+    /// The driver that keeps what containers print on this machine, whatever the engine's default is.
+    pub const fn log_driver(self) -> &'static str {
+        match self {
+            EngineKind::Docker => "local",
+            EngineKind::Podman => "k8s-file",
+        }
+    }
+}
+
 /// An engine that answers.
 #[derive(Clone, Debug)]
 pub struct Engine {
+    /// Whose it is.
+    pub kind: EngineKind,
     /// Name and version for people: `Docker 28.2.2`.
     pub version: String,
     /// The machine's architecture as images name it: `amd64`.
@@ -100,9 +137,10 @@ impl Engine {
         let kernel = system.release().to_string_lossy();
         let is_root = rustix::process::geteuid().is_root();
         let facts = EngineFacts::of(&info, &kernel, is_root, is_podman)?;
-        let EngineFacts { version, architecture, grouping, way_in } = facts;
+        let EngineFacts { kind, version, architecture, grouping, way_in } = facts;
         let (compose, compose_version) = (Vec::new(), String::new());
         Ok(Engine {
+            kind,
             version,
             architecture,
             grouping,
@@ -277,16 +315,12 @@ fn is_podman() -> bool {
     components.iter().any(|one| one["Name"].as_str().is_some_and(|name| name.contains("Podman")))
 }
 
-/// Whether an engine is older than the oldest that is tried. Docker: 20.10, which Debian 11 has.
+/// Whether an engine is older than the oldest that is tried.
 fn is_old(version: &str, oldest: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
     let known = numbers.next().zip(numbers.next());
     known.is_some_and(|known| known < oldest)
 }
-
-/// The oldest versions that are tried.
-const DOCKER_OLDEST: (u32, u32) = (20, 10);
-const PODMAN_OLDEST: (u32, u32) = (4, 0);
 
 /// The name that images have for an architecture of the kernel.
 fn image_architecture(machine: &str) -> &str {
@@ -304,6 +338,7 @@ const IN_MACHINES: [&str; 3] = ["Docker Desktop", "OrbStack", "Rancher"];
 
 /// What `info` says of an engine.
 struct EngineFacts {
+    kind: EngineKind,
     version: String,
     architecture: String,
     grouping: Grouping,
@@ -334,15 +369,17 @@ impl EngineFacts {
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
         let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
         let version = text(&info["ServerVersion"]);
-        let (name, oldest) = match is_old(&version, DOCKER_OLDEST) && is_podman() {
-            true => ("Podman", PODMAN_OLDEST),
-            false => ("Docker", DOCKER_OLDEST),
+        let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
+            true => EngineKind::Podman,
+            false => EngineKind::Docker,
         };
+        let (name, oldest) = (kind.name(), kind.oldest());
         if is_old(&version, oldest) {
             let oldest = format!("{}.{}", oldest.0, oldest.1);
             return Err(ComposeError::EngineOld { name, version, oldest });
         }
         Ok(EngineFacts {
+            kind,
             version: format!("{name} {version}"),
             architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
             grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
@@ -387,7 +424,7 @@ mod tests {
         let old = json!({"ServerVersion": "18.09.1"});
         let found = EngineFacts::of(&old, "6.1", true, || false);
         assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
-        let is_old = |version: &str| is_old(version, DOCKER_OLDEST);
+        let is_old = |version: &str| is_old(version, EngineKind::Docker.oldest());
         assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
         // Podman at a socket, for Docker's client.
         let podman = |version: &str| {

@@ -41,6 +41,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let images = groups.keys().map(|name| (name.clone(), "built".to_owned())).collect();
     let edit = Edit {
         stack: "a",
+        log_driver: "local",
         groups: &groups,
         limits: &Limits::default(),
         beside: &[],

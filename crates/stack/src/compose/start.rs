@@ -175,6 +175,7 @@ impl Starting<'_> {
         let proof = proof.prepare(self.resolved, images, self.directory).map_err(unwritten)?;
         let edit = Edit {
             stack: &self.names.id,
+            log_driver: engine.kind.log_driver(),
             groups: &groups,
             limits: &limits(placement),
             beside: &source.beside,

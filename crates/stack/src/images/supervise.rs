@@ -212,7 +212,8 @@ impl RunContainer<'_> {
             add("--volume", format!("{}:{}", bind.source.display(), bind.target.display()));
         }
         for directory in &spec.in_memory {
-            add("--tmpfs", format!("{}:uid={uid},gid={gid},mode=0700", directory.display()));
+            // Podman knows no owner of it. Nobody but the container sees it.
+            add("--tmpfs", format!("{}:mode=1777", directory.display()));
         }
         for (name, value) in &process.env {
             // The client takes a value from its own environment, which nobody else can read. What it

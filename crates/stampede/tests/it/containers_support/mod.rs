@@ -241,6 +241,18 @@ impl Drop for Engine {
     }
 }
 
+/// The files of the test image as an archive, which another engine of this machine can read; `None`: no
+/// engine could make it.
+pub fn image_tar() -> Option<PathBuf> {
+    drop(Engine::start()?);
+    let images = data().with_file_name("images");
+    let all = fs::read_dir(images).expect("images").flatten().map(|entry| entry.path());
+    let mut tars: Vec<PathBuf> =
+        all.filter(|path| path.extension() == Some("tar".as_ref())).collect();
+    tars.sort_by_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok());
+    tars.pop()
+}
+
 /// Where the engine keeps images from test to test.
 fn data() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("../data/docker")
