@@ -19,7 +19,7 @@ pub const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
 /// The variables that lead a client to its engine.
-const OF_ENGINE: [&str; 9] = [
+pub const OF_ENGINE: [&str; 9] = [
     "PATH",
     "HOME",
     "XDG_RUNTIME_DIR",

@@ -378,7 +378,7 @@ impl ComposeError {
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
             ),
-            E::EngineOld { .. } => Some("install a newer Docker: docs.docker.com/engine/install"),
+            E::EngineOld { .. } => Some("install a newer version of it"),
             E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
             E::Podman {} => Some(
                 "Podman answers Docker's client at a socket: install `docker-cli` (or `docker.io`) and a compose tool, \
@@ -452,8 +452,8 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
              `docker-compose-plugin`",
         );
     }
-    let is_fetch =
-        command.contains(" pull") || ["/v2/", "pulling"].iter().any(|one| said.contains(one));
+    let asks = ["Get \"http", "Head \"http"].iter().any(|one| said.contains(one));
+    let is_fetch = command.contains(" pull") || asks && said.contains("/v2/");
     if let Some((_, hint)) = OF_REGISTRIES.iter().find(|(part, _)| is_fetch && said.contains(part))
     {
         return Some(hint);

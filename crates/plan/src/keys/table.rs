@@ -260,7 +260,7 @@ pub static OF_RUNTIME: Group = Group {
         Key::new("use", &Kind::Text, "The runtime that this is a variant of.")
             .otherwise("the name itself")
             .like("nginx-fpm"),
-        Key::new("php", &PHP_VERSIONS_OR_PROGRAM, "The version of PHP, which has to be installed. A list makes a row for each version. Or, where the runtime needs a program `php`, its path.")
+        Key::new("php", &PHP_VERSIONS_OR_PROGRAM, "The version of PHP, which has to be installed or come from `images`. A list makes a row for each version. Or, where the runtime needs a program `php`, its path.")
             .otherwise("that of the plan")
             .like("[8.2, 8.4]"),
         Key::new("images", &IMAGES, "The [container images](containers.md#official-images) that its programs come from: `official`, or an image for each role. `{php}` is the version of PHP.")

@@ -107,6 +107,11 @@ impl RuntimeImages {
         self.content.extensions.as_deref()
     }
 
+    /// Whether PHP has an extension as a file.
+    pub fn has_extension_file(&self, name: &str) -> bool {
+        self.extension_dir().is_some_and(|dir| self.has_object(&dir.join(format!("{name}.so"))))
+    }
+
     /// The needs of the runtime: those of the images, and libraries of this machine.
     pub fn needs(&self) -> &BTreeMap<String, ResolvedNeed> {
         &self.needs
@@ -165,6 +170,11 @@ impl ImageRequest<'_> {
         }
         if let Some(program) = self.settings.programs.keys().next() {
             return refused(&format!("a program of this machine (`{program}`)"));
+        }
+        let processes = &self.runtime.manifest.processes;
+        let has_two = |role: &str| processes.iter().filter(|one| one.role == role).count() > 1;
+        if self.runtime.front.is_some() && processes.iter().any(|one| has_two(&one.role)) {
+            return refused("`front` before a runtime that has a web server");
         }
         let known: Vec<String> = self.roles().map(|(role, _)| role.to_owned()).collect();
         match self.given.keys().find(|role| !known.contains(role)) {

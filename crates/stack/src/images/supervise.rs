@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Resource, getrlimit};
 use stampede_compose::edit::LABEL;
-use stampede_compose::engine::{DOCKER, Engine, Grouping, engine_variables};
+use stampede_compose::engine::{DOCKER, Engine, Grouping, OF_ENGINE, engine_variables};
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec, ProcessSpec};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_linux::cpu_list;
@@ -18,8 +19,8 @@ use crate::compose::ComposeError;
 use crate::compose::container::{Container, SERVICE};
 use crate::compose::removal::removal;
 use crate::compose::running;
-use crate::process::Supervise;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
+use crate::process::{OPEN_FILES, Supervise};
 
 /// The label of a compose project, by which the removal finds networks and volumes.
 const PROJECT: &str = "com.docker.compose.project";
@@ -49,7 +50,7 @@ impl Supervisor for ContainerSupervisor {
         let ContainerSupervisor { keeper, images } = *self;
         let mut roles: Vec<String> = spec.processes.iter().map(|one| one.role.clone()).collect();
         roles.dedup();
-        let project = format!("stampede-{}", spec.id.to_lowercase());
+        let project = project_of(&spec.id);
         let removal = removal(&project, &spec.id, VolumeState::Empty);
         let groups = ProcessSetSpec {
             processes: Vec::new(),
@@ -73,11 +74,12 @@ impl Supervisor for ContainerSupervisor {
         let Some((image, _)) = &self.images.php else {
             return self.keeper.start_beside(spec);
         };
+        let stack = self.images.engine.stack.clone().unwrap_or_default();
         let step = |process: &ProcessSpec| {
             let run = RunContainer { spec, process };
-            let mut args = vec!["run".to_owned(), "--rm".to_owned(), "--network".to_owned()];
-            args.push("none".to_owned());
-            args.extend(run.options("step", &self.images.engine.stack.clone().unwrap_or_default()));
+            let mut args: Vec<String> =
+                ["run", "--rm", "--network", "host"].map(str::to_owned).into();
+            args.extend(run.options(&project_of(&stack), &stack));
             args.extend(["--entrypoint".to_owned(), process.program.display().to_string()]);
             args.push(image.clone());
             args.extend(process.args.iter().cloned());
@@ -93,12 +95,21 @@ impl Supervisor for ContainerSupervisor {
             }
         };
         let processes = spec.processes.iter().map(step).collect();
-        self.keeper.start_beside(&ProcessSetSpec { processes, bind: None, ..spec.clone() })
+        // A client that is killed leaves its container behind.
+        let removal = removal(&project_of(&stack), &stack, VolumeState::Empty);
+        let containers = Some(ContainersSpec { roles: Vec::new(), removal });
+        let steps = ProcessSetSpec { processes, containers, bind: None, ..spec.clone() };
+        self.keeper.start_beside(&steps)
     }
 
     fn can_bind(&self) -> bool {
         true
     }
+}
+
+/// The name under which an engine groups the containers of a stack.
+fn project_of(stack: &str) -> String {
+    format!("stampede-{}", stack.to_lowercase())
 }
 
 /// The path of the engine's client.
@@ -207,10 +218,13 @@ impl RunContainer<'_> {
         add("--label", format!("{SERVICE}={}", process.role));
         add("--user", format!("{uid}:{gid}"));
         add("--workdir", process.cwd.display().to_string());
-        add("--volume", format!("{0}:{0}", spec.work.display()));
+        add("--mount", mount(&spec.work, &spec.work));
         if let Some(bind) = &spec.bind {
-            add("--volume", format!("{}:{}", bind.source.display(), bind.target.display()));
+            add("--mount", mount(&bind.source, &bind.target));
         }
+        // No more than this process may open: an engine in the same place has the same limit.
+        let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX).min(OPEN_FILES);
+        add("--ulimit", format!("nofile={most}:{most}"));
         for directory in &spec.in_memory {
             // Podman knows no owner of it. Nobody but the container sees it.
             add("--tmpfs", format!("{}:mode=1777", directory.display()));
@@ -227,9 +241,21 @@ impl RunContainer<'_> {
     }
 }
 
-/// Whether the engine's client itself reads a variable.
+/// A directory of this machine at a path of the container, as the client reads it: fields of CSV.
+fn mount(source: &Path, target: &Path) -> String {
+    let field = |name: &str, path: &Path| {
+        let field = format!("{name}={}", path.display());
+        match field.contains([',', '"']) {
+            true => format!("\"{}\"", field.replace('"', "\"\"")),
+            false => field,
+        }
+    };
+    format!("type=bind,{},{}", field("source", source), field("target", target))
+}
+
+/// Whether the engine's client itself, or what loads it, reads a variable.
 fn is_of_client(name: &str) -> bool {
-    matches!(name, "PATH" | "HOME" | "XDG_RUNTIME_DIR" | "TMPDIR") || name.starts_with("DOCKER_")
+    OF_ENGINE.contains(&name) || name == "TMPDIR" || name.starts_with("LD_")
 }
 
 impl StackHandle for ContainerSet {

@@ -50,6 +50,13 @@ impl AppPath {
         AppPath { copy, bind }
     }
 
+    /// The same, where the processes may run in containers: there nothing takes the place of a directory
+    /// above the app.
+    pub fn in_containers(self, are_containers: bool) -> AppPath {
+        let bind = self.bind.filter(|bind| !are_containers || bind.cover.is_none());
+        AppPath { bind, ..self }
+    }
+
     /// The app is only known by the path of its copy in the working directory `dir`.
     pub fn in_copy(dir: &Path) -> AppPath {
         AppPath { copy: dir.join(COPY), bind: None }

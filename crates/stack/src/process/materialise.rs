@@ -122,33 +122,33 @@ pub(crate) fn materialise(
     let StackSpec { runtime: choice, placement, .. } = spec;
     let ResolvedRuntime { runtime, settings, needs, frameworks, deployed, images, php } =
         spec.resolved()?;
-    let user = user::unprivileged();
+    let unprivileged = user::unprivileged();
+    let user = unprivileged.as_ref();
     let port = port::free_port(placement.host(), placement.port)?;
     let (id, dir, keep) = working_directory(places, &spec.app, keep)?
         .map_err(|source| RuntimeError::Keeper { runtime: choice.name.clone(), source })?;
     let app = &runtime.with_database(&spec.app, &dir)?;
     let images = images.as_ref();
-    let needs = reach::reachable(&dir, runtime, needs.clone(), user.as_ref(), images.is_some())?;
-    let at = AppPath::of(app, &dir, &needs, user.as_ref(), keep.can_bind());
+    let needs = reach::reachable(&dir, runtime, needs.clone(), user, images.is_some())?;
+    let at = AppPath::of(app, &dir, &needs, user, keep.can_bind());
+    let at = at.in_containers(images.is_some());
     let choice = &app.choice_with_own_php_ini(choice, at.directory());
     let env = app_env(app, choice);
     dotenv::learn_secrets_with_env(app, &env);
     let probe = format!("stampede-probe-{}.php", fresh::token());
-    working_directory::fill(&dir, app, &at, &probe, user.as_ref())?;
-    placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user.as_ref()))?;
-    let build =
-        BuildContext { keep: keep.as_ref(), id: &id, dir: &dir, at: &at, user: user.as_ref() };
+    working_directory::fill(&dir, app, &at, &probe, user)?;
+    placement.watch.map_or(Ok(()), |watch| watched(&dir, watch, user))?;
+    let build = BuildContext { keep: &*keep, id: &id, dir: &dir, at: &at, images, user };
     let place = database::DatabaseContext { build: &build, needs: &needs };
     let query_counter = runtime.make_database(app, &place)?;
     let steps_env = base_env(&dir).into_iter().chain(env.clone()).collect();
     deployed.write_autoloader(app, &build, &steps_env)?;
-    add_library_and_log(&dir, runtime, settings, user.as_ref())?;
-    images.map_or(Ok(()), |_| working_directory::give_whole(&dir, user.as_ref()))?;
+    add_library_and_log(&dir, runtime, settings, user)?;
 
     let parts = Inputs { choice, runtime, app, at: &at, settings, needs: &needs, images, deployed };
-    let values = parts.values(&dir, port, placement, &env, user.as_ref())?;
-    let files = parts.render_files(&dir, &values, user.as_ref())?;
-    let processes = parts.processes(&dir, &values, &env, user.as_ref())?;
+    let values = parts.values(&dir, port, placement, &env, user)?;
+    let files = parts.render_files(&dir, &values, user)?;
+    let processes = parts.processes(&dir, &values, &env, user)?;
     let delayed_starts = listen_address::delayed_starts(&runtime.manifest, &values)?;
     let error_context = ErrorContext { runtime: &choice.name, dir: &dir };
     let own =
@@ -158,6 +158,8 @@ pub(crate) fn materialise(
     runtime.fill_database(app, &place)?;
     let printed = own.run(&build)?;
     servers.map_or(Ok(()), |servers| servers.stop(&error_context))?;
+    // Not before: until here root's programs write into it.
+    images.map_or(Ok(()), |_| working_directory::give_whole(&dir, user))?;
     let (status, grows) = worker_status_source(&runtime.manifest.effective_workers, &values)?;
     let given = parts.given(grows);
     let record = RuntimeRecord { given, ..parts.record(files, &processes, frameworks.clone()) };
@@ -372,7 +374,8 @@ impl Inputs<'_> {
         // For an extension that is built in, the need's path is PHP itself.
         let own = |(name, need): (&String, &Need)| {
             let path = need.extension.as_ref().map(|_| &self.needs[name].path);
-            let path = path.filter(|path| php.is_none_or(|php| php.path != **path));
+            let is_file = |path: &&PathBuf| path.extension().is_some_and(|end| end == "so");
+            let path = path.filter(|path| php.is_none_or(|php| php.path != **path)).filter(is_file);
             path.map(|path| path.display().to_string())
         };
         wanted.extend(needs.iter().filter_map(own));

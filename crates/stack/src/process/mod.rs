@@ -113,4 +113,4 @@ impl Provider for ProcessProvider {
 
 /// The limit of open files: far more than a front with thousands of connections needs, and below
 /// the hard limits of all distributions.
-const OPEN_FILES: u64 = 65_536;
+pub(crate) const OPEN_FILES: u64 = 65_536;

@@ -19,6 +19,7 @@ use super::working_directory::COPY;
 use crate::app::App;
 use crate::copy::io_error;
 use crate::error::RuntimeError;
+use crate::images::RuntimeImages;
 use crate::locate::{self, Fitting, SearchPaths};
 use crate::logs;
 use crate::manifest::Need;
@@ -67,6 +68,8 @@ pub(crate) struct BuildContext<'a> {
     pub dir: &'a Path,
     /// Where the programs see the app.
     pub at: &'a AppPath,
+    /// The images that the programs come from; `None`: they are this machine's.
+    pub images: Option<&'a RuntimeImages>,
     /// The user that all programs run as: the one that PHP runs as. `None`: stampede's own.
     pub user: Option<&'a User>,
 }
@@ -149,7 +152,7 @@ impl BuildContext<'_> {
             .chain(["-d", "log_errors=0", "-d", "memory_limit=-1"])
             .map(String::from)
             .collect();
-        for extension in extensions(app, php) {
+        for extension in self.extensions(app, php) {
             quiet.extend(["-d".to_owned(), format!("extension={extension}")]);
         }
         let (cwd, mut printed) = (self.at.directory(), String::new());
@@ -164,6 +167,21 @@ impl BuildContext<'_> {
                 self.step(app, &Step { what: line, program: php, args: &args, cwd, env, input })?;
         }
         Ok(printed)
+    }
+
+    /// The app's extensions that this PHP has as files. They are given by hand, since php.ini of the
+    /// machine is not read: it does not belong to the runtime.
+    fn extensions(&self, app: &App, php: &Path) -> Vec<String> {
+        let mut wanted = app.manifest.all_extensions();
+        match self.images {
+            Some(images) => wanted.retain(|name| images.has_extension_file(name)),
+            None => {
+                let Some(dir) = locate::extension_dir(php) else { return Vec::new() };
+                wanted.retain(|name| dir.join(format!("{name}.so")).is_file());
+            }
+        }
+        super::materialise::in_loading_order(&mut wanted);
+        wanted
     }
 
     /// Runs a step to its end and returns what it printed. Its output goes to a log of the working
@@ -257,17 +275,6 @@ fn take_log(log: &Path) -> Result<String, RuntimeError> {
 /// The process then ends with its guard.
 fn ended(handle: &dyn StackHandle) -> Option<Exit> {
     interrupt::wait_for(WITHIN, RETRY, || handle.exited().pop())
-}
-
-/// The app's extensions that this PHP has as files. They are given by hand, since php.ini of the
-/// machine is not read: it does not belong to the runtime.
-fn extensions(app: &App, php: &Path) -> Vec<String> {
-    let Some(dir) = locate::extension_dir(php) else { return Vec::new() };
-    let there = |name: &&String| dir.join(format!("{name}.so")).is_file();
-    let mut wanted = app.manifest.all_extensions();
-    wanted.retain(|name| there(&name));
-    super::materialise::in_loading_order(&mut wanted);
-    wanted
 }
 
 /// The timeout; the caches of a large project take some seconds.

@@ -197,7 +197,8 @@ pub struct CompareArgs {
     /// Set the number of PHP workers, the same for every runtime
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// Use this version of PHP, which has to be installed. VERSION,VERSION: measure with each
+    /// Use this version of PHP, which has to be installed unless --images is given.
+    /// VERSION,VERSION: measure with each
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
     /// Take the runtimes' programs from container images: official
@@ -266,7 +267,7 @@ pub struct UpArgs {
     /// Set the number of PHP workers
     #[arg(long, value_name = "N")]
     pub workers: Option<String>,
-    /// Use this version of PHP, which has to be installed
+    /// Use this version of PHP, which has to be installed unless --images is given
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
     /// Take the runtime's programs from container images: official

@@ -39,7 +39,7 @@ pub struct SearchFlags {
     /// What is sent from a file
     #[command(flatten)]
     pub traffic: RequestFileArgs,
-    /// Use this version of PHP, which has to be installed
+    /// Use this version of PHP, which has to be installed unless --images is given
     #[arg(long, value_name = "VERSION")]
     pub php: Option<String>,
     /// Take the runtimes' programs from container images: official
