@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 use stampede_compose::edit::LABEL;
-use stampede_compose::engine::{DOCKER, Engine, Grouping, OF_ENGINE, engine_variables};
+use stampede_compose::engine::{DOCKER, Engine, EngineKind, Grouping, OF_ENGINE, engine_variables};
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec, ProcessSpec};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_linux::cpu_list;
@@ -76,7 +76,7 @@ impl Supervisor for ContainerSupervisor {
         };
         let stack = self.images.engine.stack.clone().unwrap_or_default();
         let step = |process: &ProcessSpec| {
-            let run = RunContainer { spec, process };
+            let run = RunContainer { spec, process, kind: self.images.engine.kind };
             let mut args: Vec<String> =
                 ["run", "--rm", "--network", "host"].map(str::to_owned).into();
             args.extend(run.options(&project_of(&stack), &stack));
@@ -153,7 +153,7 @@ impl ContainerSet {
     fn run(&self, process: &ProcessSpec) -> Result<String, ComposeError> {
         let none = || ComposeError::NoOfficialImage { role: process.role.clone() };
         let image = &self.images.by_role.get(&process.role).ok_or_else(none)?.used;
-        let run = RunContainer { spec: &self.spec, process };
+        let run = RunContainer { spec: &self.spec, process, kind: self.engine().kind };
         let mut args: Vec<String> =
             ["run", "-d", "--restart", "no", "--log-driver", "none", "--network", "host"]
                 .map(str::to_owned)
@@ -203,12 +203,13 @@ impl ContainerSet {
 struct RunContainer<'a> {
     spec: &'a ProcessSetSpec,
     process: &'a ProcessSpec,
+    kind: EngineKind,
 }
 
 impl RunContainer<'_> {
     /// The options by which it is known, and sees and is what the process would.
     fn options(&self, project: &str, stack: &str) -> Vec<String> {
-        let RunContainer { spec, process } = self;
+        let RunContainer { spec, process, kind } = self;
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let (uid, gid) = process.user.unwrap_or(own);
         let mut all = Vec::new();
@@ -222,9 +223,12 @@ impl RunContainer<'_> {
         if let Some(bind) = &spec.bind {
             add("--mount", mount(&bind.source, &bind.target));
         }
-        // No more than this process may open: an engine in the same place has the same limit.
-        let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX).min(OPEN_FILES);
-        add("--ulimit", format!("nofile={most}:{most}"));
+        // No more than this process may open: an engine in the same place has the same limit. Podman gives out
+        // more by itself, and sets others anew if it is asked for one.
+        if *kind == EngineKind::Docker {
+            let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX).min(OPEN_FILES);
+            add("--ulimit", format!("nofile={most}:{most}"));
+        }
         for directory in &spec.in_memory {
             // Podman knows no owner of it. Nobody but the container sees it.
             add("--tmpfs", format!("{}:mode=1777", directory.display()));
