@@ -230,7 +230,8 @@ impl RunContainer<'_> {
             add("--ulimit", format!("nofile={most}:{most}"));
         }
         for directory in &spec.in_memory {
-            // Podman knows no owner of it. Nobody but the container sees it.
+            // Podman knows no owner of it, and runc keeps the mode that the directory has. Nobody but the
+            // container sees it.
             add("--tmpfs", format!("{}:mode=1777", directory.display()));
         }
         for (name, value) in &process.env {

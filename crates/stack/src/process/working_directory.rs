@@ -97,6 +97,8 @@ pub(crate) fn fill(
 
 /// Gives the directory and its logs to the user, where all processes run as that user.
 pub(crate) fn give_whole(dir: &Path, user: Option<&User>) -> Result<(), RuntimeError> {
+    // In a container its place is taken by memory that root owns, with the mode that was here.
+    mode(&dir.join(SESSIONS), 0o1777)?;
     let Some(user) = user else { return Ok(()) };
     for path in [dir.to_owned(), dir.join("logs")] {
         std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid))

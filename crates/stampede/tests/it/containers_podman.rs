@@ -1,7 +1,6 @@
 //! Tests Podman, which answers Docker's client and compose tools at a socket of its own.
 
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Signal, getrlimit};
 
 use crate::common::{Sandbox, assert_measured, finish, skipped, stderr, stdout, trials};
-use crate::containers_support::{image_tar, unchanged, write_project};
+use crate::containers_support::{end_with_us, image_tar, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
 /// How long Podman may take to answer.
@@ -51,13 +50,7 @@ impl Podman {
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log"))
             .stderr(log);
-        // SAFETY: the closure runs between fork and exec, and makes one system call.
-        unsafe {
-            command.pre_exec(|| {
-                rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-                Ok(())
-            });
-        }
+        end_with_us(&mut command);
         let podman = Podman { service: command.spawn().expect("the service"), directory };
         let begun = Instant::now();
         while !podman.client(&["version"]).status.success() {

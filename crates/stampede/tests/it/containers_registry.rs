@@ -2,15 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
 use crate::common::{Sandbox, finish, skipped, stderr, stdout};
-use crate::containers_support::{Engine, IMAGE, unchanged, write_project};
+use crate::containers_support::{Engine, IMAGE, end_with_us, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
 /// How long the registry may take to start.
@@ -46,13 +43,7 @@ impl Registry {
         let mut command = Command::new("docker-registry");
         command.arg("serve").arg(config).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        // SAFETY: the closure runs between fork and exec, and makes one system call.
-        unsafe {
-            command.pre_exec(|| {
-                rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-                Ok(())
-            });
-        }
+        end_with_us(&mut command);
         let process = command.spawn().expect("the registry");
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {

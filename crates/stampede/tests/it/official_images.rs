@@ -119,14 +119,14 @@ fn what_an_official_image_lacks_is_added_to_it() {
     engine.words(&["tag", IMAGE, "php:8.2-cli"]);
 }
 
-/// The steps that prepare an app run in the image of PHP, with its extensions, and nothing of them is left. A
-/// path with a comma is no option of the engine.
+/// The steps that prepare an app run in the image of PHP, with its extensions, and nothing of them is left.
+/// Sessions are kept. A path with a comma is no option of the engine.
 #[test]
 #[ignore = "long: 20 s, containers"]
 fn an_app_is_prepared_in_the_image_of_php() {
     let Some(engine) = engine() else { return };
     let sandbox = Sandbox::new();
-    sandbox.write("shop,1/index.php", "<?php echo file_get_contents(__DIR__ . '/made/by');");
+    sandbox.write("shop,1/index.php", "<?php echo session_start() ? 'kept, ' : 'lost, ', file_get_contents(__DIR__ . '/made/by');");
     let step = "<?php mkdir(__DIR__ . '/made');\n\
                 $by = extension_loaded('ctype') && file_exists('/.dockerenv') ? 'a container' : 'this machine';\n\
                 file_put_contents(__DIR__ . '/made/by', \"made by $by as \" . posix_getuid());";
@@ -138,7 +138,7 @@ fn an_app_is_prepared_in_the_image_of_php() {
     let output = finish(engine.stampede(&sandbox, &["compare", "plan.yaml"]), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
-    assert!(text.contains("made by a container as "), "{text}");
+    assert!(text.contains("kept, made by a container as "), "{text}");
     assert!(!text.contains(" as 0"), "not as root: {text}");
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");

@@ -274,6 +274,12 @@ fn daemon(directory: &Path, data: &Path) -> Child {
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a log"))
         .stderr(log);
+    end_with_us(&mut command);
+    command.spawn().expect("the daemon")
+}
+
+/// Lets a program end with the thread that starts it.
+pub fn end_with_us(command: &mut Command) {
     // SAFETY: the closure runs between fork and exec, and makes one system call.
     unsafe {
         command.pre_exec(|| {
@@ -281,7 +287,6 @@ fn daemon(directory: &Path, data: &Path) -> Child {
             Ok(())
         });
     }
-    command.spawn().expect("the daemon")
 }
 
 /// Writes the project into `directory` of the place. `change` gets each file's name and text.
