@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use stampede_model::fact::containers::OwnLimit;
 use stampede_model::words;
 
+use crate::engine::parent_name;
 use crate::project::{Project, Target};
 
 /// What the edited project gets.
@@ -162,7 +163,7 @@ impl Edit<'_> {
             return;
         }
         if let Some(group) = self.groups.get(name) {
-            service.insert("cgroup_parent".to_owned(), json!(group));
+            service.insert("cgroup_parent".to_owned(), json!(parent_name(group)));
             return;
         }
         let Limits { cpus, cpu_quota, memory_bytes } = self.limits;

@@ -84,6 +84,8 @@ fn a_service_gets_its_group_or_limits_of_its_own() {
     let edited = edit.apply(&project(&given));
     let services = &edited["services"];
     assert_eq!(services["web"]["cgroup_parent"], "/stampede-one/role-web");
+    let slice = Path::new("/stampede_one.slice/stampede_one-role_web.slice");
+    assert_eq!(parent_name(slice), "stampede_one-role_web.slice");
     assert_eq!(services["web"].get("cpuset"), None, "the group has the limits");
     assert_eq!(services["db"]["cpuset"], "2,3");
     assert_eq!(services["db"].get("cgroup_parent"), None);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use stampede_keeper::MARKER;
+use stampede_keeper::spec::GroupMaker;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
@@ -37,10 +38,28 @@ pub const DOCKER: &str = "docker";
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// The engine creates containers in groups of our own.
-    OwnGroups,
+    /// The engine creates containers in groups that share one budget.
+    OneBudget(GroupMaker),
     /// Each container has limits of its own.
     PerService,
+}
+
+impl Grouping {
+    /// Who makes the groups of a stack.
+    pub fn maker(self) -> GroupMaker {
+        match self {
+            Grouping::OneBudget(maker) => maker,
+            Grouping::PerService => GroupMaker::default(),
+        }
+    }
+}
+
+/// What the engine calls a group in which it shall create a container: systemd's driver knows a slice by
+/// its name alone, `cgroupfs` a group by its path.
+pub fn parent_name(group: &Path) -> String {
+    let slice = group.file_name().and_then(|name| name.to_str());
+    let slice = slice.filter(|name| name.ends_with(".slice"));
+    slice.map_or_else(|| group.display().to_string(), str::to_owned)
 }
 
 /// How requests reach a container.
@@ -367,7 +386,14 @@ impl EngineFacts {
         }
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
-        let has_groups = text(&info["CgroupDriver"]) == "cgroupfs" && !is_rootless && is_root;
+        let maker =
+            match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
+                ("cgroupfs", _) => Some(GroupMaker::Keeper),
+                // In v1 systemd limits no CPUs of a slice.
+                ("systemd", "2") => Some(GroupMaker::Systemd),
+                _ => None,
+            };
+        let maker = maker.filter(|_| is_root && !is_rootless);
         let version = text(&info["ServerVersion"]);
         let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
             true => EngineKind::Podman,
@@ -382,7 +408,7 @@ impl EngineFacts {
             kind,
             version: format!("{name} {version}"),
             architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
-            grouping: if has_groups { Grouping::OwnGroups } else { Grouping::PerService },
+            grouping: maker.map_or(Grouping::PerService, Grouping::OneBudget),
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
         })
     }
@@ -397,19 +423,25 @@ mod tests {
     #[test]
     fn an_engine_says_how_its_containers_are_grouped_and_reached() {
         let docker = |driver: &str, system: &str, security: Value, is_root| {
+            let (driver, version) = driver.split_once(' ').unwrap_or((driver, "2"));
             let info = json!({
                 "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
-                "SecurityOptions": security,
+                "SecurityOptions": security, "CgroupVersion": version,
             });
             EngineFacts::of(&info, "6.1.0-9", is_root, || false)
                 .map(|facts| (facts.grouping, facts.way_in))
         };
         let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
         let near = |grouping| Some((grouping, WayIn::ContainerAddress));
-        let (own, each) = (near(Grouping::OwnGroups), near(Grouping::PerService));
+        let one = |maker| near(Grouping::OneBudget(maker));
+        let (own, each) = (one(GroupMaker::Keeper), near(Grouping::PerService));
         assert_eq!(docker("cgroupfs", debian, seccomp(), true).ok(), own);
         assert_eq!(docker("cgroupfs", debian, seccomp(), false).ok(), each, "no group can be made");
-        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), each);
+        let slices = one(GroupMaker::Systemd);
+        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
+        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
+        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
+        assert_eq!(docker("none 2", debian, seccomp(), true).ok(), each);
         let far = Some((Grouping::PerService, WayIn::PublishedPort));
         assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
         let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
@@ -420,7 +452,7 @@ mod tests {
         });
         let inside =
             EngineFacts::of(&desktop, "6.10.14-linuxkit", true, || false).expect("the same kernel");
-        assert_eq!(inside.grouping, Grouping::OwnGroups);
+        assert_eq!(inside.grouping, Grouping::OneBudget(GroupMaker::Keeper));
         let old = json!({"ServerVersion": "18.09.1"});
         let found = EngineFacts::of(&old, "6.1", true, || false);
         assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));

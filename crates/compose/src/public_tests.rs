@@ -17,7 +17,7 @@ fn engine(tool: &str) -> Engine {
         kind: crate::engine::EngineKind::Docker,
         version: "none".to_owned(),
         architecture: "amd64".to_owned(),
-        grouping: Grouping::OwnGroups,
+        grouping: Grouping::OneBudget(Default::default()),
         way_in: WayIn::ContainerAddress,
         compose: words,
         compose_version: if is_first { "version 1.29" } else { "version v2" }.to_owned(),

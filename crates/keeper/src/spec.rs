@@ -96,15 +96,30 @@ pub struct StopSpec {
     pub grace: Nanos,
 }
 
-/// Containers of a stack. An engine starts them, in groups that the keeper has created for their
-/// roles. So these groups are at the top of each hierarchy, at the same path in all of them.
+/// Containers of a stack. An engine starts them, in groups that were made for their roles before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ContainersSpec {
     /// Roles of the containers, with at least one container each.
     pub roles: Vec<String>,
+    /// Who makes their groups.
+    #[serde(default)]
+    pub groups: GroupMaker,
     /// Removes everything that the engine has of the stack. It runs at the end of the stack,
     /// however it ends, and must succeed where nothing is left to remove.
     pub removal: RemovalCommand,
+}
+
+/// Who makes the groups in which an engine starts containers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupMaker {
+    /// The keeper, as directories at the top of each hierarchy, at the same path in all of them: for
+    /// an engine whose cgroup driver is `cgroupfs`.
+    #[default]
+    Keeper,
+    /// systemd, as slices in cgroup v2: for an engine whose driver is `systemd`, which places
+    /// containers nowhere else.
+    Systemd,
 }
 
 /// A program that removes what an engine made for a stack.

@@ -1,6 +1,7 @@
 //! How a stack was isolated, and how its processes ended.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,16 @@ pub struct IsolationRecord {
 /// Name of the group whose processes share the CPU quota of a fractional budget. Quotas of other
 /// groups are somebody else's.
 pub const CPU_QUOTA_GROUP: &str = "stampede-cpu-quota";
+
+/// How the name of that group ends if it is a slice of systemd. The name begins with that of the
+/// stack's slice.
+pub const CPU_QUOTA_SLICE: &str = "-cpu_quota.slice";
+
+/// Whether a group is the one whose processes share the CPU quota of a fractional budget.
+pub fn is_cpu_quota_group(group: &Path) -> bool {
+    let name = group.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name == CPU_QUOTA_GROUP || name.starts_with("stampede_") && name.ends_with(CPU_QUOTA_SLICE)
+}
 
 /// How one process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_linux::cgroup;
 use stampede_linux::proc::pressure_some;
-use stampede_model::isolation::CPU_QUOTA_GROUP;
+use stampede_model::isolation::is_cpu_quota_group;
 use stampede_model::process_group::{Accounting, ProcessGroup};
 
 use super::source::{OpenFile, ReadBuffer};
@@ -84,8 +84,7 @@ impl Limit {
 
 /// The number of groups from that of a role up to that of the stack.
 fn levels(role: &Path) -> usize {
-    let above = role.parent().and_then(Path::file_name);
-    if above.is_some_and(|name| name == CPU_QUOTA_GROUP) { 3 } else { 2 }
+    if role.parent().is_some_and(is_cpu_quota_group) { 3 } else { 2 }
 }
 
 impl LimitedGroup {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use stampede_linux::cgroup;
 use stampede_linux::mounts::Mounts;
-use stampede_model::isolation::CPU_QUOTA_GROUP;
+use stampede_model::isolation::is_cpu_quota_group;
 
 use super::source::{OpenFile, ReadBuffer, Sources};
 
@@ -62,7 +62,7 @@ impl Quota {
 
 /// Whether a group's `cpu.stat` counts the quota of the stack's budget.
 fn is_of_budget(file: &Path) -> bool {
-    file.parent().and_then(Path::file_name).is_some_and(|name| name == CPU_QUOTA_GROUP)
+    file.parent().is_some_and(is_cpu_quota_group)
 }
 
 impl Counters {
@@ -90,6 +90,8 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use stampede_model::isolation::CPU_QUOTA_GROUP;
+
     use super::*;
     use crate::fake::FakeProc;
 

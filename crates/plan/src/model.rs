@@ -133,6 +133,8 @@ pub enum MissingRuntimes {
     Refuse,
     /// It is left out, and the run says so.
     Skip,
+    /// Its programs come from its official images; what cannot be had in this way is left out.
+    Images,
 }
 
 impl Plan {

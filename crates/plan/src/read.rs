@@ -37,7 +37,7 @@ use super::value::{Fields, length, not_a, out_of_range, switch, text, value_of, 
 pub(super) const DEFAULT_WARM_UP: Nanos = Nanos::from_secs(5);
 
 /// Values of `missing`: what happens to runtimes that are not available.
-pub(super) const MISSING: [&str; 2] = ["refuse", "skip"];
+pub(super) const MISSING: [&str; 3] = ["refuse", "skip", "images"];
 
 /// Values of `starts`: how many loads a start serves.
 pub(super) const STARTS: [&str; 2] = ["per-load", "per-round"];
@@ -522,6 +522,7 @@ fn missing(fields: &Fields<'_>) -> Result<MissingRuntimes, PlanError> {
     let Some(node) = fields.get("missing") else { return Ok(MissingRuntimes::Refuse) };
     match value_of(node, "missing", &MISSING)? {
         "skip" => Ok(MissingRuntimes::Skip),
+        "images" => Ok(MissingRuntimes::Images),
         _ => Ok(MissingRuntimes::Refuse),
     }
 }

@@ -1,8 +1,8 @@
 //! Finds the frameworks that an app is written for, and their versions: in its own vendor
 //! directory, or in the distribution's packages.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -44,6 +44,20 @@ pub(super) fn versions(
             Err(RuntimeError::NoFramework { app: name, packages, install })
         }
     }
+}
+
+/// The directories of the distribution from which the app takes frameworks: `/usr/share/php`.
+pub(super) fn distribution_directories(app: &App) -> BTreeSet<PathBuf> {
+    let directory = |file: &Path| -> PathBuf { file.components().take(DIRECTORY_DEPTH).collect() };
+    let files = app.manifest.needs.values().filter_map(|need| distribution_file(app, need));
+    files.map(directory).filter(|path| path.is_dir()).collect()
+}
+
+/// The file of the distribution that shows that a framework is there; `None`: the app brings it.
+fn distribution_file<'a>(app: &App, need: &'a Framework) -> Option<&'a Path> {
+    let file = need.file.as_deref().filter(|file| file.is_absolute())?;
+    let is_own = need.own.as_ref().is_some_and(|own| app.file(own).is_some());
+    (!is_own && app.file(AUTOLOAD).is_none()).then_some(file)
 }
 
 /// The command that installs packages into a vendor directory. If composer.json already requires
@@ -115,6 +129,8 @@ fn after(text: &str, before: &str) -> Option<String> {
     Some(rest[..end.unwrap_or(rest.len())].to_owned())
 }
 
+/// How deep the directory of a distribution is: `/`, `usr`, `share`, `php`.
+const DIRECTORY_DEPTH: usize = 4;
 /// The file which shows that Composer has filled the vendor directory.
 pub(super) const AUTOLOAD: &str = "vendor/autoload.php";
 /// Composer's list of the installed packages.

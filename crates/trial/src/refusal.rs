@@ -1,6 +1,7 @@
 //! Refuses a plan that asks for something which this machine or the catalogue does not have. The
 //! error comes before anything starts, at its place in the plan.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use stampede_model::fact::{self, Cause, Notice, Server};
@@ -191,7 +192,7 @@ pub(super) fn traits(
 ) -> Result<Vec<RuntimeTraits>, Refusal> {
     let one = |choice: &RuntimeChoice| {
         let checked = apps.iter().map(|app| provider.traits(choice, app));
-        let may_lack = stack.missing == MissingRuntimes::Skip;
+        let may_lack = stack.missing != MissingRuntimes::Refuse;
         let counts = |found: &Result<RuntimeTraits, RuntimeError>| {
             !(may_lack && found.as_ref().is_err_and(is_missing_requirement))
         };
@@ -273,10 +274,11 @@ pub(super) fn skip_missing_runtimes(
         return Ok(Vec::new());
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
+    if stack.missing == MissingRuntimes::Images {
+        notices = images_for_missing_runtimes(stack, catalogue, apps);
+    }
     for choice in &stack.runtimes {
-        let lacks: Option<Vec<MissingRequirement>> =
-            apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
-        match lacks.and_then(|why| why.into_iter().next()) {
+        match missing_for_all(catalogue, apps, choice) {
             Some(MissingRequirement { cause, todo }) => {
                 let runtime = choice.name.clone();
                 notices.push(Notice::RuntimeSkipped { runtime, cause, todo });
@@ -292,6 +294,38 @@ pub(super) fn skip_missing_runtimes(
     }
     stack.keep_runtimes(&kept);
     Ok(notices)
+}
+
+/// Lets runtimes that are missing here, and can be had as official images, come from those. Returns
+/// notices for the reader.
+fn images_for_missing_runtimes(
+    stack: &mut StackPlan,
+    catalogue: &Catalogue,
+    apps: &[App],
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for choice in stack.runtimes.iter_mut().filter(|choice| !choice.has_containers()) {
+        let Some(lacks) = missing_for_all(catalogue, apps, choice) else { continue };
+        let in_images = RuntimeChoice { images: Some(BTreeMap::new()), ..choice.clone() };
+        if apps.iter().any(|app| catalogue.check(&in_images, app).is_ok()) {
+            let (runtime, cause) = (choice.name.clone(), lacks.cause);
+            notices.push(Notice::RuntimeFromImages { runtime, cause });
+            *choice = in_images;
+        }
+    }
+    notices
+}
+
+/// Why a runtime is available for none of the apps: the reason of the first one. `None`: it is for
+/// one of them, or has another error.
+fn missing_for_all(
+    catalogue: &Catalogue,
+    apps: &[App],
+    choice: &RuntimeChoice,
+) -> Option<MissingRequirement> {
+    let lacks: Option<Vec<MissingRequirement>> =
+        apps.iter().map(|app| missing_requirement(catalogue, app, choice)).collect();
+    lacks?.into_iter().next()
 }
 
 fn lines(notices: &[Notice]) -> String {

@@ -4,12 +4,15 @@
 //! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
 //! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
 //! ```
+//! For containers the groups are at the top of each hierarchy, or slices of systemd.
+//!
 //! With a CPU quota, the roles that share it are in a group of their own in between, so that a
 //! database on other CPUs is not stopped with them.
 //!
 //! Only the leaves hold processes. A v2 group with controllers may hold groups or processes, not
 //! both (cgroup-v2.rst, "No Internal Process Constraint").
 
+mod slices;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +24,10 @@ use stampede_linux::mounts::{Mounts, Version};
 use stampede_model::isolation::IsolationRecord;
 
 use super::kill::PATIENCE;
-use super::spec::ProcessSetSpec;
+use super::spec::{GroupMaker, ProcessSetSpec};
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
+use slices::Slices;
 use tree::Tree;
 
 pub(super) use tree::is_full_root;
@@ -35,6 +39,8 @@ pub(super) const PREFIX: &str = "stampede-";
 pub(super) struct Plan {
     name: String,
     parents: Vec<tree::Parent>,
+    /// In place of groups below `parents`.
+    slices: Option<Slices>,
     /// The tops of all hierarchies, in which an engine of containers creates the same groups.
     others: Vec<PathBuf>,
 }
@@ -53,6 +59,9 @@ impl Plan {
             CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
         };
         let mounts = if at_top { mounts.at_top() } else { mounts };
+        if spec.containers.as_ref().is_some_and(|one| one.groups == GroupMaker::Systemd) {
+            return Plan::of_slices(spec, allowed, &mounts);
+        }
         let wanted = tree::wanted_v2(spec.cpu_quota);
         let v2 = match allowed {
             CgroupUse::Allowed => {
@@ -64,14 +73,23 @@ impl Plan {
         let v1 = mounts.v1.iter().map(tree::Parent::v1);
         let parents = v2.into_iter().chain(v1).collect();
         let others = if at_top { Mounts::tops() } else { Vec::new() };
-        Plan { name: format!("{PREFIX}{}", spec.id), parents, others }
+        Plan { name: format!("{PREFIX}{}", spec.id), parents, slices: None, others }
+    }
+
+    /// Leaves it to systemd to make the groups. It limits CPUs and memory in v2 alone.
+    fn of_slices(spec: &ProcessSetSpec, allowed: CgroupUse, mounts: &Mounts) -> Plan {
+        let v2 = mounts.v2.as_ref().filter(|_| allowed == CgroupUse::Allowed);
+        let slices = v2.map(|mount| Slices::new(&mount.top, &spec.id));
+        let name = format!("{PREFIX}{}", spec.id);
+        Plan { name, parents: Vec::new(), slices, others: Vec::new() }
     }
 
     /// The directories that `create` or an engine of containers may create, for the journal.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let parents = self.parents.iter().map(|parent| &parent.directory);
         let all: BTreeSet<&PathBuf> = parents.chain(&self.others).collect();
-        all.into_iter().map(|directory| directory.join(&self.name)).collect()
+        let all = all.into_iter().map(|directory| directory.join(&self.name));
+        all.chain(self.slices.as_ref().map(Slices::directory)).collect()
     }
 
     /// Disables the controllers that `new` enabled, for a plan that was only a probe.
@@ -101,9 +119,9 @@ impl Plan {
             quota,
             freezer,
         };
-        let trees =
-            self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted)).collect();
-        Groups { trees, wanted }
+        let trees = self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted));
+        let slices = self.slices.iter().filter_map(|slices| slices.create(&wanted));
+        Groups { trees: trees.chain(slices).collect(), wanted }
     }
 }
 
@@ -241,12 +259,14 @@ impl Groups {
     }
 }
 
-/// Removes a stack's directory and everything below it. A missing directory is no error. Groups
-/// stay busy for a moment after their last process has died, so the function tries again for a
-/// while.
+/// Removes a stack's directory and everything below it. A slice is stopped before, or systemd would
+/// still know it. A missing directory is no error. Groups stay busy for a moment after their last
+/// process has died, so the function tries again for a while.
 pub(super) fn remove(directory: &Path) -> io::Result<()> {
-    let ours = directory.file_name().and_then(|name| name.to_str());
-    if !ours.is_some_and(|name| name.starts_with(PREFIX)) {
+    let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if slices::is_ours(name) {
+        slices::stop(directory, name);
+    } else if !name.starts_with(PREFIX) {
         return Err(io::Error::other("not a directory of ours"));
     }
     let deadline = Instant::now() + PATIENCE;

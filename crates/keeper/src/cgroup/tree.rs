@@ -26,7 +26,7 @@ pub(super) fn wanted_v2(quota: Option<CpuCount>) -> &'static [&'static str] {
 }
 
 /// The kernel's default period of a CPU quota, which Kubernetes uses too.
-const QUOTA_PERIOD_US: u64 = 100_000;
+pub(super) const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// The limits and the roles that the groups shall have.
 pub(super) struct GroupSpec {
@@ -125,7 +125,7 @@ impl Parent {
             version: self.version,
             controllers: self.controllers.clone(),
             limited: BTreeSet::new(),
-            in_quota: BTreeSet::new(),
+            roles: BTreeMap::new(),
             entered: true,
             directory,
         };
@@ -153,20 +153,16 @@ pub(super) struct Tree {
     /// The controllers that count and limit in the leaves.
     pub controllers: BTreeSet<String>,
     /// The controllers whose limit was set and read back.
-    limited: BTreeSet<String>,
-    /// The roles whose leaves are in the group with the quota.
-    in_quota: BTreeSet<String>,
+    pub limited: BTreeSet<String>,
+    /// The leaf of each role.
+    pub roles: BTreeMap<String, PathBuf>,
     /// Whether every process could enter the group.
     pub entered: bool,
 }
 
 impl Tree {
     pub(super) fn role(&self, role: &str) -> PathBuf {
-        let group = match self.in_quota.contains(role) {
-            true => self.directory.join(CPU_QUOTA_GROUP),
-            false => self.directory.clone(),
-        };
-        group.join(leaf_name(role))
+        self.roles.get(role).unwrap_or(&self.directory).clone()
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
@@ -203,11 +199,17 @@ impl Tree {
             self.limited.insert("memory".to_owned());
         }
         let is_needed = |quota: &&QuotaSpec| quota.in_all || self.controllers.contains("cpu");
-        if let Some(quota) = wanted.quota.as_ref().filter(is_needed) {
+        let quota = wanted.quota.as_ref().filter(is_needed);
+        if let Some(quota) = quota {
             self.make_quota_group(quota, &wanted.cpus)?;
         }
         for (role, cpus) in &wanted.roles {
-            let directory = self.role(role);
+            let group = match quota.is_some_and(|quota| quota.roles.contains(role)) {
+                true => self.directory.join(CPU_QUOTA_GROUP),
+                false => self.directory.clone(),
+            };
+            let directory = group.join(leaf_name(role));
+            self.roles.insert(role.clone(), directory.clone());
             match fs::create_dir(&directory) {
                 // Two role names may become the same after `leaf_name`.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -237,7 +239,6 @@ impl Tree {
         if set_quota(&group, self.version, quota.cpus) {
             self.limited.insert("cpu".to_owned());
         }
-        self.in_quota = quota.roles.clone();
         Ok(())
     }
 
@@ -252,17 +253,25 @@ impl Tree {
         let set = fs::write(self.directory.join(limit), bytes.to_string());
         // The file is missing if the kernel has no swap accounting.
         let _ = fs::write(self.directory.join(swap), swap_bytes.to_string());
-        // The kernel rounds to pages.
-        let page = 1 << 16;
-        set.is_ok()
-            && read_number(&self.directory.join(limit))
-                .is_some_and(|got| got.abs_diff(bytes) < page)
+        set.is_ok() && is_memory_limit(&self.directory.join(limit), bytes)
     }
+}
+
+/// Whether a file of a memory limit has this limit.
+pub(super) fn is_memory_limit(file: &Path, bytes: u64) -> bool {
+    // The kernel rounds to pages.
+    let page = 1 << 16;
+    read_number(file).is_some_and(|got| got.abs_diff(bytes) < page)
+}
+
+/// Microseconds of CPU time in a period of the quota.
+pub(super) fn quota_us(cpus: CpuCount) -> u64 {
+    u64::from(cpus.thousandths()) * QUOTA_PERIOD_US / 1_000
 }
 
 /// Sets a group's CPU quota. Returns whether it is in force.
 fn set_quota(group: &Path, version: Version, cpus: CpuCount) -> bool {
-    let quota_us = u64::from(cpus.thousandths()) * QUOTA_PERIOD_US / 1_000;
+    let quota_us = quota_us(cpus);
     let (file, text) = match version {
         Version::V2 => ("cpu.max", format!("{quota_us} {QUOTA_PERIOD_US}")),
         Version::V1 => ("cpu.cfs_quota_us", quota_us.to_string()),
@@ -272,9 +281,13 @@ fn set_quota(group: &Path, version: Version, cpus: CpuCount) -> bool {
     {
         return false;
     }
-    let set = fs::write(group.join(file), text);
-    let got = fs::read_to_string(group.join(file)).unwrap_or_default();
-    set.is_ok() && got.split_whitespace().next() == Some(quota_us.to_string().as_str())
+    fs::write(group.join(file), text).is_ok() && is_quota(&group.join(file), cpus)
+}
+
+/// Whether a file of a CPU quota has this quota.
+pub(super) fn is_quota(file: &Path, cpus: CpuCount) -> bool {
+    let got = fs::read_to_string(file).unwrap_or_default();
+    got.split_whitespace().next() == Some(quota_us(cpus).to_string().as_str())
 }
 
 /// Gives a group its CPUs, or its parent's if `cpus` is empty, and in v1 its parent's memory nodes.
@@ -300,9 +313,14 @@ fn set_cpus(directory: &Path, parent: &Path, cpus: &[usize]) -> io::Result<bool>
         return Ok(false);
     }
     let effective = if is_v1 { "cpuset.effective_cpus" } else { "cpuset.cpus.effective" };
-    let got = fs::read_to_string(directory.join(effective)).unwrap_or_default();
+    Ok(are_cpus(&directory.join(effective), cpus))
+}
+
+/// Whether a file of a CPU set has exactly these CPUs.
+pub(super) fn are_cpus(file: &Path, cpus: &[usize]) -> bool {
+    let got = fs::read_to_string(file).unwrap_or_default();
     let wanted: BTreeSet<usize> = cpus.iter().copied().collect();
-    Ok(cpu_list::parse(&got).into_iter().collect::<BTreeSet<_>>() == wanted)
+    cpu_list::parse(&got).into_iter().collect::<BTreeSet<_>>() == wanted
 }
 
 fn copy_or_default(parent: &Path, directory: &Path, file: &str, effective: &str) -> io::Result<()> {
@@ -364,7 +382,7 @@ fn disable(directory: &Path, controllers: &[String]) {
     }
 }
 
-fn words(path: &Path) -> BTreeSet<String> {
+pub(super) fn words(path: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }

@@ -50,6 +50,14 @@ pub enum Notice {
         /// What the user can do, in English. Null: nothing helps.
         todo: Option<String>,
     },
+    /// A runtime of the plan is not available on this machine: its programs come from official images.
+    #[serde(rename = "runtime_from_images")]
+    RuntimeFromImages {
+        /// The runtime's name.
+        runtime: String,
+        /// Why it is not available.
+        cause: Cause,
+    },
     /// A load was skipped because none of its runtimes is available.
     #[serde(rename = "load_skipped")]
     LoadSkipped {

@@ -98,6 +98,9 @@ impl fmt::Display for Notice {
                 write!(f, "skipped: `{runtime}`: ")?;
                 with_todo(f, cause, todo.as_deref())
             }
+            Notice::RuntimeFromImages { runtime, cause } => {
+                write!(f, "`{runtime}` runs in its official images, because of this machine: {cause}")
+            }
             Notice::LoadSkipped { load } => {
                 write!(f, "skipped: load `{load}`: none of its runtimes is available")
             }

@@ -43,7 +43,7 @@ static OF_PLAN: Group = Group {
             .otherwise("the first runtime; nginx-fpm if nobody named the runtimes and it is among them"),
         Key::new("control", &Kind::Object(&CONTROL), "A row that you keep the same in each run: [`stampede history`](runs.md#the-control) divides by it.")
             .otherwise("none"),
-        Key::new("missing", &Kind::Words(&MISSING), "What happens to runtimes that are not installed or cannot run the app. `refuse`: the plan is an error. `skip`: they are left out, and the run says so.")
+        Key::new("missing", &Kind::Words(&MISSING), "What happens to runtimes that are not installed or cannot run the app. `refuse`: the plan is an error. `skip`: they are left out, and the run says so. `images`: what is not installed comes from its [official images](containers.md#official-images), if there is a container engine; the rest is left out.")
             .or("refuse"),
         Key::new("fairness", &Kind::Words(&FAIRNESS), "What is equal: the number of workers, or that each runtime has the number with which it is best. See [runtimes and settings](#runtimes-and-settings).")
             .or("equal-workers"),

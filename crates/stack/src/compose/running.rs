@@ -23,7 +23,7 @@ pub(crate) fn process_group(
         let own = containers.iter().filter(|one| one.service == service);
         own.filter_map(|one| Some(one.main?.pid)).collect()
     };
-    if grouping == Grouping::OwnGroups {
+    if grouping != Grouping::PerService {
         let roles = handle.group().roles.into_iter();
         let roles = roles.map(|role| RoleGroup { roots: pids(&role.role), ..role });
         return ProcessGroup { roles: roles.collect() };
@@ -51,7 +51,7 @@ pub(crate) fn isolation(
 ) -> IsolationRecord {
     let process_group = "containers".to_owned();
     match grouping {
-        Grouping::OwnGroups => IsolationRecord { process_group, ..held },
+        Grouping::OneBudget(_) => IsolationRecord { process_group, ..held },
         Grouping::PerService => {
             let each = || "per-service".to_owned();
             IsolationRecord {

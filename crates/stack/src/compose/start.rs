@@ -139,6 +139,7 @@ fn process_set(
         processes: Vec::new(),
         containers: Some(ContainersSpec {
             roles: resolved.services(),
+            groups: resolved.engine.grouping.maker(),
             removal: removal(&names.project, &names.id, resolved.source.volumes),
         }),
         first: 0,
@@ -202,7 +203,7 @@ impl Starting<'_> {
     fn groups(&self) -> BTreeMap<String, PathBuf> {
         match self.resolved.engine.grouping {
             Grouping::PerService => BTreeMap::new(),
-            Grouping::OwnGroups => {
+            Grouping::OneBudget(_) => {
                 let services = self.resolved.services().into_iter();
                 services
                     .filter_map(|name| Some((name.clone(), self.handle.container_group(&name)?)))

@@ -25,6 +25,7 @@ use crate::catalogue::RuntimeDirectory;
 use crate::compose::ComposeError;
 use crate::compose::build::{BUILT, HASH_LENGTH, check_architecture, fetch_image};
 use crate::error::RuntimeError;
+use crate::framework::distribution_directories;
 use crate::locate::{ResolvedNeed, SearchPaths};
 use crate::manifest::Need;
 use crate::php_constraint::PhpRequirements;
@@ -78,6 +79,9 @@ pub(crate) struct RuntimeImages {
     pub by_role: BTreeMap<String, RoleImage>,
     /// The image with PHP's command line, and the program.
     pub php: Option<(String, PathBuf)>,
+    /// Directories of this machine with the app's frameworks, which the containers see at their own
+    /// paths and cannot write to.
+    pub frameworks: BTreeSet<PathBuf>,
     needs: BTreeMap<String, ResolvedNeed>,
     content: ImageContent,
 }
@@ -155,7 +159,8 @@ impl ImageRequest<'_> {
         };
         let php = contents.iter().find_map(|one| command_line(&one));
         let needs = self.needs(&by_role, &contents)?;
-        Ok(RuntimeImages { engine, by_role, php, needs, content })
+        let frameworks = distribution_directories(self.app);
+        Ok(RuntimeImages { engine, by_role, php, frameworks, needs, content })
     }
 
     /// Refuses what needs programs of this machine.

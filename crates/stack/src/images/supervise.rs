@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 use stampede_compose::edit::LABEL;
-use stampede_compose::engine::{DOCKER, Engine, EngineKind, Grouping, OF_ENGINE, engine_variables};
-use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec, ProcessSpec};
+use stampede_compose::engine::{
+    DOCKER, Engine, EngineKind, Grouping, OF_ENGINE, engine_variables, parent_name,
+};
+use stampede_keeper::spec::{ContainersSpec, GroupMaker, ProcessSetSpec, ProcessSpec};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_linux::cpu_list;
 use stampede_model::isolation::{Exit, IsolationRecord};
@@ -52,11 +54,12 @@ impl Supervisor for ContainerSupervisor {
         roles.dedup();
         let project = project_of(&spec.id);
         let removal = removal(&project, &spec.id, VolumeState::Empty);
+        let containers = ContainersSpec { roles, groups: images.engine.grouping.maker(), removal };
         let groups = ProcessSetSpec {
             processes: Vec::new(),
             in_memory: Vec::new(),
             bind: None,
-            containers: Some(ContainersSpec { roles, removal }),
+            containers: Some(containers),
             first: 0,
             ..spec.clone()
         };
@@ -76,7 +79,7 @@ impl Supervisor for ContainerSupervisor {
         };
         let stack = self.images.engine.stack.clone().unwrap_or_default();
         let step = |process: &ProcessSpec| {
-            let run = RunContainer { spec, process, kind: self.images.engine.kind };
+            let run = RunContainer { spec, process, images: &self.images };
             let mut args: Vec<String> =
                 ["run", "--rm", "--network", "host"].map(str::to_owned).into();
             args.extend(run.options(&project_of(&stack), &stack));
@@ -97,7 +100,8 @@ impl Supervisor for ContainerSupervisor {
         let processes = spec.processes.iter().map(step).collect();
         // A client that is killed leaves its container behind.
         let removal = removal(&project_of(&stack), &stack, VolumeState::Empty);
-        let containers = Some(ContainersSpec { roles: Vec::new(), removal });
+        let groups = GroupMaker::Keeper;
+        let containers = Some(ContainersSpec { roles: Vec::new(), groups, removal });
         let steps = ProcessSetSpec { processes, containers, bind: None, ..spec.clone() };
         self.keeper.start_beside(&steps)
     }
@@ -153,7 +157,7 @@ impl ContainerSet {
     fn run(&self, process: &ProcessSpec) -> Result<String, ComposeError> {
         let none = || ComposeError::NoOfficialImage { role: process.role.clone() };
         let image = &self.images.by_role.get(&process.role).ok_or_else(none)?.used;
-        let run = RunContainer { spec: &self.spec, process, kind: self.engine().kind };
+        let run = RunContainer { spec: &self.spec, process, images: &self.images };
         let mut args: Vec<String> =
             ["run", "-d", "--restart", "no", "--log-driver", "none", "--network", "host"]
                 .map(str::to_owned)
@@ -161,7 +165,7 @@ impl ContainerSet {
         args.extend(run.options(&self.project, &self.spec.id));
         match self.groups().get(&process.role) {
             Some(group) => {
-                args.extend(["--cgroup-parent".to_owned(), group.display().to_string()]);
+                args.extend(["--cgroup-parent".to_owned(), parent_name(group)]);
             }
             None => args.extend(self.limits(&process.role)),
         }
@@ -203,13 +207,13 @@ impl ContainerSet {
 struct RunContainer<'a> {
     spec: &'a ProcessSetSpec,
     process: &'a ProcessSpec,
-    kind: EngineKind,
+    images: &'a RuntimeImages,
 }
 
 impl RunContainer<'_> {
     /// The options by which it is known, and sees and is what the process would.
     fn options(&self, project: &str, stack: &str) -> Vec<String> {
-        let RunContainer { spec, process, kind } = self;
+        let RunContainer { spec, process, images } = self;
         let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let (uid, gid) = process.user.unwrap_or(own);
         let mut all = Vec::new();
@@ -223,9 +227,12 @@ impl RunContainer<'_> {
         if let Some(bind) = &spec.bind {
             add("--mount", mount(&bind.source, &bind.target));
         }
+        for directory in &images.frameworks {
+            add("--mount", mount(directory, directory) + ",readonly");
+        }
         // No more than this process may open: an engine in the same place has the same limit. Podman gives out
         // more by itself, and sets others anew if it is asked for one.
-        if *kind == EngineKind::Docker {
+        if images.engine.kind == EngineKind::Docker {
             let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX).min(OPEN_FILES);
             add("--ulimit", format!("nofile={most}:{most}"));
         }

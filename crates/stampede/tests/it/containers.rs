@@ -18,7 +18,8 @@ const LIMIT: Duration = Duration::from_secs(300);
 #[ignore = "long: 80 s, containers"]
 fn compose_projects_are_accepted() {
     let Some(engine) = Engine::start() else { return };
-    let projects = [("one", 10_000), ("same", 10_000), ("slower", 10_500)];
+    // So long that what disturbs the machine for a moment matters little.
+    let projects = [("one", 40_000), ("same", 40_000), ("slower", 42_000)];
     let compare = |sandbox: &Sandbox, args: &[&str]| {
         for (name, us) in projects {
             write_project(sandbox, name, |file, text| match file {
@@ -255,6 +256,26 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
         assert_eq!(engine.left_behind(), [""; 0], "{file}: {text}");
         assert_eq!(sandbox.left_behind(), [""; 0], "{file}: {text}");
     }
+}
+
+/// The engine's disk is full while an image is built: one error that says so, and nothing is left.
+#[test]
+#[ignore = "long: 20 s, containers"]
+fn a_full_disk_of_the_engine_is_said() {
+    let Some(engine) = Engine::on_small_disk(400) else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "Dockerfile" => text.to_owned() + "\nRUN head -c 400000000 /dev/zero > /large\n",
+        _ => text.to_owned(),
+    });
+    let args = compare(&["--compose", "shop/compose.yml"]);
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let hint = "the disk of the engine is full: `docker system df`";
+    assert!(crate::words::CODES || text.contains(hint), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
 }
 
 /// Without an engine, and with one that does not answer, the error says so at once.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec, RemovalCommand};
+use stampede_keeper::spec::{ContainersSpec, GroupMaker, ProcessSetSpec, RemovalCommand};
 
 use stampede_keeper::{
     CgroupUse, Keeper, KeeperError, NamespaceUse, PidNamespace, ProcessSet, WorkingDirectory,
@@ -520,7 +520,11 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
             env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
             within: Nanos::from_secs(10),
         };
-        let containers = Some(ContainersSpec { roles: vec!["web".to_owned()], removal });
+        let containers = Some(ContainersSpec {
+            roles: vec!["web".to_owned()],
+            groups: GroupMaker::Keeper,
+            removal,
+        });
         let spec = ProcessSetSpec {
             containers,
             cpus: vec![0],

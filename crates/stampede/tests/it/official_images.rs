@@ -1,7 +1,7 @@
 //! Tests runtimes of the catalogue whose programs come from container images. The official images
 //! cannot be fetched here: images of Debian's packages have their names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -10,8 +10,11 @@ use crate::common::{
     Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
 };
 use crate::containers_support::{Engine, IMAGE};
+use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(300);
+/// Debian's package of the framework.
+const SYMFONY: &str = "/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php";
 const LOAD: &str = "load: {peak: {concurrency: 4, for: 2s}}\nwarm_up: 1s\nbudget: {cpus: 1, memory: 512MiB}\nworkers: 3\n";
 
 /// An engine whose images have the names of the official ones.
@@ -189,7 +192,8 @@ fn runtimes_of_images_are_accepted() {
     let row = |name: &str, us: u32| {
         format!("{{{name}: {{use: nginx-fpm, images: official, env: {{SLEEP_US: '{us}'}}}}}}")
     };
-    let rows = [row("one", 10_000), row("same", 10_000), row("slower", 10_500)].join(", ");
+    // So long that what disturbs the machine for a moment matters little.
+    let rows = [row("one", 40_000), row("same", 40_000), row("slower", 42_000)].join(", ");
     let plan = format!(
         "app: ./app\nphp: 8.2\nruntimes: [{rows}]\nload: {{one: {{concurrency: 1, for: 1s}}}}\n"
     );
@@ -226,4 +230,59 @@ fn nothing_is_left_of_a_stack_of_images_however_stampede_ends() {
         assert_eq!(engine.left_behind(), [""; 0], "{signal:?} after {after:?}");
         assert_eq!(sandbox.left_behind(), [""; 0], "{signal:?} after {after:?}");
     }
+}
+
+/// What this machine lacks comes from images, the rest does not. The framework is a package of this
+/// machine, which the containers see.
+#[test]
+#[ignore = "long: 30 s, containers"]
+fn what_is_not_installed_comes_from_images() {
+    let Some(engine) = engine() else { return };
+    if skipped(&["nginx", "php-fpm8.2"]) || !Path::new(SYMFONY).exists() {
+        return;
+    }
+    let renamed = "FROM stampede-test/php:8.2\nRUN mv /usr/sbin/nginx /usr/sbin/nginx-of-images\n";
+    let sandbox = Sandbox::new();
+    sandbox.write("base/Dockerfile", renamed);
+    let base = sandbox.path().join("base").display().to_string();
+    engine.words(&["build", "--quiet", "--network", "host", "--tag", "nginx:1", &base]);
+    let of = concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtimes/nginx-fpm");
+    let text = |name: &str| std::fs::read_to_string(Path::new(of).join(name)).expect("a file");
+    let need = "common_needs: [php-fpm]\nneeds: { nginx-of-images: { programs: [nginx-of-images], version: \"nginx-of-images -v\" } }";
+    let runtime = text("runtime.yaml")
+        .replace("common_needs: [nginx, php-fpm]", need)
+        .replace("run: \"nginx -e", "run: \"nginx-of-images -e");
+    sandbox.write("runtimes/elsewhere/runtime.yaml", &runtime);
+    sandbox.write("runtimes/elsewhere/nginx.conf.j2", &text("nginx.conf.j2"));
+    let plan = |missing: &str| {
+        format!(
+            "app: symfony-twig\nmissing: {missing}\nruntimes: [nginx-fpm, elsewhere, {{no-php: {{use: nginx-fpm, php: 8.9}}}}]\nphp: 8.2\n{LOAD}"
+        )
+    };
+    sandbox.write("skip.yaml", &plan("skip"));
+    sandbox.write("images.yaml", &plan("images"));
+    let compare = |args: &[&str]| {
+        let mut command = engine.stampede(&sandbox, args);
+        command.env("STAMPEDE_RUNTIMES", sandbox.path().join("runtimes"));
+        finish(command, LIMIT)
+    };
+    let skip = compare(&["compare", "skip.yaml", "--dry-run"]);
+    let said = stdout(&skip);
+    assert_eq!(said.matches(code_or("runtime_skipped", "note: skipped: ")).count(), 2, "{said}");
+    let output = compare(&["compare", "images.yaml"]);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    let notice = "`elsewhere` runs in its official images, because of this machine: ";
+    assert!(text.contains(code_or("runtime_from_images", notice)), "{text}");
+    assert_eq!(text.matches(code_or("runtime_skipped", "note: skipped: ")).count(), 1, "{text}");
+    let summary = summary(&sandbox);
+    let cases = summary["cases"].as_array().expect("cases");
+    let in_images = |case: &serde_json::Value| {
+        let title = case["title"].as_str().unwrap_or_default();
+        (case["runtime"].as_str().unwrap_or_default().to_owned(), title.contains(" in images "))
+    };
+    let all: Vec<(String, bool)> = cases.iter().map(in_images).collect();
+    assert_eq!(all, [("nginx-fpm".to_owned(), false), ("elsewhere".to_owned(), true)], "{text}");
+    engine.words(&["tag", IMAGE, "nginx:1"]);
 }

@@ -37,12 +37,21 @@ pub struct Engine {
 impl Engine {
     /// Starts the engine, with the image; `None`: this machine cannot have one, as was printed.
     pub fn start() -> Option<Engine> {
-        let engine = Engine::without_image()?;
+        Engine::with_image(None)
+    }
+
+    /// An engine whose disk has so many MiB, in memory, and is gone with the engine.
+    pub fn on_small_disk(mebibytes: u32) -> Option<Engine> {
+        Engine::with_image(Some(mebibytes))
+    }
+
+    fn with_image(mebibytes: Option<u32>) -> Option<Engine> {
+        let engine = Engine::without_image(mebibytes)?;
         engine.make_image();
         Some(engine)
     }
 
-    fn without_image() -> Option<Engine> {
+    fn without_image(mebibytes: Option<u32>) -> Option<Engine> {
         if !rustix::process::geteuid().is_root()
             || crate::common::skipped(&["dockerd", "docker-compose"])
         {
@@ -55,7 +64,15 @@ impl Engine {
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("our turn");
         let directory =
             tempfile::Builder::new().prefix("stampede-docker-").tempdir().expect("a directory");
-        let mut engine = Engine { daemon: daemon(directory.path(), &data), directory, _lock: lock };
+        let daemon = match mebibytes {
+            Some(mebibytes) => {
+                let small = directory.path().join("data");
+                fs::create_dir(&small).expect("a directory");
+                start_daemon(on_small_disk(mebibytes, &small), directory.path(), &small)
+            }
+            None => start_daemon(Command::new("dockerd"), directory.path(), &data),
+        };
+        let mut engine = Engine { daemon, directory, _lock: lock };
         engine.wait();
         engine.remove_all();
         Some(engine)
@@ -78,7 +95,7 @@ impl Engine {
     /// Ends the daemon, and with it the containers, and starts it again.
     pub fn restart(&mut self) {
         self.end();
-        self.daemon = daemon(self.directory.path(), &data());
+        self.daemon = start_daemon(Command::new("dockerd"), self.directory.path(), &data());
         self.wait();
     }
 
@@ -258,12 +275,20 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("../data/docker")
 }
 
+/// The daemon in a mount namespace of its own, in which `place` is a disk of so many MiB.
+fn on_small_disk(mebibytes: u32, place: &Path) -> Command {
+    let script = "mount -t tmpfs -o \"size=$0m\" none \"$1\" && shift && exec dockerd \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "slave", "sh", "-c", script]);
+    command.arg(mebibytes.to_string()).arg(place);
+    command
+}
+
 /// Starts the daemon. Its networks are none that another engine of the machine chooses, and it
 /// changes no rule of the firewall.
-fn daemon(directory: &Path, data: &Path) -> Child {
+fn start_daemon(mut command: Command, directory: &Path, data: &Path) -> Child {
     let at = |name: &str| directory.join(name).display().to_string();
     let log = File::create(directory.join("log")).expect("a log");
-    let mut command = Command::new("dockerd");
     command
         .args(["--data-root", &data.display().to_string(), "--exec-root", &at("exec")])
         .args(["--pidfile", &at("pid"), "--host", &format!("unix://{}", at("docker.sock"))])

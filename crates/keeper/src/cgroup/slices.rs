@@ -1,0 +1,279 @@
+//! The groups of a stack as slices of systemd, for an engine whose containers systemd places.
+//!
+//! ```text
+//! v2   <top>/stampede_<id>.slice/stampede_<id>-web.slice     limits on stampede_<id>.slice
+//! ```
+//! A dash in the name of a slice means that it is inside of another one, so no other part of a name
+//! has one. systemd writes the limits: what others write to its groups it may change back.
+//!
+//! Sources: systemd.slice(5), systemd.resource-control(5), org.freedesktop.systemd1(5).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use stampede_linux::mounts::Version;
+use stampede_linux::run::TimedCommand;
+use stampede_model::isolation::CPU_QUOTA_SLICE;
+
+use super::tree::{self, GroupSpec, QuotaSpec, Tree};
+
+/// Prefix of the slices that stampede lets systemd make. It stops no slice without it.
+const PREFIX: &str = "stampede_";
+const SUFFIX: &str = ".slice";
+/// How long an answer of systemd may take.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long it may take until a slice has its limits, which systemd sets after its answer.
+const IN_FORCE_WITHIN: Duration = Duration::from_secs(5);
+/// The time between two looks at that.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The places of a stack's slices. Nothing is made yet.
+pub(super) struct Slices {
+    /// The mount point of cgroup v2.
+    top: PathBuf,
+    /// The name of the stack's slice, without `.slice`.
+    name: String,
+}
+
+impl Slices {
+    pub(super) fn new(top: &Path, id: &str) -> Slices {
+        Slices { top: top.to_owned(), name: format!("{PREFIX}{}", word(id)) }
+    }
+
+    /// The group of the stack.
+    pub(super) fn directory(&self) -> PathBuf {
+        self.path(&self.name)
+    }
+
+    /// Makes the slices of the stack and its roles; `None`: there is no systemd, or it refuses.
+    pub(super) fn create(&self, wanted: &GroupSpec) -> Option<Tree> {
+        let tree = self.try_to_create(wanted);
+        if tree.is_none() {
+            stop(&self.directory(), &format!("{}{SUFFIX}", self.name));
+        }
+        tree
+    }
+
+    fn try_to_create(&self, wanted: &GroupSpec) -> Option<Tree> {
+        let memory = (wanted.memory_bytes > 0).then(|| memory(wanted.memory_bytes));
+        let cpus = (!wanted.cpus.is_empty()).then(|| allowed_cpus(&wanted.cpus));
+        self.start(&self.name, cpus.into_iter().chain(memory).flatten().collect())?;
+        if let Some(quota) = &wanted.quota {
+            self.start(&self.quota_name(), cpu_quota(quota))?;
+        }
+        let mut roles = BTreeMap::new();
+        for (role, cpus) in &wanted.roles {
+            let name = self.role_name(role, wanted.quota.as_ref());
+            let own = !cpus.is_empty() && *cpus != wanted.cpus;
+            self.start(&name, if own { allowed_cpus(cpus) } else { Vec::new() })?;
+            roles.insert(role.clone(), self.path(&name));
+        }
+        let mut tree = Tree {
+            version: Version::V2,
+            controllers: roles.values().next().map(|role| controllers(role)).unwrap_or_default(),
+            limited: Default::default(),
+            roles,
+            entered: true,
+            directory: self.directory(),
+        };
+        let in_force = self.in_force(wanted, &tree);
+        tree.limited = in_force.into_iter().map(str::to_owned).collect();
+        Some(tree)
+    }
+
+    /// The controllers whose limits are in force. Waits for those that are not yet.
+    fn in_force(&self, wanted: &GroupSpec, tree: &Tree) -> Vec<&'static str> {
+        let group = self.directory();
+        let quota = wanted.quota.as_ref().map(|quota| quota.cpus);
+        let file = |name: &str| self.path(name).join("cpu.max");
+        let is_pinned = || {
+            let roles = wanted.roles.iter().filter(|(_, cpus)| !cpus.is_empty());
+            let mut all = roles.map(|(role, cpus)| (tree.role(role), cpus));
+            let effective = "cpuset.cpus.effective";
+            tree::are_cpus(&group.join(effective), &wanted.cpus)
+                && all.all(|(role, cpus)| tree::are_cpus(&role.join(effective), cpus))
+        };
+        let memory = group.join("memory.max");
+        let limits: [(&'static str, bool, &dyn Fn() -> bool); 3] = [
+            ("cpuset", !wanted.cpus.is_empty(), &is_pinned),
+            ("memory", wanted.memory_bytes > 0, &|| {
+                tree::is_memory_limit(&memory, wanted.memory_bytes)
+            }),
+            ("cpu", quota.is_some(), &|| {
+                quota.is_some_and(|quota| tree::is_quota(&file(&self.quota_name()), quota))
+            }),
+        ];
+        let until = Instant::now() + IN_FORCE_WITHIN;
+        let asked = limits.into_iter().filter(|(_, is_asked, _)| *is_asked);
+        let held = asked.filter(|(_, _, holds)| {
+            while !holds() && Instant::now() < until {
+                std::thread::sleep(LOOK);
+            }
+            holds()
+        });
+        held.map(|(controller, _, _)| controller).collect()
+    }
+
+    /// Starts a slice with these properties, and waits for its group.
+    fn start(&self, name: &str, properties: Vec<Property>) -> Option<()> {
+        let unit = format!("{name}{SUFFIX}");
+        let accounted = property("MemoryAccounting", "b", ["true"]);
+        let properties: Vec<Property> = properties.into_iter().chain([accounted]).collect();
+        let number = properties.len().to_string();
+        let words = [
+            "--system",
+            "call",
+            "org.freedesktop.systemd1",
+            "/org/freedesktop/systemd1",
+            "org.freedesktop.systemd1.Manager",
+            "StartTransientUnit",
+            "ssa(sv)a(sa(sv))",
+            &unit,
+            "fail",
+            &number,
+        ];
+        let call = TimedCommand::new("busctl", ANSWERS_WITHIN)
+            .args(words)
+            .args(properties.iter().flatten())
+            // No auxiliary units.
+            .args(["0"]);
+        call.run().ok()?;
+        let (directory, until) = (self.path(name), Instant::now() + IN_FORCE_WITHIN);
+        while !directory.is_dir() && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+        directory.is_dir().then_some(())
+    }
+
+    fn quota_name(&self) -> String {
+        format!("{}{}", self.name, CPU_QUOTA_SLICE.trim_end_matches(SUFFIX))
+    }
+
+    /// The name of a role's slice, in that of the quota if it shares one.
+    fn role_name(&self, role: &str, quota: Option<&QuotaSpec>) -> String {
+        match quota.is_some_and(|quota| quota.roles.contains(role)) {
+            true => format!("{}-role_{}", self.quota_name(), word(role)),
+            false => format!("{}-role_{}", self.name, word(role)),
+        }
+    }
+
+    /// The group of a slice: `a-b.slice` is inside of `a.slice`.
+    fn path(&self, name: &str) -> PathBuf {
+        let ends = name.match_indices('-').map(|(at, _)| at).chain([name.len()]);
+        ends.fold(self.top.clone(), |path, end| path.join(format!("{}{SUFFIX}", &name[..end])))
+    }
+}
+
+/// Whether a group is the slice of a stack.
+pub(super) fn is_ours(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// Lets systemd stop a slice with all that is in it. Nothing happens if there is none.
+pub(super) fn stop(directory: &Path, unit: &str) {
+    if directory.exists() {
+        let _ = TimedCommand::new("systemctl", ANSWERS_WITHIN).args(["stop", unit]).run();
+    }
+}
+
+/// A property of a unit in the words of busctl: its name, its type, and its value.
+type Property = Vec<String>;
+
+fn property<'a>(
+    name: &'a str,
+    kind: &'a str,
+    value: impl IntoIterator<Item = &'a str>,
+) -> Property {
+    [name, kind].into_iter().chain(value).map(str::to_owned).collect()
+}
+
+/// The CPUs of a slice, as bits, the first CPU in the lowest one.
+fn allowed_cpus(cpus: &[usize]) -> Vec<Property> {
+    let bytes = cpus.iter().max().map_or(0, |last| last / 8 + 1);
+    let mut bits = vec![0_u8; bytes];
+    for cpu in cpus {
+        bits[cpu / 8] |= 1 << (cpu % 8);
+    }
+    let words: Vec<String> =
+        std::iter::once(bytes.to_string()).chain(bits.iter().map(u8::to_string)).collect();
+    vec![property("AllowedCPUs", "ay", words.iter().map(String::as_str))]
+}
+
+/// The memory of a slice. Without swap, as for all stacks.
+fn memory(bytes: u64) -> Vec<Property> {
+    let bytes = bytes.to_string();
+    let max = property("MemoryMax", "t", [bytes.as_str()]);
+    vec![max, property("MemorySwapMax", "t", ["0"])]
+}
+
+fn cpu_quota(quota: &QuotaSpec) -> Vec<Property> {
+    let per_second = (u64::from(quota.cpus.thousandths()) * 1_000).to_string();
+    let period = tree::QUOTA_PERIOD_US.to_string();
+    vec![
+        property("CPUQuotaPerSecUSec", "t", [per_second.as_str()]),
+        property("CPUQuotaPeriodUSec", "t", [period.as_str()]),
+    ]
+}
+
+/// The controllers that a group has.
+fn controllers(group: &Path) -> std::collections::BTreeSet<String> {
+    tree::words(&group.join("cgroup.controllers"))
+}
+
+/// A part of a slice's name.
+fn word(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use stampede_model::isolation::is_cpu_quota_group;
+
+    use super::*;
+
+    #[test]
+    fn slices_are_inside_of_each_other_by_their_names() {
+        let slices = Slices::new(Path::new("/sys/fs/cgroup"), "17-a.b");
+        let stack = Path::new("/sys/fs/cgroup/stampede_17_a_b.slice");
+        assert_eq!(slices.directory(), stack);
+        let own = slices.role_name("php-fpm", None);
+        assert_eq!(slices.path(&own), stack.join("stampede_17_a_b-role_php_fpm.slice"));
+        let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let shared = stack.join("stampede_17_a_b-cpu_quota.slice");
+        let web = shared.join("stampede_17_a_b-cpu_quota-role_web.slice");
+        assert_eq!(slices.path(&slices.role_name("web", Some(&quota))), web);
+        assert!(is_cpu_quota_group(&shared) && !is_cpu_quota_group(&web));
+        assert_eq!(slices.path(&slices.role_name("php-fpm", Some(&quota))), slices.path(&own));
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(is_ours(&name(stack)));
+        assert!(!is_ours("stampede-1") && !is_ours("system.slice") && !is_ours("stampede_.scope"));
+    }
+
+    #[test]
+    fn limits_are_written_as_systemd_reads_them() {
+        let words = |properties: Vec<Property>| properties.concat().join(" ");
+        assert_eq!(words(allowed_cpus(&[0, 1])), "AllowedCPUs ay 1 3");
+        assert_eq!(words(allowed_cpus(&[2, 9])), "AllowedCPUs ay 2 4 2");
+        assert_eq!(words(memory(1 << 20)), "MemoryMax t 1048576 MemorySwapMax t 0");
+        let cpus = stampede_model::cpus::CpuCount::of_thousandths(1_500);
+        let quota = QuotaSpec { cpus, roles: Default::default(), in_all: true };
+        let text = "CPUQuotaPerSecUSec t 1500000 CPUQuotaPeriodUSec t 100000";
+        assert_eq!(words(cpu_quota(&quota)), text);
+    }
+
+    /// As where systemd does not run.
+    #[test]
+    fn without_systemd_there_are_no_slices() {
+        let top = tempfile::tempdir().unwrap();
+        let slices = Slices::new(top.path(), "one");
+        let roles = BTreeMap::from([("web".to_owned(), Vec::new())]);
+        let freezer = super::super::Freezer::NotNeeded;
+        let wanted = GroupSpec { cpus: vec![0], memory_bytes: 0, roles, quota: None, freezer };
+        if !Path::new("/run/systemd/system").exists() {
+            assert!(slices.create(&wanted).is_none());
+        }
+        assert!(!slices.directory().exists());
+    }
+}
