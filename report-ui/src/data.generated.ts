@@ -854,6 +854,16 @@ export type Notice =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** A runtime of the plan is not available on this machine: its programs come from official images. */
+  | {
+    code: "runtime_from_images";
+    /** The runtime's name. */
+    runtime: string;
+    /** Why it is not available. */
+    cause: Cause;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** A load was skipped because none of its runtimes is available. */
   | {
     code: "load_skipped";
