@@ -497,6 +497,21 @@ pub enum RuntimeError {
     AlreadyRunning(#[from] ExternalError),
 }
 
+impl RuntimeError {
+    /// Whether a runtime has official images, there is an engine, and the images could not be had or used.
+    pub fn is_of_images(&self) -> bool {
+        use ComposeError as E;
+        let RuntimeError::Containers { problem, .. } = self else { return false };
+        !matches!(
+            **problem,
+            E::NoEngine {}
+                | E::EngineSilent { .. }
+                | E::NoOfficialImage { .. }
+                | E::NotWithImages { .. }
+        )
+    }
+}
+
 /// The known name that `name` was probably meant to be: at most a third of its letters (at least
 /// two) differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {

@@ -274,11 +274,16 @@ pub(super) fn skip_missing_runtimes(
         return Ok(Vec::new());
     }
     let (mut kept, mut notices) = (Vec::new(), Vec::new());
-    if stack.missing == MissingRuntimes::Images {
-        notices = images_for_missing_runtimes(stack, catalogue, apps);
-    }
-    for choice in &stack.runtimes {
-        match missing_for_all(catalogue, apps, choice) {
+    let of_images = stack.missing == MissingRuntimes::Images;
+    for choice in &mut stack.runtimes {
+        let mut lacks = missing_for_all(catalogue, apps, choice);
+        if let Some(why) = lacks.take_if(|_| of_images && !choice.has_containers()) {
+            match images_for_missing(choice, catalogue, apps, why) {
+                Ok(notice) => notices.push(notice),
+                Err(why) => lacks = Some(why),
+            }
+        }
+        match lacks {
             Some(MissingRequirement { cause, todo }) => {
                 let runtime = choice.name.clone();
                 notices.push(Notice::RuntimeSkipped { runtime, cause, todo });
@@ -296,24 +301,34 @@ pub(super) fn skip_missing_runtimes(
     Ok(notices)
 }
 
-/// Lets runtimes that are missing here, and can be had as official images, come from those. Returns
-/// notices for the reader.
-fn images_for_missing_runtimes(
-    stack: &mut StackPlan,
+/// Lets a runtime that is missing here come from its official images. Returns the notice for the reader.
+///
+/// # Errors
+/// It cannot: why it is missing, or what is wrong with its images.
+fn images_for_missing(
+    choice: &mut RuntimeChoice,
     catalogue: &Catalogue,
     apps: &[App],
-) -> Vec<Notice> {
-    let mut notices = Vec::new();
-    for choice in stack.runtimes.iter_mut().filter(|choice| !choice.has_containers()) {
-        let Some(lacks) = missing_for_all(catalogue, apps, choice) else { continue };
-        let in_images = RuntimeChoice { images: Some(BTreeMap::new()), ..choice.clone() };
-        if apps.iter().any(|app| catalogue.check(&in_images, app).is_ok()) {
-            let (runtime, cause) = (choice.name.clone(), lacks.cause);
-            notices.push(Notice::RuntimeFromImages { runtime, cause });
-            *choice = in_images;
+    lacks: MissingRequirement,
+) -> Result<Notice, MissingRequirement> {
+    let in_images = RuntimeChoice { images: Some(BTreeMap::new()), ..choice.clone() };
+    let mut found = Ok(());
+    for app in apps {
+        found = catalogue.check(&in_images, app).map(drop);
+        // One of the apps is enough.
+        if found.is_ok() {
+            break;
         }
     }
-    notices
+    match found {
+        Ok(()) => {
+            let (runtime, cause) = (choice.name.clone(), lacks.cause);
+            *choice = in_images;
+            Ok(Notice::RuntimeFromImages { runtime, cause })
+        }
+        Err(error) if error.is_of_images() => Err(MissingRequirement::of(&error)),
+        Err(_) => Err(lacks),
+    }
 }
 
 /// Why a runtime is available for none of the apps: the reason of the first one. `None`: it is for
@@ -361,9 +376,7 @@ fn missing_requirement(
     choice: &RuntimeChoice,
 ) -> Option<MissingRequirement> {
     let error = catalogue.check(choice, app).err().filter(is_missing_requirement)?;
-    // The source of the error does not fit into one line.
-    let cause = Cause { source: None, ..cause(&error) };
-    Some(MissingRequirement { cause, todo: error.hint() })
+    Some(MissingRequirement::of(&error))
 }
 
 /// What keeps a runtime from serving an app, and what the user can do.
@@ -371,6 +384,14 @@ fn missing_requirement(
 struct MissingRequirement {
     cause: Cause,
     todo: Option<String>,
+}
+
+impl MissingRequirement {
+    fn of(error: &RuntimeError) -> MissingRequirement {
+        // The source of the error does not fit into one line.
+        let cause = Cause { source: None, ..cause(error) };
+        MissingRequirement { cause, todo: error.hint() }
+    }
 }
 
 fn is_missing_requirement(error: &RuntimeError) -> bool {

@@ -98,8 +98,11 @@ fn build(
     };
     super::start::write_private(&file, &Value::Object(document).to_string()).map_err(unwritten)?;
     let project_name = format!("{BUILT}-{hash}");
+    // Version 2 builds without containers, or removes them by itself.
+    let removes = ["--force-rm"].into_iter().filter(|_| engine.is_compose_v1());
     let words: Vec<&str> = ["-p", &project_name, "build"]
         .into_iter()
+        .chain(removes)
         .chain(built.iter().map(String::as_str))
         .collect();
     let built = engine.compose(std::slice::from_ref(&file), &project.directory, &words).run();

@@ -368,7 +368,7 @@ fn add(engine: &Engine, base: &str, additions: &Additions) -> Result<Option<Stri
     let hash = sha256(format!("{dockerfile}{ids}"));
     let name = format!("{BUILT}/{}:latest", &hash[..HASH_LENGTH]);
     if engine.command(&["image", "inspect", &name]).run().is_err() {
-        let words = ["build", "--quiet", "--tag", &name, "-"];
+        let words = ["build", "--quiet", "--force-rm", "--tag", &name, "-"];
         engine.run_command(&words, |command| command.input(dockerfile.as_bytes()))?;
     }
     Ok(Some(name))

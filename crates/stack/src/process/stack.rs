@@ -148,14 +148,21 @@ impl StackHandle for ProcessSet {
     }
 }
 
+/// A time without what is less than half a second: of processes that start at once it is zero.
+fn whole_seconds(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs_f64().round() as u64)
+}
+
 impl ProcessStack {
     /// Lets the keeper start the processes. Returns when the runtime's own start began: a database
     /// is up before it, and its start does not count.
     pub(crate) fn begin(prepared: PreparedStack) -> Result<(ProcessStack, Instant), RuntimeError> {
         let mut begun = Instant::now();
-        let PreparedStack { stack, keep } = prepared;
-        let failed = |source| RuntimeError::Keeper { runtime: stack.name.clone(), source };
+        let PreparedStack { mut stack, keep } = prepared;
+        let name = stack.name.clone();
+        let failed = |source| RuntimeError::Keeper { runtime: name, source };
         let handle = keep.start(&stack.processes).map_err(failed)?;
+        stack.ready_within += whole_seconds(begun.elapsed());
         if let Some(query_counter) = &stack.query_counter {
             let error_context = ErrorContext { runtime: &stack.name, dir: &stack.processes.work };
             query_counter.wait_until_up(handle.as_ref(), &error_context)?;
@@ -172,9 +179,14 @@ impl ProcessStack {
         Ok((running, begun))
     }
 
+    /// Starts the processes up to this number. The time that this takes is the engine's, where they run
+    /// in containers: they have the time until they are ready from then on.
     fn start_until(&mut self, number: usize) -> Result<(), RuntimeError> {
+        let begun = Instant::now();
         let failed = |source| RuntimeError::Keeper { runtime: self.stack.name.clone(), source };
-        self.handle.start_until(number).map_err(failed)
+        self.handle.start_until(number).map_err(failed)?;
+        self.stack.ready_within += whole_seconds(begun.elapsed());
+        Ok(())
     }
 
     fn wait_for(&self, listen_address: &ListenAddress, begun: Instant) -> Result<(), RuntimeError> {

@@ -286,3 +286,33 @@ fn what_is_not_installed_comes_from_images() {
     assert_eq!(all, [("nginx-fpm".to_owned(), false), ("elsewhere".to_owned(), true)], "{text}");
     engine.words(&["tag", IMAGE, "nginx:1"]);
 }
+
+/// The time that an engine needs to start containers is not the runtime's: here 6 s for each of two, where the
+/// runtime has 10 s to answer.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn a_slow_engine_is_no_slow_runtime() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Some(engine) = engine() else { return };
+    let path = std::env::var_os("PATH").expect("a path");
+    let client = std::env::split_paths(&path).map(|place| place.join("docker"));
+    let client = client.into_iter().find(|file| file.is_file()).expect("the client");
+    let sandbox = Sandbox::new();
+    let slow = format!(
+        "#!/bin/sh\n[ \"$1 $2\" != 'run -d' ] || sleep 6\nexec {} \"$@\"\n",
+        client.display()
+    );
+    sandbox.write("bin/docker", &slow);
+    let bin = sandbox.path().join("bin");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bin.join("docker"), mode).expect("a program");
+    let plan = format!("app: hello\nphp: 8.2\nimages: official\nruntimes: [nginx-fpm]\n{LOAD}");
+    sandbox.write("plan.yaml", &plan);
+    let mut command = engine.stampede(&sandbox, &["compare", "plan.yaml", "--rounds", "1"]);
+    let places = std::iter::once(bin).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(places).expect("a path"));
+    let output = finish(command, LIMIT);
+    assert_measured(&sandbox, &output);
+    assert_eq!(engine.left_behind(), [""; 0], "{}", stdout(&output));
+}

@@ -14,7 +14,8 @@ use crate::common::Sandbox;
 /// The image with nginx and PHP-FPM.
 pub const IMAGE: &str = "stampede-test/php:8.2";
 const SUITE: &str = "bookworm";
-const PACKAGES: [&str; 4] = ["nginx-light", "php8.2-fpm", "php8.2-opcache", "php8.2-cli"];
+const PACKAGES: [&str; 6] =
+    ["nginx-light", "php8.2-fpm", "php8.2-opcache", "php8.2-cli", "php8.2-mbstring", "php8.2-xml"];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
 const PROJECT: [(&str, &str); 5] = [
     ("compose.yml", include_str!("project/compose.yml")),
