@@ -3,6 +3,7 @@
 import type { ClaimComparison, ColumnComparison, PublishedComparison, TableComparison } from "./data.generated.ts";
 import { h, s } from "./dom.ts";
 import * as format from "./format.ts";
+import { acrossPublished } from "./published_across.ts";
 import type { Store } from "./store.ts";
 import { Tables, type Column, type Field, type Section } from "./tables.ts";
 
@@ -13,6 +14,7 @@ export function published(store: Store): HTMLElement | null {
     h("h2", { id: "published-title" }, "Published beside measured"),
     h("p", { class: "about" }, ...publication(found)),
     h("p", { class: "sentence" }, found.sentence),
+    acrossPublished(store, found),
     ...found.tables.map((table, place) => tableOf(store, table, place)),
     claims(found.claims));
 }
@@ -33,7 +35,7 @@ function tableOf(store: Store, table: TableComparison, place: number): HTMLEleme
   const ordered = table.columns.filter((column) => column.better);
   return h("details", { class: "block published", open: place === 0 },
     h("summary", {}, table.title),
-    table.note ? h("p", { class: "about" }, table.note) : null,
+    ...[table.note, ...(table.notes ?? [])].filter(Boolean).map((note) => h("p", { class: "about" }, note as string)),
     h("ul", {}, ...ordered.flatMap((column) => column.orders.filter((order) => order.pairs.length > 0).map((order) => h("li", {},
       order.sentence,
       ...order.pairs.flatMap((pair) => pair.outcome === "disagree"
@@ -50,7 +52,7 @@ function labelOf(table: TableComparison, row: number): string {
 
 function disagreement(table: TableComparison, better: number, worse: number, reason?: string | null): string {
   const order = `published: ${labelOf(table, better)} is better than ${labelOf(table, worse)}; here it is worse`;
-  return reason ? `${order}: ${reason}` : order;
+  return `${order}: ${reason || "the run has no evidence of a reason"}`;
 }
 
 function sectionOf(column: ColumnComparison): Section<number> {

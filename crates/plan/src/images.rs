@@ -46,6 +46,11 @@ pub(super) fn images(node: &Node) -> Result<Images, PlanError> {
     entries(node, EXPECTED)?.iter().map(image).collect::<Result<_, _>>().map(Some)
 }
 
+/// Whether an image of the row names the version of PHP itself: `php:8.4-fpm`, and not `php:{php}-fpm`.
+pub(super) fn names_php(images: Option<&BTreeMap<String, String>>) -> bool {
+    images.and_then(|by_role| by_role.get("php")).is_some_and(|image| !image.contains("{php}"))
+}
+
 /// Whether the plan at `path`, or a flag, asks for official images on all runtimes.
 ///
 /// # Errors
@@ -128,5 +133,16 @@ mod tests {
         let text = "app: hello\nruntimes: [nginx-fpm]\nload: [\"const(5,1s)\"]";
         let plan = read_text(text, &flags).expect("a plan");
         assert_eq!(plan.stack.runtimes[0].images, Some(BTreeMap::new()));
+    }
+
+    /// As in a plan that sweeps versions and has a row of one image beside it.
+    #[test]
+    fn a_row_whose_image_names_its_php_is_not_multiplied_by_the_plans_versions() {
+        let own = "{a: {use: nginx-fpm, images: {php: \"php:{php}-fpm\"}}}, {b: {use: nginx-fpm, images: {web: \"nginx:1\", php: \"php:8.4-fpm\"}}}";
+        let text =
+            format!("app: hello\nphp: [8.2, 8.4]\nruntimes: [{own}]\nload: [\"const(5,1s)\"]");
+        let rows: Vec<String> =
+            plan(&text).stack.runtimes.iter().map(|one| one.name.clone()).collect();
+        assert_eq!(rows, ["a php=8.2", "a php=8.4", "b"]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::compose::compose;
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
-use super::images::{IMAGES, Images, images, none_of_today};
+use super::images::{IMAGES, Images, images, names_php, none_of_today};
 use super::keys::{OF_RUNTIME, PHP_INI, RUNTIME, SWEEP};
 use super::model::{RuntimeChoice, RuntimeSource, Scalar};
 use super::php_version::{PHP, PhpVersions, is_php_version};
@@ -121,7 +121,8 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
         images: images_of(get(IMAGES), used, common)?,
         as_today: None,
     };
-    let versions = versions(get(PHP), get("sweep"), used, common)?;
+    let is_fixed = used == TODAY || names_php(choice.images.as_ref());
+    let versions = versions(get(PHP), get("sweep"), is_fixed, common)?;
     if used == TODAY {
         let settings = std::mem::take(&mut choice.settings);
         let php_ini = std::mem::take(&mut choice.php_ini);
@@ -151,10 +152,11 @@ fn runtime(item: &Node, common: &RuntimeDefaults) -> Result<Vec<NamedRuntime>, P
 }
 
 /// The versions of PHP of a runtime: its own, else the plan's. A sweep replaces what it sweeps.
+/// `is_fixed`: the plan's are not for this runtime, whose version is another matter.
 fn versions(
     own: Option<&Node>,
     sweep: Option<&Node>,
-    used: &str,
+    is_fixed: bool,
     common: &RuntimeDefaults,
 ) -> Result<PhpVersions, PlanError> {
     let is_swept = sweep.is_some_and(|sweep| sweep.get(PHP).is_some());
@@ -162,7 +164,7 @@ fn versions(
         _ if is_swept => Ok(PhpVersions::default()),
         Some(node) if is_program(node) => Ok(PhpVersions::default()),
         Some(node) => PhpVersions::read(node),
-        None if used == TODAY => Ok(PhpVersions::default()),
+        None if is_fixed => Ok(PhpVersions::default()),
         None => Ok(common.php.clone()),
     }
 }

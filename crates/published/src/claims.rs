@@ -5,8 +5,8 @@ use stampede_stats::compare;
 use stampede_stats::estimate::Estimate;
 
 use crate::comparison::{ClaimCheck, ClaimComparison, ClaimOutcome};
-use crate::figure::Figure;
-use crate::measured::{Budget, Measured, MeasuredCase, RoundValue};
+use crate::figure::{Better, Figure};
+use crate::measured::{Budget, Measured, MeasuredCase, RoundValue, figure as figure_of};
 use crate::sentence;
 use crate::tables::{Claim, Tables};
 use crate::times::Times;
@@ -24,7 +24,8 @@ pub(crate) fn checked(tables: &Tables, measured: &Measured) -> Vec<ClaimComparis
         .zip(&tables.claims)
         .flat_map(|(index, claim)| cases(index, claim, measured))
         .collect();
-    let ratios: Vec<Vec<f64>> = checked.iter().map(ratios).collect();
+    let of_one = |one: &Checked| ratios(one, tables.claims[one.claim].figure);
+    let ratios: Vec<Vec<f64>> = checked.iter().map(of_one).collect();
     let estimates = compare::compare(&ratios);
     let of_claim = |(index, claim): (usize, &Claim)| {
         let own = checked.iter().zip(&estimates).filter(|(checked, _)| checked.claim == index);
@@ -63,12 +64,11 @@ fn cases<'a>(index: usize, claim: &Claim, measured: &'a Measured) -> Vec<Checked
     found
 }
 
-/// The ratios of throughputs, one for each round that has both. A lower bound gives none: its ratio
-/// says nothing about one of the ends.
-fn ratios(checked: &Checked) -> Vec<f64> {
-    let rounds = |case: &MeasuredCase| {
-        case.figures.get(&Figure::Throughput).map(|figure| figure.rounds.clone())
-    };
+/// The ratios of the claim's figure, one for each round that has both: how many times this runtime is
+/// better. A lower bound gives none: its ratio says nothing about one of the ends.
+fn ratios(checked: &Checked, figure: Figure) -> Vec<f64> {
+    let rounds = |case: &MeasuredCase| figure_of(&case.figures, figure).map(|figure| figure.rounds);
+    let is_lower_better = figure.better() == Some(Better::Lower);
     let (Some(own), Some(other)) = (rounds(checked.case), rounds(checked.against)) else {
         return Vec::new();
     };
@@ -76,7 +76,7 @@ fn ratios(checked: &Checked) -> Vec<f64> {
         (Some(RoundValue::Exactly(own)), Some(RoundValue::Exactly(other)))
             if own > 0.0 && other > 0.0 =>
         {
-            Some(own / other)
+            Some(if is_lower_better { other / own } else { own / other })
         }
         _ => None,
     });

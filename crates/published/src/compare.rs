@@ -12,8 +12,8 @@ use crate::measured::{
     Budget, Measured, MeasuredCase, MeasuredFigure, OverRounds, figure as figure_of,
 };
 use crate::order::{Place, order};
-use crate::sentence;
 use crate::tables::{Column, Row, Table, Tables};
+use crate::{sentence, text};
 
 /// Compares published tables with what was measured.
 pub fn compare(tables: &Tables, measured: &Measured) -> PublishedComparison {
@@ -68,6 +68,7 @@ impl<'a> Matched<'a> {
     fn figures(&self) -> Result<&'a BTreeMap<Figure, MeasuredFigure>, MissingRow> {
         match (self.case, &self.row.until_per_second) {
             (Err(missing), _) => Err(missing),
+            (Ok(case), _) if case.figures.is_empty() => Err(MissingRow::NoTrial),
             (Ok(case), None) => Ok(&case.figures),
             (Ok(case), Some(_)) => match &case.before_breaking {
                 Some(before) => Ok(&before.figures),
@@ -113,12 +114,15 @@ fn compared_table(table: &Table, measured: &Measured) -> TableComparison {
     let compared = (0..).zip(&table.columns);
     let columns =
         compared.map(|(index, column)| compared_column(index, column, &matched, measured.rounds));
-    TableComparison {
+    let mut compared = TableComparison {
         title: table.title.clone(),
         note: table.note.clone(),
         rows: matched.iter().map(Matched::compared).collect(),
         columns: columns.collect(),
-    }
+        notes: Vec::new(),
+    };
+    compared.notes = text::notes(&compared);
+    compared
 }
 
 fn compared_column(
@@ -223,9 +227,10 @@ fn reason(better: &Matched, worse: &Matched, figure: Figure) -> Option<String> {
     if let Some(limit) = better_case.limit.as_ref().filter(|_| is_explained) {
         parts.push(format!("{} {limit}", name(better)));
     }
-    for (row, case) in [(better, better_case), (worse, worse_case)] {
-        let differences = case.differences.iter();
-        parts.extend(differences.map(|difference| format!("{} {difference}", name(row))));
+    let both = [(better, better_case, worse_case), (worse, worse_case, better_case)];
+    for (row, case, other) in both {
+        let own = case.differences.iter().filter(|one| !other.differences.contains(one));
+        parts.extend(own.map(|difference| format!("{} {difference}", name(row))));
     }
     if [better_case, worse_case].iter().any(|case| case.budget == Budget::Unequal) {
         parts.push("their budgets are not equal".to_owned());

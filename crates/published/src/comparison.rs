@@ -39,6 +39,9 @@ pub struct TableComparison {
     pub rows: Vec<ComparedRow>,
     /// Its columns.
     pub columns: Vec<ColumnComparison>,
+    /// What a reader must know of rows: where servers broke, and why figures are missing.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// A row of a table.
@@ -82,6 +85,8 @@ pub enum MissingRow {
     SeveralCases,
     /// The publication cut the row off where the server broke, and here it did not break.
     DidNotBreak,
+    /// No trial of the case counts.
+    NoTrial,
 }
 
 /// One column of a table: its entries, and how well its orders agree.

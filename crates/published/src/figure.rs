@@ -98,6 +98,11 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ["p50", "p95", "p99"].into_iter().chain(NAMED.iter().map(|(name, ..)| *name))
 }
 
+/// Returns those of them whose values can be better or worse.
+pub(crate) fn names_with_order() -> impl Iterator<Item = &'static str> {
+    names().filter(|name| Figure::named(name).is_some_and(|figure| figure.better().is_some()))
+}
+
 /// Reads `p95` and `p99.9`.
 fn percentile(name: &str) -> Option<Figure> {
     let digits = name.strip_prefix('p')?;

@@ -1,7 +1,7 @@
 //! Renders a comparison as GitHub's Markdown: first the answer, then each table.
 
 use crate::comparison::{PublishedComparison, TableComparison};
-use crate::text::{HEADS, answers, cell, label, measured, notes, title};
+use crate::text::{HEADS, answers, cell, label, measured, title};
 
 /// Renders a comparison.
 pub fn markdown(comparison: &PublishedComparison) -> String {
@@ -20,7 +20,7 @@ pub fn markdown(comparison: &PublishedComparison) -> String {
         if !measured.columns.is_empty() {
             rows(&measured, &mut out);
         }
-        out += &list(&notes(table));
+        out += &list(&[table.note.as_slice(), &table.notes].concat());
     }
     if !comparison.claims.is_empty() {
         out += "#### Claims of the text\n\n";

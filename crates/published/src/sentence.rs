@@ -3,6 +3,7 @@
 use crate::comparison::{
     ClaimCheck, ClaimOutcome, Order, OrderVerdict, PairCounts, PublishedComparison,
 };
+use crate::figure::Better;
 use crate::pairs::ROUNDS_MIN;
 use crate::shown::{significant, tau};
 use crate::tables::Claim;
@@ -27,11 +28,17 @@ pub(crate) fn of_comparison(comparison: &PublishedComparison) -> String {
             None => claims(&checks),
         });
     }
+    if checks.iter().any(|check| !check.equal_budgets) {
+        sentences.push(UNEQUAL.to_owned());
+    }
     match sentences.is_empty() {
         true => format!("Nothing of {} can be compared with this run.", comparison.publication),
         false => sentences.join(" "),
     }
 }
+
+/// Said of claims about rows whose budgets differ.
+const UNEQUAL: &str = "The budgets are not equal, as published: with `--cpus` and `--memory` every runtime gets the same.";
 
 /// `Of 40 rankings in article 000, 9 agree with this run; …`
 fn orders(verdicts: &[OrderVerdict], publication: &str) -> String {
@@ -162,12 +169,19 @@ fn of_check(claim: &Claim, check: &ClaimCheck, publication: &str, rounds: u32) -
     let interval = check.interval.map_or_else(String::new, |(low, high)| {
         format!(" (95 % interval {} to {})", significant(low), significant(high))
     });
-    let measured = format!(
-        "{} serves {} times the requests of {} at {place}{interval}",
-        claim.runtime,
-        significant(ratio),
-        check.against
-    );
+    let ratio = significant(ratio);
+    let measured = match &claim.figure_name {
+        Some(figure) if claim.figure.better() == Some(Better::Lower) => format!(
+            "the {} of {} is {ratio} times that of {} at {place}{interval}",
+            figure.replace('_', " "),
+            check.against,
+            claim.runtime
+        ),
+        _ => format!(
+            "{} serves {ratio} times the requests of {} at {place}{interval}",
+            claim.runtime, check.against
+        ),
+    };
     let resources = match check.equal_budgets {
         true => "equal resources",
         false => "this test, whose budgets are not equal",

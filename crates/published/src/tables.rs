@@ -90,6 +90,11 @@ pub struct Claim {
     pub app: Option<String>,
     /// The load. `None`: the text names none, so the claim is about every load of the plan.
     pub load: Option<String>,
+    /// The name of the figure of which it is a ratio, as in the file. `None`: throughput.
+    pub figure_name: Option<String>,
+    /// That figure. Of one whose lower values are better, the ratio is that of the other runtime to
+    /// this one.
+    pub figure: Figure,
     /// How many times, as written.
     pub written: String,
     /// How many times, as a range.
@@ -178,12 +183,16 @@ fn table(raw: Spanned<RawTable>) -> Result<Table, Misplaced> {
     Ok(Table { title: raw.title, note: raw.note, columns, rows })
 }
 
+fn figure(name: &str) -> Result<Figure, Mistake> {
+    Figure::named(name).ok_or_else(|| {
+        let known = figure::names().map(str::to_owned).collect();
+        Mistake::UnknownColumn { column: name.to_owned(), known }
+    })
+}
+
 fn column(raw: RawColumn) -> Result<Column, Mistake> {
     let RawColumn { name, unit } = raw;
-    let Some(figure) = Figure::named(&name) else {
-        let known = figure::names().map(str::to_owned).collect();
-        return Err(Mistake::UnknownColumn { column: name, known });
-    };
+    let figure = figure(&name)?;
     let units = figure.units();
     let Some((_, unit_size)) = units.iter().find(|(known, _)| *known == unit) else {
         let known = units.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -224,14 +233,23 @@ fn row(
 
 fn claim(raw: Spanned<RawClaim>) -> Result<Claim, Misplaced> {
     let place = raw.referenced;
-    let RawClaim { runtime, against, app, load, times: written, text } = raw.value;
+    let RawClaim { runtime, against, app, load, figure: name, times: written, text } = raw.value;
     let Some(times) = Times::parse(&written) else {
         return Err((place, Mistake::WrongTimes { times: written }));
     };
     if against.is_empty() || against.contains(&runtime) {
         return Err((place, Mistake::WrongAgainst { runtime }));
     }
-    Ok(Claim { runtime, against, app, load, written, times, text })
+    let figure = match &name {
+        None => Figure::Throughput,
+        Some(name) => figure(name).map_err(|mistake| (place, mistake))?,
+    };
+    if figure.better().is_none() {
+        let known = figure::names_with_order().map(str::to_owned).collect();
+        let column = name.unwrap_or_default();
+        return Err((place, Mistake::UnknownColumn { column, known }));
+    }
+    Ok(Claim { runtime, against, app, load, figure_name: name, figure, written, times, text })
 }
 
 fn wrong(file: &str, place: Option<&Location>, mistake: Mistake) -> TablesError {
@@ -341,6 +359,7 @@ struct RawClaim {
     against: Vec<String>,
     app: Option<String>,
     load: Option<String>,
+    figure: Option<String>,
     times: String,
     text: String,
 }

@@ -28,7 +28,7 @@ pub fn text(comparison: &PublishedComparison, width: usize) -> String {
         for columns in blocks(&measured, width) {
             block(&measured, columns, &mut out);
         }
-        for line in notes(table) {
+        for line in table.note.iter().chain(&table.notes) {
             out += &format!("  {line}\n");
         }
     }
@@ -41,6 +41,9 @@ pub fn text(comparison: &PublishedComparison, width: usize) -> String {
     // A name of a file must not control the terminal.
     out.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
+
+/// What stands for the reason of a pair that disagrees, if there is none.
+const NO_REASON: &str = "the run has no evidence of a reason";
 
 /// The sentence of each order of a table, and below it the pairs that disagree. Nothing with too
 /// few rounds: the answer in all says that once.
@@ -57,9 +60,9 @@ pub(crate) fn answers(table: &TableComparison, rounds: u32) -> Vec<String> {
         for pair in order.pairs.iter().filter(|pair| pair.outcome == PairOutcome::Disagree) {
             let label = |row: usize| table.rows.get(row).map_or("?", |row| row.label.as_str());
             let (better, worse) = (label(pair.better), label(pair.worse));
-            let reason = pair.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            let reason = pair.reason.as_deref().unwrap_or(NO_REASON);
             lines.push(format!(
-                "  published: {better} is better than {worse}; here it is worse{reason}"
+                "  published: {better} is better than {worse}; here it is worse: {reason}"
             ));
         }
     }
@@ -68,7 +71,7 @@ pub(crate) fn answers(table: &TableComparison, rounds: u32) -> Vec<String> {
 
 /// What a reader must know of rows: where servers broke, and why figures are missing.
 pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
-    let mut lines: Vec<String> = table.note.iter().cloned().collect();
+    let mut lines = Vec::new();
     for row in &table.rows {
         if let Some(breaking) = row.breaking {
             let here = match (breaking.measured_per_second, row.missing) {
@@ -86,11 +89,15 @@ pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
             ));
         }
     }
-    let is_absent = |row: &usize| table.rows[*row].missing == Some(MissingRow::NoCase);
-    let absent: Vec<String> =
-        (0..table.rows.len()).filter(is_absent).map(|row| label(table, row)).collect();
-    if !absent.is_empty() {
-        lines.push(format!("not measured: {}", absent.join(", ")));
+    let of = |why: MissingRow| -> Vec<String> {
+        let is = |row: &usize| table.rows[*row].missing == Some(why);
+        (0..table.rows.len()).filter(is).map(|row| label(table, row)).collect()
+    };
+    let absent = of(MissingRow::NoCase);
+    for (rows, what) in [(&absent, "not measured"), (&of(MissingRow::NoTrial), "no trial counts")] {
+        if !rows.is_empty() {
+            lines.push(format!("{what}: {}", rows.join(", ")));
+        }
     }
     let without = table.columns.iter().filter(|column| !is_measured(column));
     let without: Vec<String> = without.map(title).collect();

@@ -21,6 +21,7 @@ use super::tree::{self, GroupSpec, QuotaSpec, Tree};
 /// Prefix of the slices that stampede lets systemd make. It stops no slice without it.
 const PREFIX: &str = "stampede_";
 const SUFFIX: &str = ".slice";
+const SYSTEMCTL: &str = "systemctl";
 /// How long an answer of systemd may take.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// How long it may take until a slice has its limits, which systemd sets after its answer.
@@ -34,11 +35,14 @@ pub(super) struct Slices {
     top: PathBuf,
     /// The name of the stack's slice, without `.slice`.
     name: String,
+    /// The programs that ask systemd: `busctl` and `systemctl`.
+    programs: [PathBuf; 2],
 }
 
 impl Slices {
     pub(super) fn new(top: &Path, id: &str) -> Slices {
-        Slices { top: top.to_owned(), name: format!("{PREFIX}{}", word(id)) }
+        let name = format!("{PREFIX}{}", word(id));
+        Slices { top: top.to_owned(), name, programs: ["busctl", SYSTEMCTL].map(PathBuf::from) }
     }
 
     /// The group of the stack.
@@ -50,7 +54,7 @@ impl Slices {
     pub(super) fn create(&self, wanted: &GroupSpec) -> Option<Tree> {
         let tree = self.try_to_create(wanted);
         if tree.is_none() {
-            stop(&self.directory(), &format!("{}{SUFFIX}", self.name));
+            stop_by(&self.programs[1], &self.directory(), &format!("{}{SUFFIX}", self.name));
         }
         tree
     }
@@ -133,7 +137,7 @@ impl Slices {
             "fail",
             &number,
         ];
-        let call = TimedCommand::new("busctl", ANSWERS_WITHIN)
+        let call = TimedCommand::new(&self.programs[0], ANSWERS_WITHIN)
             .args(words)
             .args(properties.iter().flatten())
             // No auxiliary units.
@@ -172,8 +176,12 @@ pub(super) fn is_ours(name: &str) -> bool {
 
 /// Lets systemd stop a slice with all that is in it. Nothing happens if there is none.
 pub(super) fn stop(directory: &Path, unit: &str) {
+    stop_by(Path::new(SYSTEMCTL), directory, unit);
+}
+
+fn stop_by(systemctl: &Path, directory: &Path, unit: &str) {
     if directory.exists() {
-        let _ = TimedCommand::new("systemctl", ANSWERS_WITHIN).args(["stop", unit]).run();
+        let _ = TimedCommand::new(systemctl, ANSWERS_WITHIN).args(["stop", unit]).run();
     }
 }
 
@@ -263,17 +271,82 @@ mod tests {
         assert_eq!(words(cpu_quota(&quota)), text);
     }
 
+    /// Stands in for systemd: makes the groups of plain files, and writes each call to a list.
+    const FAKE: &str = r#"#!/bin/sh
+top=$(dirname "$0")
+echo "$@" >> "$top/calls"
+[ "$1" != stop ] || { rm -r "$top/$2"; exit; }
+[ ! -e "$top/refuses-$8" ] || exit 1
+group=$top part=
+IFS=-; for word in ${8%.slice}; do part=${part:+$part-}$word group=$group/$part.slice; done; unset IFS
+above=$(dirname "$group")
+mkdir "$group" || exit 1
+echo "cpuset memory" > "$group/cgroup.controllers"
+[ ! -e "$above/cpuset.cpus.effective" ] || cp "$above/cpuset.cpus.effective" "$group"
+shift 10
+while [ $# -gt 1 ]; do
+    case $1 in
+    AllowedCPUs) echo "$4" | tr 123 '01-' | sed 's/-/0-1/' > "$group/cpuset.cpus.effective"; shift ;;
+    MemoryMax) echo "$3" > "$group/memory.max" ;;
+    CPUQuotaPerSecUSec) echo "$(($3 / 10)) 100000" > "$group/cpu.max" ;;
+    esac
+    shift 3
+done
+"#;
+
+    /// A place for groups with a stand-in for systemd.
+    fn with_fake(place: &Path) -> Slices {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let program = place.join("systemd");
+        std::fs::write(&program, FAKE).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let programs = [program.clone(), program];
+        Slices { programs, ..Slices::new(place, "one") }
+    }
+
+    fn wanted(quota: Option<QuotaSpec>) -> GroupSpec {
+        let roles = [("db", vec![1]), ("web", vec![0])];
+        let roles = roles.map(|(role, cpus)| (role.to_owned(), cpus)).into();
+        let freezer = super::super::Freezer::NotNeeded;
+        GroupSpec { cpus: vec![0, 1], memory_bytes: 64 << 20, roles, quota, freezer }
+    }
+
+    #[test]
+    fn limits_count_as_in_force_when_the_groups_have_them() {
+        let place = tempfile::tempdir().unwrap();
+        let slices = with_fake(place.path());
+        let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let tree = slices.create(&wanted(Some(quota))).expect("groups");
+        assert!(["cpuset", "memory", "cpu"].iter().all(|one| tree.limits(one)));
+        let stack = place.path().join("stampede_one.slice");
+        assert_eq!(tree.role("db"), stack.join("stampede_one-role_db.slice"));
+        let shared = stack.join("stampede_one-cpu_quota.slice");
+        assert_eq!(tree.role("web"), shared.join("stampede_one-cpu_quota-role_web.slice"));
+        assert!(tree.role("db").is_dir() && tree.role("web").is_dir());
+        assert!(tree.has("memory") && !tree.has("io"));
+    }
+
+    /// What was made before systemd refused is stopped.
+    #[test]
+    fn without_one_of_its_slices_a_stack_has_none() {
+        let place = tempfile::tempdir().unwrap();
+        let slices = with_fake(place.path());
+        std::fs::write(place.path().join("refuses-stampede_one-role_web.slice"), "").unwrap();
+        assert!(slices.create(&wanted(None)).is_none());
+        let calls = std::fs::read_to_string(place.path().join("calls")).unwrap();
+        assert_eq!(calls.lines().last(), Some("stop stampede_one.slice"), "{calls}");
+        assert!(!slices.directory().exists());
+    }
+
     /// As where systemd does not run.
     #[test]
     fn without_systemd_there_are_no_slices() {
-        let top = tempfile::tempdir().unwrap();
-        let slices = Slices::new(top.path(), "one");
-        let roles = BTreeMap::from([("web".to_owned(), Vec::new())]);
-        let freezer = super::super::Freezer::NotNeeded;
-        let wanted = GroupSpec { cpus: vec![0], memory_bytes: 0, roles, quota: None, freezer };
-        if !Path::new("/run/systemd/system").exists() {
-            assert!(slices.create(&wanted).is_none());
-        }
+        let place = tempfile::tempdir().unwrap();
+        let none = place.path().join("none");
+        let slices = Slices { programs: [none.clone(), none], ..Slices::new(place.path(), "one") };
+        assert!(slices.create(&wanted(None)).is_none());
         assert!(!slices.directory().exists());
     }
 }

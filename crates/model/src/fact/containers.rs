@@ -36,6 +36,12 @@ pub enum Containers {
     /// The services cannot share one limit of CPU time and memory.
     #[serde(rename = "limits_per_service")]
     LimitsPerService {},
+    /// Volumes that other projects share with this one.
+    #[serde(rename = "external_volumes")]
+    ExternalVolumes {
+        /// Their names.
+        volumes: Vec<String>,
+    },
     /// Requests pass a proxy of the engine, which costs time and CPU of its own.
     #[serde(rename = "through_a_proxy")]
     ThroughAProxy {},
@@ -206,6 +212,12 @@ impl fmt::Display for Containers {
                 f,
                 "the health check of {} runs during the load, since other services wait for it",
                 words::list(services)
+            ),
+            Containers::ExternalVolumes { volumes } => write!(
+                f,
+                "volumes from outside the project: {}; trials get them as they get the project's own (`volumes: copy`, \
+                 `empty` or `keep`)",
+                words::list(volumes)
             ),
             Containers::ExternalNetworks { networks } => write!(
                 f,

@@ -8,8 +8,10 @@ use stampede_published::{
 };
 
 use super::input::RunData;
-use super::model::{CaseSummary, Figure, LoadModel, Summary, TimeFigures, TrialSummary};
-use stampede_model::fact::{Fact, Notice};
+use super::model::{
+    CaseSummary, Figure, LimitingCause, LoadModel, Summary, TimeFigures, TrialSummary,
+};
+use stampede_model::fact::{Fact, LimitFound, Notice};
 use stampede_model::record::{CustomBuild, Validity};
 use stampede_model::stat::Stat;
 use stampede_model::words;
@@ -26,7 +28,11 @@ pub fn beside(summary: &Summary, run: &RunData) -> Option<PublishedComparison> {
 fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCase {
     let by_round: Vec<Option<&TrialSummary>> =
         (1..=summary.rounds).map(|round| of_round(case, round)).collect();
-    let limit = case.why.first().map(|why| format!("was limited here: {}", why.found));
+    let is_limit = |why: &&LimitingCause| {
+        !matches!(why.found.known(), Some(LimitFound::NoLimitReached { .. }))
+    };
+    let limit = case.why.iter().find(is_limit);
+    let limit = limit.map(|why| format!("was limited here: {}", why.found));
     let others = summary.cases.iter().filter(|other| {
         (&other.app, &other.load) == (&case.app, &case.load) && other.workers != case.workers
     });

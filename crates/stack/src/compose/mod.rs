@@ -209,10 +209,12 @@ fn versioned(files: &[PathBuf], checkouts: &[Checkout]) -> Vec<PathBuf> {
 fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let ResolvedProject { engine, project, left_out, target, source, env, .. } = resolved;
     let signs = signs::development_signs(project, &source.beside, env);
-    let networks = project.document.get("networks").and_then(serde_json::Value::as_object);
-    let external = networks.into_iter().flatten().filter(|(_, network)| edit::is_external(network));
-    let external: Vec<String> =
-        external.map(|(key, network)| network["name"].as_str().unwrap_or(key).to_owned()).collect();
+    let external = |kind: &str| -> Vec<String> {
+        let all = project.document.get(kind).and_then(serde_json::Value::as_object);
+        let external = all.into_iter().flatten().filter(|(_, one)| edit::is_external(one));
+        external.map(|(key, one)| one["name"].as_str().unwrap_or(key).to_owned()).collect()
+    };
+    let (external, volumes) = (external("networks"), external("volumes"));
     let checked: Vec<String> = resolved
         .services()
         .into_iter()
@@ -233,6 +235,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
+    let volumes = (!volumes.is_empty()).then_some(Containers::ExternalVolumes { volumes });
     let limited: Vec<OwnLimit> = resolved
         .services()
         .into_iter()
@@ -249,6 +252,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         .chain(proxy)
         .chain(limits)
         .chain(networks)
+        .chain(volumes)
         .chain(checks)
         .chain(kept)
         .collect()

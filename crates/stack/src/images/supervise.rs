@@ -158,10 +158,19 @@ impl ContainerSet {
         let none = || ComposeError::NoOfficialImage { role: process.role.clone() };
         let image = &self.images.by_role.get(&process.role).ok_or_else(none)?.used;
         let run = RunContainer { spec: &self.spec, process, images: &self.images };
-        let mut args: Vec<String> =
-            ["run", "-d", "--restart", "no", "--log-driver", "none", "--network", "host"]
-                .map(str::to_owned)
-                .into();
+        let mut args: Vec<String> = [
+            "run",
+            "-d",
+            "--restart",
+            "no",
+            "--log-driver",
+            "none",
+            "--network",
+            "host",
+            "--no-healthcheck",
+        ]
+        .map(str::to_owned)
+        .into();
         args.extend(run.options(&self.project, &self.spec.id));
         match self.groups().get(&process.role) {
             Some(group) => {

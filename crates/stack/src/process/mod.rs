@@ -24,7 +24,10 @@ pub(crate) mod working_directory;
 
 use std::path::Path;
 
+use stampede_compose::engine::Grouping;
 use stampede_keeper::{Keeper, KeeperOptions};
+use stampede_model::fact::Notice;
+use stampede_model::fact::containers::Containers;
 use stampede_plan::model::RuntimeChoice;
 
 use self::materialise::{PreparedStack, materialise};
@@ -93,6 +96,24 @@ impl Provider for ProcessProvider {
 
     fn traits(&self, runtime: &RuntimeChoice, app: &App) -> Result<RuntimeTraits, RuntimeError> {
         self.catalogue.check(runtime, app)
+    }
+
+    /// Whether the containers of a runtime in images share no budget.
+    fn notices(&self, choice: &RuntimeChoice, app: &App) -> Result<Vec<Notice>, RuntimeError> {
+        if choice.images.is_none() {
+            return Ok(Vec::new());
+        }
+        // What keeps the runtime from serving this app is said elsewhere.
+        let found = ResolvedRuntime::find(&self.catalogue, choice, app, false).ok();
+        let images = found.and_then(|found| found.images);
+        let is_alone = images.is_some_and(|images| {
+            images.engine.grouping == Grouping::PerService && images.by_role.len() > 1
+        });
+        let notice = || Notice::Containers {
+            runtime: choice.name.clone(),
+            found: Containers::LimitsPerService {},
+        };
+        Ok(is_alone.then(notice).into_iter().collect())
     }
 
     fn resolve(&self, request: &StackRequest<'_>) -> Result<StackSpec, RuntimeError> {

@@ -6,6 +6,7 @@ use stampede_monitor::machine;
 
 use super::args::DoctorArgs;
 use super::calibrate;
+use super::doctor_engine::EngineView;
 use super::shell::print;
 use super::{Failure, Outcome};
 
@@ -14,6 +15,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
     let allowed = stampede_keeper::capabilities(&KeeperOptions::default().program);
     let facts = machine::facts();
     let findings = machine::findings(&facts);
+    let engine = EngineView::look();
     let ceiling = if args.calibrate { Some(calibrate::measure()?) } else { None };
     if args.json {
         let mut value = json!({
@@ -26,6 +28,7 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
                 "guarantee": allowed.guarantee,
                 "hints": allowed.hints,
             },
+            "containers": engine,
         });
         if let Some(ceiling) = ceiling {
             value["ceiling"] = json!(ceiling);
@@ -33,16 +36,18 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
         return print(format!("{value:#}\n").as_bytes());
     }
     let mut text = String::from("How stampede stops and limits runtimes here\n\n");
-    let mut row =
-        |name: &str, value: &str| text.push_str(&wrapped(&format!("  {name:<15} {value}"), 18));
-    row("cgroups", allowed.cgroups);
+    push(&mut text, "cgroups", allowed.cgroups);
     for (name, by) in controllers(&allowed) {
-        row(name, by);
+        push(&mut text, name, by);
     }
-    row("PID namespace", namespace(allowed.pid_namespace));
-    row("guarantee", &allowed.guarantee);
+    push(&mut text, "PID namespace", namespace(allowed.pid_namespace));
+    push(&mut text, "guarantee", &allowed.guarantee);
     for hint in &allowed.hints {
-        row("fix", hint);
+        push(&mut text, "fix", hint);
+    }
+    text.push_str("\nContainers\n\n");
+    for (name, value) in engine.rows() {
+        push(&mut text, name, value);
     }
     text.push_str("\nThe machine\n\n");
     for finding in &findings {
@@ -54,6 +59,11 @@ pub fn run(args: &DoctorArgs) -> Result<Outcome, Failure> {
         text.push_str(&ceiling.text());
     }
     print(text.as_bytes())
+}
+
+/// Adds a row with a name and what is to be said of it.
+fn push(text: &mut String, name: &str, value: &str) {
+    text.push_str(&wrapped(&format!("  {name:<15} {value}"), 18));
 }
 
 /// Wraps a line to the terminal's width and indents the lines after the first. Blanks before

@@ -22,6 +22,7 @@ mod compare;
 mod demo;
 mod diff;
 mod doctor;
+mod doctor_engine;
 mod fail;
 mod fairness;
 mod fire;
