@@ -231,3 +231,31 @@ fn what_limits_both_rows_is_no_reason() {
     assert_eq!(reason(None), alone, "c alone");
     assert_eq!(reason(Some("was CPU-bound")), alone, "d by something else");
 }
+
+/// A ratio of times is how many times as short they are.
+#[test]
+fn a_claim_may_be_about_times() {
+    let claim = "  - {runtime: a, against: [b], load: \"1000\", figure: p50, times: \"~1.2\", text: faster}\n";
+    let tables = TABLES.to_owned() + claim;
+    let comparison = compare(&parse(&tables, "007.yaml").expect("tables"), &measured(3));
+    let check = &comparison.claims[5].checks[0];
+    assert!((check.ratio.expect("both") - 1.2).abs() < 0.001, "1.2 ms beside 1 ms: {check:?}");
+    assert_eq!(check.outcome, ClaimOutcome::Survives);
+    let said = &comparison.claims[5].sentences[0];
+    assert!(said.contains("the p50 of b is 1.20 times that of a"), "{said}");
+    let wrong = tables.replace("figure: p50", "figure: concurrency");
+    assert!(parse(&wrong, "007.yaml").is_err(), "it is neither better nor worse");
+}
+
+/// A case whose trials do not count is neither absent nor one that did not break.
+#[test]
+fn a_row_of_which_no_trial_counts_is_said() {
+    let mut measured = measured(3);
+    measured.cases[6].figures.clear();
+    measured.cases[6].before_breaking = None;
+    let comparison = compare(&parse(TABLES, "007.yaml").expect("tables"), &measured);
+    let shown = text(&comparison, WIDTH);
+    assert!(shown.contains("no trial counts: b *"), "{shown}");
+    assert!(shown.contains("b: broke at 600/s there, not measured here"), "{shown}");
+    assert!(comparison.tables[1].notes.iter().all(|note| shown.contains(note)), "{shown}");
+}

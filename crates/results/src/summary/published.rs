@@ -8,9 +8,9 @@ use stampede_published::{
 };
 
 use super::input::RunData;
-use super::model::{
-    CaseSummary, Figure, LimitingCause, LoadModel, Summary, TimeFigures, TrialSummary,
-};
+use super::model::{CaseSummary, Figure, LoadModel, Summary, TimeFigures, TrialSummary};
+use super::why::LimitingCause;
+use stampede_model::counts::Counts;
 use stampede_model::fact::{Fact, LimitFound, Notice};
 use stampede_model::record::{CustomBuild, Validity};
 use stampede_model::stat::Stat;
@@ -105,6 +105,12 @@ fn of_trial(trial: &TrialSummary, model: LoadModel, run: &RunData) -> Vec<(Colum
         (Column::MemoryMax, own.memory_bytes_max),
         (Column::TransferRate, own.received_bytes_per_second),
     ]);
+    let stored = run.trials.iter().find(|one| one.record.number == trial.number);
+    let load = stored.and_then(|stored| stored.record.load.as_ref());
+    all.extend(load.and_then(|load| document_length(&load.counts)));
+    if let Some(load) = load.filter(|_| model == LoadModel::Closed) {
+        all.push((Column::Concurrency, number(load.in_flight_max.into())));
+    }
     // Numbers of a shortened load say nothing beside those of the whole one.
     if run.record.notices.iter().any(is_scaled) {
         return all;
@@ -114,10 +120,24 @@ fn of_trial(trial: &TrialSummary, model: LoadModel, run: &RunData) -> Vec<(Colum
         (Column::CompleteRequests, number(counts.ok + counts.failed_total())),
         (Column::FailedRequests, number(counts.failed_total())),
     ]);
-    let stored = run.trials.iter().find(|one| one.record.number == trial.number);
-    let load = stored.and_then(|stored| stored.record.load.as_ref());
-    all.extend(load.map(|load| (Column::TimeTaken, number(load.lasted_ns))));
+    if let Some(load) = load {
+        all.extend([
+            (Column::TimeTaken, number(load.lasted_ns)),
+            (Column::TotalTransferred, number(load.counts.bytes_received)),
+            (Column::HtmlTransferred, number(load.counts.body_bytes)),
+        ]);
+    }
     all
+}
+
+/// The mean length of the bodies of whole answers, right or wrong.
+fn document_length(counts: &Counts) -> Option<(Column, Figure)> {
+    let is_whole = |kind: &str| kind.starts_with("http:") || kind.starts_with("check");
+    let wrong: u64 =
+        counts.failed.iter().filter(|(kind, _)| is_whole(kind)).map(|(_, count)| count).sum();
+    let whole = counts.ok + wrong;
+    let mean = counts.body_bytes as f64 / whole as f64;
+    (whole > 0 && counts.body_bytes > 0).then(|| (Column::DocumentLength, Figure::exact(mean)))
 }
 
 fn is_scaled(notice: &Fact<Notice>) -> bool {
