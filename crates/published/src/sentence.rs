@@ -47,20 +47,40 @@ fn orders(verdicts: &[OrderVerdict], publication: &str) -> String {
     let all = verdicts.len();
     let agree = count(|verdict| *verdict == OrderVerdict::Agrees);
     let others = [
-        (count(|verdict| *verdict == OrderVerdict::PartlyAgrees), "agree in part"),
-        (count(|verdict| *verdict == OrderVerdict::Disagrees), "disagree"),
+        (
+            count(|verdict| *verdict == OrderVerdict::PartlyAgrees),
+            "agrees in part",
+            "agree in part",
+        ),
+        (count(|verdict| *verdict == OrderVerdict::Disagrees), "disagrees", "disagree"),
         (
             count(|verdict| matches!(verdict, OrderVerdict::CannotBeJudged { .. })),
             "cannot be judged here",
+            "cannot be judged here",
         ),
-        (count(|verdict| *verdict == OrderVerdict::TooFewPairs), "have too few pairs for τ"),
-        (count(|verdict| *verdict == OrderVerdict::NoPairs), "have nothing to compare"),
+        (
+            count(|verdict| *verdict == OrderVerdict::TooFewPairs),
+            "has too few pairs for τ",
+            "have too few pairs for τ",
+        ),
+        (
+            count(|verdict| *verdict == OrderVerdict::NoPairs),
+            "has nothing to compare",
+            "have nothing to compare",
+        ),
     ];
-    let others = others.iter().filter(|(count, _)| *count > 0);
-    let others: Vec<String> = others.map(|(count, what)| format!("{count} {what}")).collect();
+    let others = counted(&others);
     let rest = if others.is_empty() { String::new() } else { format!("; {}", listed(&others)) };
     let orders = plural(all, "ranking");
-    format!("Of {all} {orders} in {publication}, {agree} agree with this run{rest}.")
+    let agrees = if agree == 1 { "agrees" } else { "agree" };
+    format!("Of {all} {orders} in {publication}, {agree} {agrees} with this run{rest}.")
+}
+
+/// `1 disagrees`, `7 disagree`: numbers with the words for one and for many, without those of none.
+fn counted(all: &[(usize, &str, &str)]) -> Vec<String> {
+    let some = all.iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
+        .collect()
 }
 
 /// `Of 9 claimed ratios, 3 survive; 5 do not and 1 is too close to call.`
@@ -73,10 +93,7 @@ fn claims(checks: &[&ClaimCheck]) -> String {
         (count(ClaimOutcome::TooCloseToCall), "is too close to call", "are too close to call"),
         (count(ClaimOutcome::TooFewRounds), "cannot be judged", "cannot be judged"),
     ];
-    let others = others.iter().filter(|(count, ..)| *count > 0);
-    let others: Vec<String> = others
-        .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
-        .collect();
+    let others = counted(&others);
     let rest = if others.is_empty() { String::new() } else { format!("; {}", listed(&others)) };
     let survive = count(ClaimOutcome::Survives);
     let survives = if survive == 1 { "survives" } else { "survive" };

@@ -17,6 +17,9 @@ pub enum Mismatch {
     /// The runtime was already running: stampede set neither its CPUs nor its settings.
     #[serde(rename = "already_running")]
     AlreadyRunning {},
+    /// Each of its containers has the budget for itself, and other rows share one.
+    #[serde(rename = "own_limits")]
+    OwnLimits {},
     /// The runtime has another number of workers than was asked for.
     #[serde(rename = "workers_differ")]
     Workers {
@@ -182,6 +185,9 @@ pub const VISIBLE: &str = " of one request is still there in the next one";
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Mismatch::OwnLimits {} => f.write_str(
+                "each of its containers has the CPUs and the memory of the budget for itself; the others share one budget",
+            ),
             Mismatch::AlreadyRunning {} => {
                 f.write_str("it was already running, so stampede did not set its CPUs or settings")
             }

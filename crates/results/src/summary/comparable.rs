@@ -1,7 +1,7 @@
 //! Determines whether all runtimes served the same app on the same PHP, as observed and not as the
 //! plan asks for.
 
-use stampede_model::fact::Fact;
+use stampede_model::fact::{Fact, Mismatch};
 use stampede_model::observed::{self, ObservedRuntime};
 use stampede_model::record::{TrialRecord, Validity};
 
@@ -25,6 +25,9 @@ pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
 }
 
 fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
+    let is_own = |index: &usize| first_that_counts(run, *index).is_some_and(has_own_limits);
+    let own: Vec<usize> = of_group.iter().copied().filter(is_own).collect();
+    let is_mixed = !own.is_empty() && own.len() < of_group.len();
     let (indices, shown): (Vec<usize>, Vec<ObservedRuntime>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
@@ -34,6 +37,26 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
         case.forced = found.forced.into_iter().map(Fact::from).collect();
         case.kept = found.kept;
     }
+    for index in own.into_iter().filter(|_| is_mixed) {
+        cases[index].not_comparable.push(Mismatch::OwnLimits {}.into());
+    }
+}
+
+/// Whether each of several containers had limits of its own.
+fn has_own_limits(record: &TrialRecord) -> bool {
+    let limits = [&record.isolation.cpu_set, &record.isolation.memory_limit];
+    let within = record.runtime.containers.iter().filter(|container| !container.is_beside);
+    within.count() > 1 && limits.iter().any(|by| *by == PER_SERVICE)
+}
+
+/// How a record says that each container has limits of its own.
+const PER_SERVICE: &str = "per-service";
+
+/// The first trial of a case that counts.
+fn first_that_counts(run: &RunData, case: usize) -> Option<&TrialRecord> {
+    let of_case = run.trials.iter().map(|trial| &trial.record).filter(|one| one.case == case);
+    let mut counted = of_case.filter(|record| record.verdict.judged != Validity::Invalid);
+    counted.next()
 }
 
 /// What the first trial that counts showed before its load.
@@ -63,3 +86,26 @@ fn body_bytes_mean(record: &TrialRecord, requests: u64) -> Option<f64> {
 
 /// The fewest passes. After these, an incomplete pass is at most 2 % of the requests.
 const PASSES: u64 = 50;
+
+#[cfg(test)]
+mod tests {
+    use stampede_model::record::ContainerRecord;
+
+    use super::*;
+
+    #[test]
+    fn several_containers_with_limits_for_each_have_no_common_budget() {
+        let record = |limit: &str, beside: &[bool]| {
+            let mut record = TrialRecord::empty(1, 1, 0);
+            record.isolation.memory_limit = limit.to_owned();
+            let container =
+                |is_beside: &bool| ContainerRecord { is_beside: *is_beside, ..Default::default() };
+            record.runtime.containers = beside.iter().map(container).collect();
+            record
+        };
+        assert!(has_own_limits(&record(PER_SERVICE, &[false, false])));
+        assert!(!has_own_limits(&record("cgroup-v2", &[false, false])), "they share one");
+        assert!(!has_own_limits(&record(PER_SERVICE, &[false])), "it is alone");
+        assert!(!has_own_limits(&record(PER_SERVICE, &[false, true])), "a database is outside");
+    }
+}
