@@ -406,8 +406,9 @@ impl Mount {
     }
 }
 
-/// Paths of the machine that the project may write to, without sockets and without what belongs to
-/// the system. A path below another one is not listed.
+/// Paths of the machine that the project may write to, and those that do not exist, which the engine
+/// would create in the user's project. Without sockets and without what belongs to the system. A path
+/// below another one is not listed.
 pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
     let mounts = project.services().flat_map(|(_, service)| {
         service["volumes"]
@@ -417,9 +418,10 @@ pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
             .filter_map(Mount::of)
             .collect::<Vec<_>>()
     });
-    let sources = mounts.filter(|mount| !mount.is_read_only).filter_map(|mount| {
+    let sources = mounts.filter_map(|mount| {
         let source = mount.bind_source()?;
-        (!is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
+        let is_copied = !mount.is_read_only || !Path::new(source).exists();
+        (is_copied && !is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
     });
     let mut outermost: BTreeSet<PathBuf> = BTreeSet::new();
     // In this order a directory comes before what is in it.

@@ -246,3 +246,13 @@ fn limits_of_the_projects_own_are_named_in_both_forms() {
     assert_eq!(own.as_deref(), Some("php (2 CPUs, 256 MiB of memory)"));
     assert_eq!(shown(json!({"deploy": {"replicas": 2}})), None);
 }
+
+/// The engine would create them.
+#[test]
+fn directories_that_do_not_exist_are_copied_even_if_they_are_read_only() {
+    let place = std::env::temp_dir();
+    let there = format!("{}:/there:ro", place.display());
+    let given = json!({"services": {"web": {"volumes": [there, "/srv/no-such/conf:/conf:ro"]}}});
+    let written = written_paths(&project(&given));
+    assert_eq!(written, [PathBuf::from("/srv/no-such/conf")].into());
+}
