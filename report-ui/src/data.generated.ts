@@ -2940,6 +2940,10 @@ export type Mismatch =
   | {
     code: "already_running";
   }
+  /** Each of its containers has the budget for itself, and other rows share one. */
+  | {
+    code: "own_limits";
+  }
   /** The runtime has another number of workers than was asked for. */
   | {
     code: "workers_differ";
@@ -3554,6 +3558,12 @@ export type Containers =
   | {
     code: "limits_per_service";
   }
+  /** Volumes that other projects share with this one. */
+  | {
+    code: "external_volumes";
+    /** Their names. */
+    volumes: string[];
+  }
   /** Requests pass a proxy of the engine, which costs time and CPU of its own. */
   | {
     code: "through_a_proxy";
@@ -4131,6 +4141,12 @@ export type NotComparable =
   /** The runtime was already running: stampede set neither its CPUs nor its settings. */
   | {
     code: "already_running";
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Each of its containers has the budget for itself, and other rows share one. */
+  | {
+    code: "own_limits";
     /** The same as a sentence in English. */
     text: string;
   }
@@ -4837,6 +4853,8 @@ export interface TableComparison {
   rows: ComparedRow[];
   /** Its columns. */
   columns: ColumnComparison[];
+  /** What a reader must know of rows: where servers broke, and why figures are missing. */
+  notes: string[];
 }
 
 /** A row of a table. */
@@ -4870,7 +4888,9 @@ export type MissingRow =
   /** The run has the runtime with several apps or loads, and the row does not say which. */
   | "several_cases"
   /** The publication cut the row off where the server broke, and here it did not break. */
-  | "did_not_break";
+  | "did_not_break"
+  /** No trial of the case counts. */
+  | "no_trial";
 
 /** One column of a table: its entries, and how well its orders agree. */
 export interface ColumnComparison {

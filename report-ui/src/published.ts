@@ -35,7 +35,7 @@ function tableOf(store: Store, table: TableComparison, place: number): HTMLEleme
   const ordered = table.columns.filter((column) => column.better);
   return h("details", { class: "block published", open: place === 0 },
     h("summary", {}, table.title),
-    ...[table.note, ...(table.notes ?? [])].filter(Boolean).map((note) => h("p", { class: "about" }, note as string)),
+    ...[table.note, ...table.notes].filter(Boolean).map((note) => h("p", { class: "about" }, note as string)),
     h("ul", {}, ...ordered.flatMap((column) => column.orders.filter((order) => order.pairs.length > 0).map((order) => h("li", {},
       order.sentence,
       ...order.pairs.flatMap((pair) => pair.outcome === "disagree"

@@ -31,6 +31,7 @@ function toTable(raw: Raw<written.TableComparison>): written.TableComparison {
       breaking: row.breaking ? toBreaking(record<written.BreakingPoints>(row.breaking)) : null,
     })),
     columns: records<written.ColumnComparison>(raw.columns).map(toColumn),
+    notes: texts(raw.notes),
   };
 }
 
