@@ -23,7 +23,10 @@ interface Row {
   here: Map<string, number>;
 }
 
-const LOADS_MIN = 2;
+/** Two loads are a table, and no curve. */
+const LOADS_MIN = 3;
+/** From this ratio of the largest to the smallest value on, small ones would lie on the axis. */
+const LOG_FROM = 50;
 
 /** Two charts for each figure of several loads: as published, and as measured. `null`: there is none. */
 export function acrossPublished(store: Store, found: PublishedComparison): HTMLElement | null {
@@ -82,7 +85,7 @@ function spec(store: Store, across: Across, side: string, of: (row: Row) => Map<
     values: loads.map((load) => of(row).get(load) ?? null),
   }));
   return {
-    title: `${name}, ${side}`,
+    title: `${name} in ${unit}, ${side}`,
     about: `${name} in ${unit} at each load, ${side}`,
     xWords: nameAt,
     xShort: nameAt,
@@ -90,12 +93,18 @@ function spec(store: Store, across: Across, side: string, of: (row: Row) => Map<
     xTicks: () => loads.map((_, place) => place + 1),
     yWords: words,
     yShort: (value) => format.short(value),
+    yIsLog: () => isWide(across.rows.flatMap((row) => [...of(row).values()])),
     lines: () => ({
       x: loads.map((_, place) => place + 1),
       lines: lines().filter((line) => line.values.some((value) => value !== null)),
       instead: "Nothing has this figure.",
     }),
   };
+}
+
+/** Whether values need a logarithmic scale, which has no zero. */
+function isWide(values: number[]): boolean {
+  return values.length > 0 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > LOG_FROM;
 }
 
 /** The runtime whose colour a row has: its name in the run may have a mark. Empty: it was not measured. */
