@@ -280,7 +280,7 @@ pub(super) fn skip_missing_runtimes(
         if let Some(why) = lacks.take_if(|_| of_images && !choice.has_containers()) {
             match images_for_missing(choice, catalogue, apps, why) {
                 Ok(notice) => notices.push(notice),
-                Err(why) => lacks = Some(why),
+                Err(why) => lacks = Some(*why),
             }
         }
         match lacks {
@@ -310,7 +310,7 @@ fn images_for_missing(
     catalogue: &Catalogue,
     apps: &[App],
     lacks: MissingRequirement,
-) -> Result<Notice, MissingRequirement> {
+) -> Result<Notice, Box<MissingRequirement>> {
     let in_images = RuntimeChoice { images: Some(BTreeMap::new()), ..choice.clone() };
     let mut found = Ok(());
     for app in apps {
@@ -326,8 +326,8 @@ fn images_for_missing(
             *choice = in_images;
             Ok(Notice::RuntimeFromImages { runtime, cause })
         }
-        Err(error) if error.is_of_images() => Err(MissingRequirement::of(&error)),
-        Err(_) => Err(lacks),
+        Err(error) if error.is_of_images() => Err(Box::new(MissingRequirement::of(&error))),
+        Err(_) => Err(Box::new(lacks)),
     }
 }
 

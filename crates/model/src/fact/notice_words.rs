@@ -78,32 +78,13 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::Chosen { flags } => write!(f, "defaults used: {}", flags.join(", ")),
-            Notice::AlsoInstalled { runtimes } => {
-                write!(
-                    f,
-                    "also installed (add with `--runtimes`): {}",
-                    words::list(&quoted(runtimes))
-                )
-            }
-            Notice::LeftOut { runtimes, why, todo } => {
-                write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
-                todo.as_ref().map_or(Ok(()), |todo| write!(f, "; {todo}"))
-            }
-            Notice::DemoApp { app, cause, todo } => {
-                write!(f, "the demo serves the app `{app}`, because its own cannot run here: ")?;
-                with_todo(f, cause, todo.as_deref())
-            }
-            Notice::RuntimeSkipped { runtime, cause, todo } => {
-                write!(f, "skipped: `{runtime}`: ")?;
-                with_todo(f, cause, todo.as_deref())
-            }
-            Notice::RuntimeFromImages { runtime, cause } => {
-                write!(f, "`{runtime}` runs in its official images, because of this machine: {cause}")
-            }
-            Notice::LoadSkipped { load } => {
-                write!(f, "skipped: load `{load}`: none of its runtimes is available")
-            }
+            Notice::Chosen { .. }
+            | Notice::AlsoInstalled { .. }
+            | Notice::LeftOut { .. }
+            | Notice::DemoApp { .. }
+            | Notice::RuntimeSkipped { .. }
+            | Notice::RuntimeFromImages { .. }
+            | Notice::LoadSkipped { .. } => self.of_choice(f),
             Notice::AppDetected { .. }
             | Notice::EnvOverruled { .. }
             | Notice::DirectoryFiles(_)
@@ -154,6 +135,42 @@ impl fmt::Display for Notice {
 }
 
 impl Notice {
+    /// Writes the notices about what is measured.
+    fn of_choice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Chosen { flags } => write!(f, "defaults used: {}", flags.join(", ")),
+            Notice::AlsoInstalled { runtimes } => {
+                write!(
+                    f,
+                    "also installed (add with `--runtimes`): {}",
+                    words::list(&quoted(runtimes))
+                )
+            }
+            Notice::LeftOut { runtimes, why, todo } => {
+                write!(f, "left out: {}: {why}", words::list(&quoted(runtimes)))?;
+                todo.as_ref().map_or(Ok(()), |todo| write!(f, "; {todo}"))
+            }
+            Notice::DemoApp { app, cause, todo } => {
+                write!(f, "the demo serves the app `{app}`, because its own cannot run here: ")?;
+                with_todo(f, cause, todo.as_deref())
+            }
+            Notice::RuntimeSkipped { runtime, cause, todo } => {
+                write!(f, "skipped: `{runtime}`: ")?;
+                with_todo(f, cause, todo.as_deref())
+            }
+            Notice::RuntimeFromImages { runtime, cause } => {
+                write!(
+                    f,
+                    "`{runtime}` runs in its official images, because of this machine: {cause}"
+                )
+            }
+            Notice::LoadSkipped { load } => {
+                write!(f, "skipped: load `{load}`: none of its runtimes is available")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Writes the notices about the budget.
     fn of_budget(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
