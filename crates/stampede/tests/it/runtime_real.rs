@@ -87,7 +87,22 @@ fn spawned(process: &ProcessSpec) -> Result<(ProcessSpec, Child), Failure> {
     if let Some((uid, gid)) = process.user {
         command.uid(uid).gid(gid);
     }
+    end_by_signals(&mut command);
     Ok((process.clone(), command.spawn()?))
+}
+
+/// Lets a program end by SIGINT and SIGQUIT, as the keeper does. A shell that starts something with `&` makes
+/// it ignore both, and whatever that starts.
+fn end_by_signals(command: &mut Command) {
+    // SAFETY: the closure runs between fork and exec, and makes two system calls.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
 }
 
 impl ProcessGuard {
