@@ -253,11 +253,23 @@ pub fn engine_variables() -> BTreeMap<String, String> {
 /// The error of a command that failed, with its last lines.
 pub fn failed(command: &str, error: &RunError) -> ComposeError {
     let said = error.output().map_or(String::new(), |output| {
-        let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
-        last_lines(&String::from_utf8_lossy(text))
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if err.is_empty() {
+            return last_lines(&out);
+        }
+        // What a step of a build said is on the other stream.
+        let full = out.lines().rev().find(|line| says_disk_is_full(line));
+        let full = full.filter(|_| !says_disk_is_full(&err));
+        last_lines(&full.map_or(err.to_string(), |full| format!("{err}\n{full}")))
     });
     let said = if said.is_empty() { error.to_string() } else { said };
     ComposeError::Tool { command: command.to_owned(), said, example: None }
+}
+
+/// Whether a text says that a disk is full.
+pub(crate) fn says_disk_is_full(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("no space left on device")
 }
 
 /// The last lines that say something, with secrets masked and without terminal codes. Warnings are

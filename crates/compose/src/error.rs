@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use stampede_model::words;
 
+use crate::engine::says_disk_is_full;
+
 /// Why a compose project cannot be measured.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -458,12 +460,13 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
     {
         return Some(hint);
     }
-    let hints = [
-        (
-            "no space left on device",
+    if says_disk_is_full(said) {
+        return Some(
             "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
              is unused",
-        ),
+        );
+    }
+    let hints = [
         (
             "vendor/laravel/sail",
             "Sail's images are built from its package: run `composer install` in the project first",
@@ -503,6 +506,7 @@ mod tests {
             ),
             ("services.web.ports contains an invalid type", ".env.example"),
             ("mkdir /x: no space left on device", "docker system prune"),
+            ("head: error writing: No space left on device", "docker system prune"),
             ("services.php.ports contains unsupported option: 'name'", "version 2"),
             ("build path /srv/vendor/laravel/sail/runtimes/8.4 does not exist", "composer install"),
             ("Service web has neither an image nor a build", "base.yml:override.yml"),
