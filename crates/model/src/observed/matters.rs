@@ -59,3 +59,30 @@ pub(super) fn extension_matters(name: &str) -> bool {
 pub(super) fn is_new_in_php(extension: &str) -> bool {
     ["random", "lexbor", "uri"].contains(&extension)
 }
+
+/// Whether two values of a directive are the same to PHP. An empty one and `0` both switch it off, as the
+/// words for it do.
+pub(super) fn is_same_ini(a: Option<&String>, b: Option<&String>) -> bool {
+    let plain = |value: &String| {
+        let word = value.to_ascii_lowercase();
+        match word.as_str() {
+            "" | "off" | "no" | "false" | "none" => "0".to_owned(),
+            "on" | "yes" | "true" => "1".to_owned(),
+            _ => value.clone(),
+        }
+    };
+    a.map(plain) == b.map(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_switch_a_directive_off_are_the_same() {
+        let same = |a: &str, b: &str| is_same_ini(Some(&a.to_owned()), Some(&b.to_owned()));
+        assert!(same("", "0") && same("Off", "0") && same("On", "1") && same("128M", "128M"));
+        assert!(!same("0", "1") && !same("128M", "256M") && !same("-1", "0"));
+        assert!(!is_same_ini(None, Some(&"0".to_owned())), "the directive is not there");
+    }
+}

@@ -400,7 +400,8 @@ impl RuntimePair<'_> {
             is_other_release && !is_given && !matters::ini_matters(key)
         };
         let mut values = Vec::new();
-        for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
+        let differs = |key: &&String| !matters::is_same_ini(a.get(*key), b.get(*key));
+        for key in keys.into_iter().filter(differs) {
             let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
             let is_there_in_both = reference.is_some() && value.is_some();
             let of = |key: &String| IniValue { directive: key.clone(), value, reference };
