@@ -21,6 +21,8 @@ interface Row {
   label: string;
   there: Map<string, number>;
   here: Map<string, number>;
+  /** The loads that it has from a table. */
+  known: Set<string>;
 }
 
 /** Two loads are a table, and no curve. */
@@ -63,9 +65,12 @@ function add(across: Across, load: string, runtime: string, label: string, colum
   if (!across.loads.includes(load)) across.loads.push(load);
   let row = across.rows.find((one) => one.runtime === runtime && one.label === label);
   if (!row) {
-    row = { runtime, label, there: new Map(), here: new Map() };
+    row = { runtime, label, there: new Map(), here: new Map(), known: new Set() };
     across.rows.push(row);
   }
+  // A later table may repeat a load under other conditions, which are no part of this curve.
+  if (row.known.has(load)) return;
+  row.known.add(load);
   if (typeof there === "number") row.there.set(load, there);
   if (here !== null) row.here.set(load, here);
 }

@@ -5,6 +5,7 @@
 //! debug assertions. Tests put a wrong value behind each key of the table, so a key that nothing
 //! reads is found too.
 
+mod forms;
 mod reference;
 mod table;
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! The table of keys. tidy: data table
 
-use stampede_model::app_kind::AppKind;
-use stampede_model::load::HttpVersion;
-
 use super::super::app_settings::SESSIONS_MAX;
-use super::super::budget::CPUS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
-use super::super::compose::{FILES_MAX, VOLUMES};
-use super::super::images::WORDS as IMAGE_WORDS;
-use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX, REQUESTS_MAX};
-use super::super::preset::PRESETS;
-use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, ROUNDS_MAX, STARTS};
-use super::super::runtimes::{RUNTIMES_MAX, WORKERS};
+use super::super::compose::VOLUMES;
+use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX};
+use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, STARTS};
+use super::super::runtimes::RUNTIMES_MAX;
 use super::super::traffic_file::LOG_ERRORS;
 use super::super::watch::PID_MAX;
 use super::super::{apps, requests};
-use super::{Entries, Form, Group, Key, Kind, Object};
+use super::forms::{
+    APP_KINDS, COUNT, CPU_COUNTS, EXPECTATIONS, FILE_OR_FILES, HEADERS, HTTP_VERSIONS, IMAGE_WORD,
+    IMAGES, LENGTH, LINES, METHOD, METHOD_LIST, ON_OR_OFF, PATH, PHP_VERSIONS,
+    PHP_VERSIONS_OR_PROGRAM, PRECISION, PRESET, RATE, ROLE_CPUS, ROUNDS, SCHEDULE, SHARE, SIZE,
+    SWEPT, SWEPT_VALUES, TEXTS, URL, VALUE, VALUES, WATCHED, WORKER_COUNT,
+};
+use super::{Entries, Group, Key, Kind, Object};
 
 /// A whole plan.
 pub static WHOLE: Kind = Kind::Object(&PLAN);
@@ -34,7 +34,7 @@ pub static PLAN: Object = Object {
 static OF_PLAN: Group = Group {
     title: None,
     keys: &[
-        Key::new("app", &APP_KIND, "The app that every runtime serves: a name of the catalogue, or a directory such as `~/shop`.")
+        Key::new("app", &Kind::Object(&APP), "The app that every runtime serves: a name of the catalogue, or a directory such as `~/shop`.")
             .otherwise("this directory if it looks like a PHP project (it has `composer.json`, `index.php`, `public/index.php`, `web/index.php` or `app.yaml`), else the catalogue's `hello`"),
         Key::new("apps", &APPS, "Several apps in place of `app`. Every runtime is measured with each."),
         Key::new("runtimes", &RUNTIMES, "The runtimes to compare.")
@@ -588,142 +588,13 @@ pub static OF_REQUEST: Group = Group {
     ],
 };
 
-static APP_KIND: Kind = Kind::Object(&APP);
-static APPS: Kind = Kind::Set { of: &APP_KIND, most: apps::APPS_MAX };
+static APPS: Kind = Kind::Set { of: &Kind::Object(&APP), most: apps::APPS_MAX };
 static RUNTIMES: Kind = Kind::Set { of: &Kind::Object(&ENTRY), most: RUNTIMES_MAX };
 static LOADS: Kind = Kind::Any(&[&SCHEDULE, &Kind::Unlisted(&LOAD), &LOAD_LIST, &LOAD_MAP]);
 static LOAD_LIST: Kind = Kind::List { of: &ONE_LOAD, least: 1, most: LOADS_MAX };
 static LOAD_MAP: Kind = Kind::Map { of: &ONE_LOAD, least: 1 };
 static ONE_LOAD: Kind = Kind::Object(&LOAD);
 static REQUESTS: Kind = Kind::Any(&[&COUNT, &REQUEST_LIST]);
-static COUNT: Kind = Kind::Whole { least: 1, most: REQUESTS_MAX };
 static REQUEST_LIST: Kind =
     Kind::List { of: &Kind::Object(&REQUEST), least: 1, most: requests::REQUESTS_MAX };
 static TRAFFIC: Kind = Kind::Any(&[&Kind::Object(&TRAFFIC_FILE), &REQUEST_LIST]);
-static METHOD_LIST: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
-static TEXTS: Kind = Kind::Any(&[&Kind::Text, &TEXT_LIST]);
-static FILE_OR_FILES: Kind = Kind::Any(&[&Kind::Text, &FILE_LIST]);
-static FILE_LIST: Kind = Kind::List { of: &Kind::Text, least: 1, most: FILES_MAX };
-static TEXT_LIST: Kind = Kind::List { of: &Kind::Text, least: 0, most: usize::MAX };
-static EXPECTATIONS: Kind = Kind::Any(&[&EXPECTATION, &EXPECTATION_LIST]);
-static EXPECTATION_LIST: Kind = Kind::List { of: &EXPECTATION, least: 0, most: usize::MAX };
-static CPU_COUNTS: Kind = Kind::Any(&[&CPU_COUNT, &CPU_COUNT_LIST]);
-static CPU_COUNT_LIST: Kind = Kind::Set { of: &CPU_COUNT, most: usize::MAX };
-static PHP_VERSIONS: Kind = Kind::Any(&[&PHP_VERSION, &PHP_VERSION_LIST]);
-static PHP_VERSIONS_OR_PROGRAM: Kind = Kind::Any(&[&PHP_VERSIONS, &Kind::Text]);
-static IMAGE_WORD: Kind = Kind::Words(&IMAGE_WORDS);
-static IMAGES: Kind = Kind::Any(&[&IMAGE_WORD, &Kind::Map { of: &Kind::Text, least: 0 }]);
-static PHP_VERSION_LIST: Kind = Kind::List { of: &PHP_VERSION, least: 1, most: RUNTIMES_MAX };
-static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };
-static ROUNDS: Kind = Kind::Any(&[&FIXED_ROUNDS, &Kind::Words(&["auto"])]);
-static FIXED_ROUNDS: Kind = Kind::Whole { least: 1, most: ROUNDS_MAX as u64 };
-static PRESET: Kind = Kind::Words(&PRESET_NAMES);
-static ON_OR_OFF: Kind = Kind::Words(&["on", "off"]);
-static WORKER_COUNT: Kind = Kind::Whole { least: *WORKERS.start(), most: *WORKERS.end() };
-static LINES: Kind = Kind::Map { of: &TEXTS, least: 0 };
-static HEADERS: Kind = Kind::Map { of: &Kind::Scalar, least: 0 };
-static SWEPT_VALUES: Kind = Kind::Map { of: &SWEPT, least: 0 };
-static SWEPT: Kind = Kind::List { of: &Kind::Scalar, least: 1, most: RUNTIMES_MAX };
-static VALUE: Kind = Kind::Any(&[&Kind::Scalar, &Kind::Null]);
-static VALUES: Kind = Kind::Map { of: &VALUE, least: 0 };
-
-static LENGTH: Kind = Kind::Form(Form {
-    name: "length",
-    shown: "length of time",
-    pattern: r"^(([0-9]+\.?[0-9]*|\.[0-9]+)(d|h|ms|m|s|us|µs|ns))+$|^[0-9.]+$",
-    number: Some(&Kind::Number { least: 0.0, most: f64::INFINITY }),
-});
-static SIZE: Kind = Kind::Form(Form {
-    name: "size",
-    shown: "size",
-    pattern: r"^[0-9.]+ *([KMGTkmgt]([Ii]?[Bb])?|[Bb](ytes)?)?$",
-    number: Some(&Kind::Whole { least: 0, most: u64::MAX }),
-});
-static RATE: Kind = Kind::Form(Form {
-    name: "rate",
-    shown: "requests per second",
-    pattern: r"^[0-9]*\.?[0-9]{0,6}$",
-    number: Some(&Kind::Number { least: 0.0, most: 10_000_000.0 }),
-});
-static SHARE: Kind = Kind::Form(Form {
-    name: "share",
-    shown: "share of the peak, 1% to 200%",
-    pattern: r"^[0-9.]+ *%$",
-    number: None,
-});
-static PRECISION: Kind = Kind::Form(Form {
-    name: "precision",
-    shown: "0.1% to 100%",
-    pattern: r"^[0-9.]+ *%?$",
-    number: Some(&Kind::Number { least: 0.001, most: 1.0 }),
-});
-static SCHEDULE: Kind = Kind::Form(Form {
-    name: "schedule",
-    shown: "schedule",
-    pattern: r"^[\s,]*((line|const|step)\s*\([^()]*\)[\s,]*)+$",
-    number: None,
-});
-static EXPECTATION: Kind = Kind::Form(Form {
-    name: "expectation",
-    shown: "expectation",
-    pattern: r"^\s*(p[0-9]+(\.[0-9]{1,3})?|max|mean|ok|throughput|cpu_cost|memory)(\s+worse)?\s*[<>]=?\s*[0-9.]+ *\S*\s*$",
-    number: None,
-});
-static CPU_COUNT: Kind = Kind::Form(Form {
-    name: "cpu_count",
-    shown: "number of CPUs",
-    pattern: r"^([0-9]+m|[0-9]+(\.[0-9]+)?)$",
-    number: Some(&CPU_NUMBER),
-});
-static PHP_VERSION: Kind = Kind::Form(Form {
-    name: "php_version",
-    shown: "version of PHP",
-    pattern: r"^[0-9]{1,2}(\.[0-9]{1,2}){1,2}$",
-    number: Some(&PHP_NUMBER),
-});
-static PHP_NUMBER: Kind = Kind::Number { least: 0.0, most: 100.0 };
-static CPU_NUMBER: Kind = Kind::Number { least: 0.01, most: CPUS_MAX as f64 };
-static URL: Kind = Kind::Form(Form {
-    name: "url",
-    shown: "URL",
-    pattern: "^(http://|unix:)[^ ?]+$",
-    number: None,
-});
-static WATCHED: Kind = Kind::Form(Form {
-    name: "watched",
-    shown: "text",
-    pattern: r"^(container|project|unit|pid|ssh):[A-Za-z0-9_.@:\\][A-Za-z0-9_.@:\\-]*$",
-    number: None,
-});
-static PATH: Kind =
-    Kind::Form(Form { name: "path", shown: "path", pattern: "^/[!-~]*$", number: None });
-static METHOD: Kind =
-    Kind::Form(Form { name: "method", shown: "method", pattern: "^[A-Z-]+$", number: None });
-
-const APP_KINDS: [&str; AppKind::ALL.len()] = {
-    let mut names = [""; AppKind::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = AppKind::ALL[i].name();
-        i += 1;
-    }
-    names
-};
-const HTTP_VERSIONS: [&str; HttpVersion::ALL.len()] = {
-    let mut names = [""; HttpVersion::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = HttpVersion::ALL[i].name();
-        i += 1;
-    }
-    names
-};
-const PRESET_NAMES: [&str; PRESETS.len()] = {
-    let mut names = [""; PRESETS.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = PRESETS[i].0;
-        i += 1;
-    }
-    names
-};
