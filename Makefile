@@ -84,21 +84,16 @@ test-packages:
 	@scripts/install-packages test
 	@if command -v npm >/dev/null; then scripts/install-packages page; fi
 
-# The crates that have sentences.
-CODED := stampede stampede-model stampede-plan stampede-results stampede-stack stampede-check
-
 # A build that prints the code of each fact and error in place of its sentence. So no passing test
 # depends on a wording.
 .PHONY: test-codes
 test-codes: ## Run tests in a build without sentences: nothing may depend on a wording
-	@$(RUST) cargo test --locked $(CODED:%=--package %) --features stampede/codes-for-text --lib --tests --no-fail-fast \
-		-- --test-threads $$(($$(nproc) + 1))
+	@$(RUST) cargo xtask codes
 
 # `make test-all WITHIN=75m` starts no long test after 75 minutes, and leaves `test-codes` out.
 .PHONY: test-all
-test-all: test-packages ## Every test, the long ones too, and `test-codes`
+test-all: test-packages ## Every test, the long ones too, and the quick ones of `test-codes`
 	@$(RUST) cargo xtask all $(WITHIN)
-	@if [[ -z "$(WITHIN)" ]]; then $(MAKE) test-codes; else echo "did not run: make test-codes"; fi
 
 # Needs Go. Its tests are in no other target: a control plane takes minutes to build and 1 GB to run.
 .PHONY: test-kubernetes

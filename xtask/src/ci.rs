@@ -41,6 +41,21 @@ const LONG: &str = "long";
 const ALONE: &str = "alone";
 /// A long test uses half of a CPU, since it waits for a load's end, a server or a deadline meanwhile.
 const LONG_PER_CPU: usize = 2;
+/// The crates with sentences.
+const CODED: [&str; 6] = [
+    "stampede",
+    "stampede-model",
+    "stampede-plan",
+    "stampede-results",
+    "stampede-stack",
+    "stampede-check",
+];
+/// The tests of a build that prints the code of each fact and error in place of its sentence: none may
+/// depend on a wording.
+const TESTS_OF_CODES: &[&str] =
+    &["test", "--locked", "--features", "stampede/codes-for-text", "--lib", "--tests"];
+/// [`Tier::All`] runs the tests without sentences that took up to this long with them.
+const SOON: Duration = Duration::from_secs(4);
 /// More tests that fail beside each other are no chance.
 const DISTURBED_MAX: usize = 5;
 
@@ -78,10 +93,8 @@ pub fn run(
     })?;
     types::check(root)?;
     keys::check(root)?;
-    announce("RoadRunner, FrankenPHP and Xdebug");
-    let mut made = workers::build(root)?;
-    made.extend(xdebug::find_or_fetch(root));
-    let programs = build_tests(root)?;
+    let made = made(root)?;
+    let programs = build_tests(root, TESTS)?;
     for program in &programs {
         programs::run(program, &[], &made, &mut results)?;
     }
@@ -92,7 +105,53 @@ pub fn run(
     if tier == Tier::All {
         let until = within.map(|within| began + within);
         run_long(&programs, &made, &mut results, until)?;
+        match within {
+            None => run_without_sentences(root, &made, Some(SOON), &mut results)?,
+            Some(_) => results.did_not_run("make test-codes".to_owned()),
+        }
     }
+    report(root, &results)
+}
+
+/// Runs the tests that are not ignored in a build without sentences.
+///
+/// # Errors
+/// Names the step that failed.
+pub fn run_codes(root: &Path) -> Result<(), ChoreError> {
+    let mut results = Results::default();
+    let made = made(root)?;
+    run_without_sentences(root, &made, None, &mut results)?;
+    report(root, &results)
+}
+
+/// What tests use and no package has, by the environment variables that name it.
+fn made(root: &Path) -> Result<Vec<(&'static str, PathBuf)>, ChoreError> {
+    announce("RoadRunner, FrankenPHP and Xdebug");
+    let mut made = workers::build(root)?;
+    made.extend(xdebug::find_or_fetch(root));
+    Ok(made)
+}
+
+/// `soon`: only those that took up to this long with their sentences.
+fn run_without_sentences(
+    root: &Path,
+    env: &[(&str, PathBuf)],
+    soon: Option<Duration>,
+    results: &mut Results,
+) -> Result<(), ChoreError> {
+    let packages = CODED.iter().flat_map(|name| ["--package", name]);
+    let arguments: Vec<&str> = TESTS_OF_CODES.iter().copied().chain(packages).collect();
+    for program in build_tests(root, &arguments)? {
+        let slow = soon.map_or_else(Vec::new, |soon| results.slower(&program, soon));
+        let mut of_codes = Results::default();
+        programs::run_but(&program, &slow, env, &mut of_codes)?;
+        results.add_without_sentences(of_codes, &slow);
+    }
+    Ok(())
+}
+
+/// Prints the results, and stores the time of each test.
+fn report(root: &Path, results: &Results) -> Result<(), ChoreError> {
     let times = report_ui::target(root).join("test-times.txt");
     std::fs::write(times, results.times())?;
     println!("{}", results.summary());
@@ -142,11 +201,11 @@ fn run_long(
     Ok(())
 }
 
-/// Builds all test programs.
-fn build_tests(root: &Path) -> Result<Vec<Program>, ChoreError> {
-    announce(&TESTS.join(" "));
+/// Builds the test programs that `cargo test` would run.
+fn build_tests(root: &Path, test: &[&str]) -> Result<Vec<Program>, ChoreError> {
+    announce(&test.join(" "));
     let output = Command::new(cargo_program())
-        .args(TESTS)
+        .args(test)
         .args(["--no-run", "--message-format", "json-render-diagnostics"])
         .current_dir(root)
         .stderr(Stdio::inherit())

@@ -30,6 +30,7 @@ usage: cargo xtask <chore>
   check     format, lints, tidy, unit tests, the types of the page's data, the keys in the docs
   ci        the same, the dependencies, the report's page, PHP, and all tests but the longest
   all       the same, and every other test; `all 75m` starts no long test after 75 minutes
+  codes     the tests that are not ignored, in a build that prints codes in place of sentences
   report-ui build the report's page from report-ui/ into the source
   keys      write the reference of a plan's keys, a part of docs/plans.md, from the program's table
   php       PHP alone: syntax, and where they are installed phpcs, phpstan and phpunit
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         ["all", minutes] if minutes_of(minutes).is_some() => {
             ci::run(&root(), Tier::All, minutes_of(minutes), tidy)
         }
+        ["codes"] => ci::run_codes(&root()),
         ["report-ui"] => report_ui::build(&root()),
         ["keys"] => keys::write(&root()),
         ["php"] => php::check(&root(), &mut Results::default()),

@@ -98,6 +98,29 @@ impl Results {
         self.passed += one.passed;
     }
 
+    /// The tests of a program that took longer than this.
+    pub fn slower(&self, program: &Program, than: Duration) -> Vec<String> {
+        let slow = self.times.iter().filter(|(time, _)| *time > than);
+        let of_program = |(_, name): &(Duration, String)| {
+            name.strip_prefix(&program.name)?.strip_prefix(' ').map(str::to_owned)
+        };
+        slow.filter_map(of_program).collect()
+    }
+
+    /// Adds what a program of a build without sentences has shown, which did not run the tests in `slow`.
+    pub fn add_without_sentences(&mut self, codes: Results, slow: &[String]) {
+        let named = |name: String| format!("without sentences: {name}");
+        self.passed += codes.passed;
+        self.failed.extend(codes.failed.into_iter().map(named));
+        self.times.extend(codes.times.into_iter().map(|(time, name)| (time, named(name))));
+        if !slow.is_empty() {
+            self.did_not_run(format!(
+                "without sentences: {} slower tests (make test-codes)",
+                slow.len()
+            ));
+        }
+    }
+
     /// The time of every test, the longest first.
     pub fn times(&self) -> String {
         let mut times = self.times.clone();
@@ -197,12 +220,40 @@ pub fn run(
     env: &[(&str, PathBuf)],
     results: &mut Results,
 ) -> Result<(), ChoreError> {
-    run_with(program, only, env, results, |line| println!("{line}"))
+    run_with(program, Choice::of(only), env, results, |line| println!("{line}"))
+}
+
+/// As [`run`], for all tests that are not ignored but these.
+///
+/// # Errors
+/// The program does not start.
+pub fn run_but(
+    program: &Program,
+    but: &[String],
+    env: &[(&str, PathBuf)],
+    results: &mut Results,
+) -> Result<(), ChoreError> {
+    run_with(program, Choice::AllBut(but), env, results, |line| println!("{line}"))
+}
+
+/// Which tests of a program run.
+#[derive(Clone, Copy)]
+enum Choice<'a> {
+    /// Those that are not ignored, without these.
+    AllBut(&'a [String]),
+    /// These, ignored or not.
+    Only(&'a [String]),
+}
+
+impl<'a> Choice<'a> {
+    fn of(only: &'a [String]) -> Choice<'a> {
+        if only.is_empty() { Choice::AllBut(&[]) } else { Choice::Only(only) }
+    }
 }
 
 fn run_with(
     program: &Program,
-    only: &[String],
+    choice: Choice,
     env: &[(&str, PathBuf)],
     results: &mut Results,
     mut print: impl FnMut(String),
@@ -211,16 +262,19 @@ fn run_with(
     let mut command = Command::new(&program.executable);
     command.current_dir(&program.directory).envs(env.iter().map(|(name, path)| (name, path)));
     command.args(["--show-output", "--test-threads", &threads.to_string()]);
-    if !only.is_empty() {
-        command.args(["--include-ignored", "--exact"]).args(only);
-    }
-    let waiting = match only {
-        [] => listed(program)?,
-        some => some.iter().cloned().collect(),
+    let waiting = match choice {
+        Choice::AllBut(but) => {
+            command.arg("--exact").args(but.iter().flat_map(|test| ["--skip", test]));
+            let mut waiting = listed(program)?;
+            waiting.retain(|test| !but.contains(test));
+            eprintln!("== {} ({})", program.name, waiting.len());
+            waiting
+        }
+        Choice::Only(only) => {
+            command.args(["--include-ignored", "--exact"]).args(only);
+            only.iter().cloned().collect()
+        }
     };
-    if only.is_empty() {
-        eprintln!("== {} ({})", program.name, waiting.len());
-    }
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -284,7 +338,8 @@ pub fn run_each<'a>(
         while let Some((program, test)) = next() {
             let (mut of_one, mut lines) = (Results::default(), Vec::new());
             let only = std::slice::from_ref(&test);
-            let done = run_with(program, only, env, &mut of_one, |line| lines.push(line));
+            let done =
+                run_with(program, Choice::of(only), env, &mut of_one, |line| lines.push(line));
             let has_failed = of_one.has_failed();
             let mut results = locked(&results);
             results.add(program, &test, of_one);
@@ -425,6 +480,8 @@ mod tests {
         assert!(!read("successes:", 9));
         assert!(!read("SKIPPED: no nginx here", 9));
         assert!(read("failures:", 9));
+        let it = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
+        assert_eq!(results.slower(&it, seconds(5)), ["c"]);
         let mut times = results.times.clone();
         times.sort();
         let named = |(time, test): &(Duration, String)| (time.as_secs(), test.clone());
@@ -489,6 +546,18 @@ mod tests {
         run_each(vec![lane(1)], &[], &mut results, || false).expect("it runs");
         assert_eq!((results.passed, results.times.len()), (1, 1));
         assert_eq!(results.long(&program, "long"), []);
+    }
+
+    #[test]
+    fn tests_without_sentences_count_by_a_name_of_their_own() {
+        let mut results = Results::default();
+        let codes = Results { passed: 2, failed: vec!["x it a".to_owned()], ..Results::default() };
+        results.add_without_sentences(codes, &["slow".to_owned()]);
+        let summary = results.summary();
+        let not_run = "did not run: 1\n  without sentences: 1 slower tests (make test-codes)\n";
+        assert!(summary.contains(not_run), "{summary}");
+        let failed = "== failed: 1\n  without sentences: x it a\n\n2 tests passed, 1 failed\n";
+        assert!(summary.ends_with(failed), "{summary}");
     }
 
     #[test]
