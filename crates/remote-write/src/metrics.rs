@@ -89,6 +89,14 @@ metrics! {
         "Memory of the stack: anonymous, shared and kernel, without page cache.";
     PROCESSES = "stampede_processes", Gauge, ["role"],
         "Number of processes of the stack.";
+    DISK_READ = "stampede_disk_read_bytes_total", Counter, ["role"],
+        "Bytes that the stack read from disks, not from the cache. None where they cannot be read.";
+    DISK_WRITTEN = "stampede_disk_written_bytes_total", Counter, ["role"],
+        "Bytes that the stack wrote to disks.";
+    NETWORK_RECEIVED = "stampede_network_received_bytes_total", Counter, ["role"],
+        "Bytes that came in by the role's own network, without its loopback. None where it shares a network.";
+    NETWORK_SENT = "stampede_network_sent_bytes_total", Counter, ["role"],
+        "Bytes that went out by it.";
     HOST_CPU = "stampede_host_cpu_seconds_total", Counter, [],
         "CPU time of the whole machine that was not idle.";
     HOST_STEAL = "stampede_host_steal_seconds_total", Counter, [],

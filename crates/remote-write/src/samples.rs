@@ -238,6 +238,14 @@ impl Recorder {
             if used.memory_read {
                 self.set(&metrics::MEMORY, &[role], used.memory_bytes as f64, at);
             }
+            if let Some(disk) = used.disk {
+                self.add(&metrics::DISK_READ, &[role], disk.read_bytes, at);
+                self.add(&metrics::DISK_WRITTEN, &[role], disk.written_bytes, at);
+            }
+            if let Some(network) = used.network {
+                self.add(&metrics::NETWORK_RECEIVED, &[role], network.received_bytes, at);
+                self.add(&metrics::NETWORK_SENT, &[role], network.sent_bytes, at);
+            }
         }
         if !sample.roles.is_empty() && budget_ns > 0.0 && !sample.is_short() {
             let cpu: u64 = sample.roles.values().map(|role| role.cpu_ns).sum();

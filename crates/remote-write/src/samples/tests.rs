@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use stampede_model::counts::{Counts, TimeSet};
 use stampede_model::record::{CaseRecord, TrialRecord};
-use stampede_model::sample::RoleSample;
+use stampede_model::sample::{DiskSample, NetworkSample, RoleSample};
 use stampede_model::time::Nanos;
 
 use super::*;
@@ -37,6 +37,9 @@ fn reading(at_s: u64) -> ResourceSample {
         memory_bytes,
         memory_read: memory_bytes > 0,
         processes: 2,
+        disk: (memory_bytes > 0).then_some(DiskSample { read_bytes: 0, written_bytes: 4096 }),
+        network: (memory_bytes > 0)
+            .then_some(NetworkSample { received_bytes: 1_000, sent_bytes: 3_000 }),
         ..RoleSample::default()
     };
     let roles = [("php", role(600_000_000, 1 << 20)), ("web", role(300_000_000, 0))];

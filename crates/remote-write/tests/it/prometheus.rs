@@ -124,7 +124,7 @@ fn until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
 }
 
 /// What Prometheus answers while the trial runs.
-const FIGURES: [(&str, &str); 16] = [
+const FIGURES: [(&str, &str); 18] = [
     ("stampede_requests_total{outcome=\"ok\",phase=\"measure\"}", "40"),
     ("stampede_requests_total{kind=\"http:502\",phase=\"measure\"}", "4"),
     ("stampede_requests_planned_total{phase=\"measure\"}", "44"),
@@ -139,6 +139,8 @@ const FIGURES: [(&str, &str); 16] = [
     ("stampede_cpu_seconds_total{role=\"php\"}", "1"),
     ("stampede_cpu_ratio", "0.5"),
     ("stampede_processes", "9"),
+    ("stampede_disk_written_bytes_total{role=\"php\"}", "8192"),
+    ("stampede_network_received_bytes_total", "1000"),
     ("stampede_phase", "1"),
     ("count(stampede_requests_total{phase=\"warm-up\"})", ""),
     // From the 0 that comes before the first second.

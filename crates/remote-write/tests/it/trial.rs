@@ -7,7 +7,7 @@ use stampede_model::counts::{Counts, Second, TimeSet};
 use stampede_model::cpus::CpuCount;
 use stampede_model::event::{Event, RemainingTime};
 use stampede_model::record::{CaseRecord, LoadModel, RunRecord, TrialRecord, Validity};
-use stampede_model::sample::{ResourceSample, RoleSample};
+use stampede_model::sample::{DiskSample, NetworkSample, ResourceSample, RoleSample};
 use stampede_model::time::Nanos;
 use stampede_remote_write::{Pace, RemoteWriter, Settings, Target, TrialLabels};
 
@@ -48,6 +48,8 @@ pub fn reading() -> ResourceSample {
         memory_bytes: 64 << 20,
         memory_read: true,
         processes: 9,
+        disk: Some(DiskSample { read_bytes: 4096, written_bytes: 8192 }),
+        network: Some(NetworkSample { received_bytes: 1000, sent_bytes: 2000 }),
         ..RoleSample::default()
     };
     ResourceSample {

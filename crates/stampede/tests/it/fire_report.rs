@@ -116,3 +116,26 @@ fn live_figures_are_sent_and_nobody_who_takes_them_disturbs_the_load() {
     let summary: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     assert_eq!(summary["requests_ok"], 150, "{summary:#}");
 }
+
+#[test]
+fn live_figures_have_what_the_watched_server_used() {
+    let (sandbox, server, taker) = (Sandbox::new(), server(), server());
+    let url = format!("http://{}/", server.address());
+    let to = format!("http://{}/api/v1/write", taker.address());
+    let watch = format!("pid:{}", std::process::id());
+    let load = ["fire", &url, "--rate", "50", "--for", "3s", "--remote-write", &to];
+    let series = |more: &[&str]| -> u32 {
+        let output = finish(sandbox.stampede(&[&load[..], more].concat()), LIMIT);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let count = said.split_once(" samples of ").and_then(|(_, rest)| rest.split_once(' '));
+        count.expect("how much was sent").0.parse().expect("a number")
+    };
+    let alone = series(&[]);
+    let watched = series(&["--watch", &watch]);
+    // CPU time, memory and processes of the server; two of the machine. Disks cannot always be read.
+    assert!(
+        (alone + 5..=alone + 7).contains(&watched),
+        "{alone} series without, {watched} with it"
+    );
+}

@@ -4,6 +4,7 @@ use stampede_model::causes::chain;
 use stampede_model::counts::Second;
 use stampede_model::event::Phase;
 use stampede_model::record::{LoadModel, Validity};
+use stampede_model::sample::ResourceSample;
 use stampede_remote_write::{RemoteWriter, TrialLabels};
 use stampede_results::store::run_id;
 
@@ -42,6 +43,11 @@ impl RemoteLoad {
         let trouble = self.writer.take_trouble();
         let trouble = trouble.map(|one| format!("note: {}; {}", chain(&one), one.error.hint()));
         self.trouble = self.trouble.take().or(trouble);
+    }
+
+    /// What the watched server used in about a second.
+    pub fn resources(&mut self, sample: &ResourceSample) {
+        self.writer.resources(sample);
     }
 
     /// Ends the series, sends the rest, and says what arrived.

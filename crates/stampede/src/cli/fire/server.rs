@@ -1,5 +1,6 @@
 //! What a server uses while `fire` loads it: CPU time and memory, second by second (`--watch`).
 
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -50,6 +51,8 @@ pub struct WatchedServer {
     processes: WatchedProcesses,
     /// Of another machine before the load, since a connection takes time; else `None` before the load.
     monitor: Option<Monitor>,
+    /// Each reading once it was taken.
+    live: (Sender<ResourceSample>, Receiver<ResourceSample>),
     /// When that reading began.
     early: Option<Instant>,
     /// How long after it the load began; zero: reading began with the load or later.
@@ -116,6 +119,7 @@ impl WatchedServer {
             watch,
             processes,
             monitor: None,
+            live: channel(),
             early: None,
             before_load: Nanos(0),
             late: 0,
@@ -129,7 +133,15 @@ impl WatchedServer {
     }
 
     fn monitor(&self) -> Result<Monitor, MonitorError> {
-        Monitor::watch(self.processes.group(), Nanos::SECOND, |_| {})
+        let live = self.live.0.clone();
+        // Nobody listens any more only where the watch was dropped.
+        let sink = move |sample| drop(live.send(sample));
+        Monitor::watch(self.processes.group(), Nanos::SECOND, sink)
+    }
+
+    /// The readings since the last call.
+    pub fn live(&self) -> impl Iterator<Item = ResourceSample> {
+        self.live.1.try_iter()
     }
 
     /// The measured load began this many seconds ago. Only the first call counts. Without a thread
@@ -150,9 +162,10 @@ impl WatchedServer {
         }
     }
 
-    /// The load has ended.
-    pub fn end(self) -> ServerReadings {
-        let finished = self.monitor.and_then(|monitor| monitor.finish().ok());
+    /// The load has ended. `live` gets the readings that nobody has taken.
+    pub fn end(mut self, live: impl FnMut(ResourceSample)) -> ServerReadings {
+        let finished = self.monitor.take().and_then(|monitor| monitor.finish().ok());
+        self.live().for_each(live);
         let mut samples = finished.unwrap_or_default();
         let (late_ns, before_ns) = (u64::from(self.late) * Nanos::SECOND.0, self.before_load.0);
         samples.retain(|sample| sample.at_ns > before_ns);

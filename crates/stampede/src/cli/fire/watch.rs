@@ -51,7 +51,18 @@ impl<'a> LoadListener<'a> {
 
     /// What the generator used, what disturbed it, and what the server used.
     pub fn end(self) -> (LoadSeconds, ResourceSample, Option<ServerReadings>) {
-        (self.seconds, self.aside.end(), self.server.map(WatchedServer::end))
+        let remote = &mut self.files.remote;
+        let live =
+            |sample: ResourceSample| remote.iter_mut().for_each(|one| one.resources(&sample));
+        (self.seconds, self.aside.end(), self.server.map(|server| server.end(live)))
+    }
+
+    /// Sends on what the server used since the last call.
+    fn pass_on_readings(&mut self) {
+        let (Some(server), remote) = (&self.server, &mut self.files.remote) else { return };
+        for sample in server.live() {
+            remote.iter_mut().for_each(|remote| remote.resources(&sample));
+        }
     }
 }
 
@@ -61,6 +72,7 @@ impl Listener for LoadListener<'_> {
         if let Some(remote) = &mut self.files.remote {
             remote.second(second);
         }
+        self.pass_on_readings();
     }
 
     fn before_load(&mut self) -> Option<Instant> {
@@ -95,5 +107,6 @@ impl Listener for LoadListener<'_> {
         self.seconds.rows.push(SecondRecord::from(second));
         self.display.second(second);
         self.files.second(second);
+        self.pass_on_readings();
     }
 }
