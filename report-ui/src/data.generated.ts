@@ -3623,6 +3623,22 @@ export type DevelopmentSign =
     /** The stage of its build. */
     target: string;
   }
+  /** A variable that the service's Dockerfile or image sets. */
+  | {
+    code: "of_image";
+    /** The service. */
+    service: string;
+    /** The variable's name. */
+    variable: string;
+    /** Its value. */
+    value: string;
+  }
+  /** The service's Dockerfile installs Xdebug. */
+  | {
+    code: "xdebug_installed";
+    /** The service. */
+    service: string;
+  }
   /** A directive in a php.ini file that the project mounts. */
   | {
     code: "directive";

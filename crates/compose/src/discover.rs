@@ -179,7 +179,7 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
     let mut unset = Vec::new();
     let look = |name: &str| given(name, &base);
     interpolate(&mut document, &look, &mut unset);
-    absolute_mounts(&mut document, &base);
+    absolute_paths(&mut document, &base);
     let active = look("COMPOSE_PROFILES").unwrap_or_default();
     let mut project = Project { directory: base.clone(), name: String::new(), document };
     project.drop_inactive(&active);
@@ -189,7 +189,7 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
         return None;
     }
     let (target, others) = target(&project)?;
-    let signs = development_signs(&project, &[], &BTreeMap::new());
+    let signs = development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new());
     let kind = Kind::of(&project, &target, directory);
     let files: Vec<PathBuf> = files.iter().map(|file| file.place.clone()).collect();
     let is_called_development = files.iter().any(|file| is_called_development(file));
@@ -244,8 +244,8 @@ fn merge(to: &mut Map<String, Value>, from: &Map<String, Value>) {
     }
 }
 
-/// Mounted paths become those of the machine, so that the code in them is seen.
-fn absolute_mounts(document: &mut Map<String, Value>, base: &Path) {
+/// Mounted paths and those of builds become those of the machine, so that what is in them is seen.
+fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
     // Without dots and without a slash at the end, as the compose tools print them.
     let absolute = |source: &str| -> String {
         let joined = base.join(source);
@@ -254,6 +254,9 @@ fn absolute_mounts(document: &mut Map<String, Value>, base: &Path) {
     };
     let Some(Value::Object(services)) = document.get_mut("services") else { return };
     for service in services.values_mut() {
+        if let Some(context) = build_context(service).filter(|context| !context.contains("://")) {
+            *context = absolute(context);
+        }
         let Some(Value::Array(mounts)) = service.get_mut("volumes") else { continue };
         for mount in mounts {
             match mount {
@@ -271,6 +274,18 @@ fn absolute_mounts(document: &mut Map<String, Value>, base: &Path) {
                 _ => {}
             }
         }
+    }
+}
+
+/// The directory that an image of a service is built from.
+fn build_context(service: &mut Value) -> Option<&mut String> {
+    let build = match service.get_mut("build")? {
+        Value::Object(build) => build.get_mut("context")?,
+        short => short,
+    };
+    match build {
+        Value::String(context) => Some(context),
+        _ => None,
     }
 }
 
@@ -341,7 +356,7 @@ fn ddev(directory: &Path) -> Option<Candidate> {
         files: vec![PathBuf::from(DDEV_WHOLE)],
         target: Target { service: "web".to_owned(), port: 80 },
         others: Vec::new(),
-        signs: development_signs(&project, &[], &BTreeMap::new()),
+        signs: development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new()),
         is_called_development: false,
         unset: Vec::new(),
         kind: Kind::Ddev {

@@ -213,11 +213,16 @@ impl Engine {
         args: &[&str],
         change: impl FnOnce(TimedCommand) -> TimedCommand,
     ) -> Result<String, ComposeError> {
-        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
-        let marked = self.marked(command(&all, WORKS_WITHIN)).interruptible();
-        let output = change(marked).run();
-        let output = output.map_err(|error| failed(&all[..all.len().min(3)].join(" "), &error))?;
+        let name: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).take(3).collect();
+        let output = change(self.work(args)).run();
+        let output = output.map_err(|error| failed(&name.join(" "), &error))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// A command of the client for something that takes long, such as a build.
+    pub fn work(&self, args: &[&str]) -> TimedCommand {
+        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
+        self.marked(command(&all, WORKS_WITHIN)).interruptible()
     }
 
     /// A command of the client, for its output alone.
@@ -236,6 +241,16 @@ impl Engine {
         all.extend(args.iter().map(|&arg| arg.to_owned()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         self.marked(command(&all, WORKS_WITHIN)).interruptible().dir(directory)
+    }
+
+    /// The variables that an image sets; none if it is not here.
+    pub fn image_variables(&self, image: &str) -> BTreeMap<String, String> {
+        let words = ["image", "inspect", "--format", "{{json .Config.Env}}", image];
+        let output = self.command(&words).run().ok();
+        let all = output.and_then(|output| serde_json::from_slice(&output.stdout).ok());
+        let pairs = all.into_iter().flat_map(|pairs: Vec<String>| pairs.into_iter());
+        let split = |pair: String| pair.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
+        pairs.filter_map(split).collect()
     }
 
     /// The name of a command of the compose tool for messages.
@@ -265,6 +280,27 @@ pub fn failed(command: &str, error: &RunError) -> ComposeError {
     });
     let said = if said.is_empty() { error.to_string() } else { said };
     ComposeError::Tool { command: command.to_owned(), said, example: None }
+}
+
+/// The error of a build that failed, with its last lines. Older tools say on standard output what a step
+/// said, and newer ones on the other stream.
+pub fn build_failed(command: &str, error: &RunError, log: Option<PathBuf>) -> ComposeError {
+    let of_streams = error.output().map_or(String::new(), |output| {
+        let [out, err] = [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
+        let said = last_lines(&format!("{out}\n{err}"));
+        match says_disk_is_full(&out) && !says_disk_is_full(&said) {
+            // `failed` finds that line.
+            true => String::new(),
+            false => said,
+        }
+    });
+    match failed(command, error) {
+        ComposeError::Tool { command, said, .. } => {
+            let said = if of_streams.is_empty() { said } else { of_streams };
+            ComposeError::Build { command, said, log }
+        }
+        other => other,
+    }
 }
 
 /// Whether a text says that a disk is full.

@@ -119,6 +119,17 @@ pub enum ComposeError {
         #[serde(skip_serializing_if = "Option::is_none")]
         example: Option<PathBuf>,
     },
+    /// An image cannot be built.
+    #[error("`{command}` failed: {said}")]
+    Build {
+        /// The command, without the files.
+        command: String,
+        /// Its last lines.
+        said: String,
+        /// The file with all that it said; `None`: it could not be written.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        log: Option<PathBuf>,
+    },
     /// What the tool printed is no compose project.
     #[error("`{command}` printed what is no compose project: {problem}")]
     NotAProject {
@@ -309,6 +320,7 @@ impl ComposeError {
                 | E::NotWithImages { .. }
                 | E::OtherArchitecture { .. }
                 | E::Tool { .. }
+                | E::Build { .. }
         )
     }
 
@@ -328,6 +340,12 @@ impl ComposeError {
                 example.with_file_name(".env").display()
             )),
             E::Tool { said, command, .. } => tool_hint(command, said).map(str::to_owned),
+            E::Build { said, command, log } => {
+                let log = log.as_ref().map(|log| format!("all that it said is in {}", log.display()));
+                let parts = [tool_hint(command, said).map(str::to_owned), log];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                (!parts.is_empty()).then(|| parts.join("; "))
+            }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };

@@ -2,7 +2,9 @@
 //! shows that it is meant for development, and what has to change so that it runs beside the user's own
 //! project. The compose tool and the engine are asked by their command lines; nothing is started here.
 
+pub mod build_log;
 pub mod discover;
+mod dockerfile;
 pub mod edit;
 pub mod engine;
 pub mod error;

@@ -34,7 +34,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let target = project.target(None, None).map_err(|error| text(&error))?;
     let left_out = project.left_out(&target.service);
     project.remove(&left_out);
-    let signs = development_signs(&project, &[], &BTreeMap::new());
+    let signs = development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new());
     let names = project.services().map(|(name, _)| name.to_owned());
     let groups: BTreeMap<String, PathBuf> =
         names.map(|name| (name.clone(), PathBuf::from("/stampede").join(name))).collect();

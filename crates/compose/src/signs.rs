@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stampede_model::fact::containers::DevelopmentSign;
 
+use crate::dockerfile::{self, BuiltImage};
 use crate::edit::{Mount, variables};
 use crate::project::Project;
 
@@ -23,11 +24,13 @@ const OF_CODE: [&str; 5] =
     ["composer.json", "index.php", "artisan", "public/index.php", "web/index.php"];
 
 /// What in the project shows a development configuration, each sign once. Services beside the
-/// budget do not count. `env` is what stampede adds.
+/// budget do not count. `env` is what stampede adds, `image_variables` what an image sets that is here and
+/// not built.
 pub fn development_signs(
     project: &Project,
     beside: &[String],
     env: &BTreeMap<String, String>,
+    image_variables: impl Fn(&str) -> BTreeMap<String, String>,
 ) -> Vec<DevelopmentSign> {
     let mut signs: Vec<DevelopmentSign> = Vec::new();
     for (name, service) in
@@ -41,9 +44,10 @@ pub fn development_signs(
         let of_file =
             mounted_code(service).into_iter().flat_map(|path| file_signs(&path, service, env));
         let of_build = build_sign(name, service);
+        let of_image = image_signs((name, service), env, &image_variables);
         let of_ini = directive_signs(service, env);
-        let all =
-            of_variables.into_iter().chain(of_file).chain(of_ini).chain(of_build).chain(of_code);
+        let all = of_variables.into_iter().chain(of_file).chain(of_ini);
+        let all = all.chain(of_build).chain(of_image).chain(of_code);
         for sign in all {
             if !signs.iter().any(|known| is_same(known, &sign)) {
                 signs.push(sign);
@@ -131,9 +135,60 @@ fn build_sign(name: &str, service: &Value) -> Option<DevelopmentSign> {
     })
 }
 
-/// Directives for development in the php.ini files that a service mounts, alone or with their
-/// directory.
+/// What the image of a service brings for development, built or not.
+fn image_signs(
+    (name, service): (&str, &Value),
+    env: &BTreeMap<String, String>,
+    image_variables: impl Fn(&str) -> BTreeMap<String, String>,
+) -> Vec<DevelopmentSign> {
+    let image = match dockerfile::built_image(service) {
+        Some(built) => built,
+        None if service["build"].is_null() => {
+            let variables = service["image"].as_str().map(image_variables).unwrap_or_default();
+            BuiltImage { variables, ..BuiltImage::default() }
+        }
+        None => return Vec::new(),
+    };
+    let given = variables(&service["environment"]);
+    let is_given = |name: &str| given.contains_key(name) || env.contains_key(name);
+    let mode = env.get("XDEBUG_MODE").or_else(|| image.variables.get("XDEBUG_MODE"));
+    let mode = given.get("XDEBUG_MODE").and_then(Value::as_str).or(mode.map(String::as_str));
+    let is_off = mode.is_some_and(|mode| mode == "off")
+        || mounted_directives(service)
+            .iter()
+            .any(|(_, name, value)| name == "xdebug.mode" && value == "off");
+    let xdebug = (image.has_xdebug && !is_off)
+        .then(|| DevelopmentSign::XdebugInstalled { service: name.to_owned() });
+    let set = image.variables.into_iter().filter(|(name, value)| {
+        // Without Xdebug, its mode means nothing.
+        !is_given(name) && name != "XDEBUG_MODE" && is_sign(name, value)
+    });
+    let set = set.map(|(variable, value)| {
+        let service = name.to_owned();
+        DevelopmentSign::OfImage { service, variable, value }
+    });
+    xdebug.into_iter().chain(set).collect()
+}
+
+/// Directives for development in the php.ini files that a service mounts.
 fn directive_signs(service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
+    let mode = env.get("XDEBUG_MODE").map(String::as_str);
+    let found =
+        mounted_directives(service).into_iter().filter(|(_, name, value)| match name.as_str() {
+            "opcache.validate_timestamps" => is_on(value),
+            "opcache.enable" => !is_on(value),
+            "xdebug.mode" => value != "off" && mode.is_none(),
+            "zend_extension" => value.contains("xdebug") && mode != Some("off"),
+            _ => false,
+        });
+    found
+        .map(|(path, directive, value)| DevelopmentSign::Directive { path, directive, value })
+        .collect()
+}
+
+/// The directives in the php.ini files that a service mounts, alone or with their directory: file, name and
+/// value.
+fn mounted_directives(service: &Value) -> Vec<(String, String, String)> {
     let mounts = service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
     let sources = mounts.filter_map(|mount| mount.bind_source().map(PathBuf::from));
     let files = sources.flat_map(|source| match source.is_dir() {
@@ -146,27 +201,16 @@ fn directive_signs(service: &Value, env: &BTreeMap<String, String>) -> Vec<Devel
         }
     });
     let files = files.filter(|file| file.extension().is_some_and(|end| end == "ini"));
-    let mode = env.get("XDEBUG_MODE").map(String::as_str);
-    let mut signs: Vec<DevelopmentSign> = Vec::new();
+    let mut all = Vec::new();
     for file in files.take(INI_FILES_MAX) {
         let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= INI_BYTES_MAX);
         let text =
             if is_short { fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
         let path = file.display().to_string();
-        let found = text.lines().filter_map(directive).filter(|(name, value)| match *name {
-            "opcache.validate_timestamps" => is_on(value),
-            "opcache.enable" => !is_on(value),
-            "xdebug.mode" => *value != "off" && mode.is_none(),
-            "zend_extension" => value.contains("xdebug") && mode != Some("off"),
-            _ => false,
-        });
-        signs.extend(found.map(|(directive, value)| DevelopmentSign::Directive {
-            path: path.clone(),
-            directive: directive.to_owned(),
-            value: value.to_owned(),
-        }));
+        let found = text.lines().filter_map(directive);
+        all.extend(found.map(|(name, value)| (path.clone(), name.to_owned(), value.to_owned())));
     }
-    signs
+    all
 }
 
 /// The name and the value of a line of a php.ini file; `None`: it is a comment or a section.
@@ -198,7 +242,11 @@ mod tests {
         let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
         let env: BTreeMap<String, String> =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        development_signs(&project, &["db".to_owned()], &env)
+        let of_image = |image: &str| match image {
+            "shop:dev" => BTreeMap::from([("APP_ENV".to_owned(), "dev".to_owned())]),
+            _ => BTreeMap::new(),
+        };
+        development_signs(&project, &["db".to_owned()], &env, of_image)
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -219,6 +267,31 @@ mod tests {
         );
         let env = [("APP_ENV", "prod"), ("APP_DEBUG", "0"), ("XDEBUG_MODE", "off")];
         assert_eq!(signs(services(), &env), [""; 0]);
+    }
+
+    #[test]
+    fn what_an_image_brings_is_a_sign_unless_the_service_says_otherwise() {
+        let inline = "FROM php:8.4-fpm\nENV APP_DEBUG=1\nRUN pecl install xdebug\n";
+        let services = |environment: Value| {
+            json!({"services": {
+                "php": {"build": {"context": ".", "dockerfile_inline": inline}, "environment": environment},
+                "web": {"image": "shop:dev"},
+            }})
+        };
+        let xdebug = "the image of service php has Xdebug";
+        let debug = "APP_DEBUG=1 in the image of service php";
+        let env = "APP_ENV=dev in the image of service web";
+        assert_eq!(signs(services(json!({})), &[]), [xdebug, debug, env]);
+        let off = json!({"XDEBUG_MODE": "off", "APP_DEBUG": 0});
+        assert_eq!(signs(services(off), &[]), [env]);
+        let flags = [("XDEBUG_MODE", "off"), ("APP_DEBUG", "0"), ("APP_ENV", "prod")];
+        assert_eq!(signs(services(json!(null)), &flags), [""; 0]);
+        let ini = tempfile::tempdir().unwrap();
+        std::fs::write(ini.path().join("x.ini"), "xdebug.mode=off\n").unwrap();
+        let mut mounted = services(json!({"APP_DEBUG": "0"}));
+        mounted["services"]["php"]["volumes"] =
+            json!([format!("{}:/usr/local/etc/php/conf.d", ini.path().display())]);
+        assert_eq!(signs(mounted, &[]), [env]);
     }
 
     #[test]

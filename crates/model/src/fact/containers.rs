@@ -119,6 +119,20 @@ pub enum DevelopmentSign {
         /// The stage of its build.
         target: String,
     },
+    /// A variable that the service's Dockerfile or image sets.
+    OfImage {
+        /// The service.
+        service: String,
+        /// The variable's name.
+        variable: String,
+        /// Its value.
+        value: String,
+    },
+    /// The service's Dockerfile installs Xdebug.
+    XdebugInstalled {
+        /// The service.
+        service: String,
+    },
     /// A directive in a php.ini file that the project mounts.
     Directive {
         /// The file of the machine.
@@ -149,6 +163,12 @@ impl fmt::Display for DevelopmentSign {
             DevelopmentSign::BuildTarget { service, target } => {
                 write!(f, "service {service} is built with `target: {target}`")
             }
+            DevelopmentSign::OfImage { service, variable, value } => {
+                write!(f, "{variable}={value} in the image of service {service}")
+            }
+            DevelopmentSign::XdebugInstalled { service } => {
+                write!(f, "the image of service {service} has Xdebug")
+            }
             DevelopmentSign::Directive { path, directive, value } => {
                 write!(f, "{directive}={value} in {path}")
             }
@@ -164,7 +184,11 @@ impl DevelopmentSign {
     fn flag(&self) -> Option<String> {
         let (variable, value) = match self {
             DevelopmentSign::Variable { variable, value }
-            | DevelopmentSign::OfFile { variable, value, .. } => (variable, value),
+            | DevelopmentSign::OfFile { variable, value, .. }
+            | DevelopmentSign::OfImage { variable, value, .. } => (variable, value),
+            DevelopmentSign::XdebugInstalled { .. } => {
+                return Some("--env XDEBUG_MODE=off".to_owned());
+            }
             DevelopmentSign::Directive { directive, .. } if directive.contains("xdebug") => {
                 return Some("--env XDEBUG_MODE=off".to_owned());
             }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
+use stampede_compose::build_log::logged_build;
 use stampede_plan::model::Checkout;
 
 use super::ResolvedProject;
-use super::engine::{Engine, failed};
+use super::engine::Engine;
 use super::error::ComposeError;
 use crate::answer::sha256;
 
@@ -105,10 +106,10 @@ fn build(
         .chain(removes)
         .chain(built.iter().map(String::as_str))
         .collect();
-    let built = engine.compose(std::slice::from_ref(&file), &project.directory, &words).run();
+    let command = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
+    let built = logged_build(command, &engine.compose_name("build"), hash);
     let _ = fs::remove_file(&file);
-    built.map_err(|error| failed(&engine.compose_name("build"), &error))?;
-    Ok(images)
+    built.map(|()| images)
 }
 
 /// Adds arguments to the build of a service. Returns whether it is built at all.

@@ -208,7 +208,8 @@ fn versioned(files: &[PathBuf], checkouts: &[Checkout]) -> Vec<PathBuf> {
 /// What the user should know before anything starts; what matters most comes first.
 fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let ResolvedProject { engine, project, left_out, target, source, env, .. } = resolved;
-    let signs = signs::development_signs(project, &source.beside, env);
+    let of_image = |image: &str| engine.image_variables(image);
+    let signs = signs::development_signs(project, &source.beside, env, of_image);
     let external = |kind: &str| -> Vec<String> {
         let all = project.document.get(kind).and_then(serde_json::Value::as_object);
         let external = all.into_iter().flatten().filter(|(_, one)| edit::is_external(one));

@@ -15,6 +15,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use stampede_compose::build_log::logged_build;
 use stampede_compose::image::{Additions, FoundNeed, ImageContent, WantedNeed, script, with_php};
 use stampede_model::record::CustomBuild;
 use stampede_model::words;
@@ -368,8 +369,9 @@ fn add(engine: &Engine, base: &str, additions: &Additions) -> Result<Option<Stri
     let hash = sha256(format!("{dockerfile}{ids}"));
     let name = format!("{BUILT}/{}:latest", &hash[..HASH_LENGTH]);
     if engine.command(&["image", "inspect", &name]).run().is_err() {
-        let words = ["build", "--quiet", "--force-rm", "--tag", &name, "-"];
-        engine.run_command(&words, |command| command.input(dockerfile.as_bytes()))?;
+        let words = ["build", "--force-rm", "--tag", &name, "-"];
+        let command = engine.work(&words).input(dockerfile.as_bytes());
+        logged_build(command, "docker build", &hash[..HASH_LENGTH])?;
     }
     Ok(Some(name))
 }

@@ -1,0 +1,261 @@
+//! Reads what of a Dockerfile shows how the app will run: variables and Xdebug of the stages that an image
+//! is built from. It is no interpreter: what is not understood is passed over.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::edit::variables;
+
+/// The most bytes of a Dockerfile that is read.
+const BYTES_MAX: u64 = 1 << 20;
+/// The most stages that one stage is built from.
+const DEPTH_MAX: usize = 32;
+
+/// What is known of the image that a service is built as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuiltImage {
+    /// The file.
+    pub file: PathBuf,
+    /// The variables that it sets (`ENV`), with the values of its arguments put in.
+    pub variables: BTreeMap<String, String>,
+    /// Whether it installs Xdebug without a condition.
+    pub has_xdebug: bool,
+}
+
+/// Reads the Dockerfile of a service with `build`; `None`: there is none on this machine.
+pub fn built_image(service: &Value) -> Option<BuiltImage> {
+    let build = &service["build"];
+    let context = build.as_str().or(build["context"].as_str())?;
+    let given = variables(&build["args"]);
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect();
+    let target = build["target"].as_str();
+    if let Some(inline) = build["dockerfile_inline"].as_str() {
+        return Some(read(inline, target, &given, Path::new("Dockerfile")));
+    }
+    let file = Path::new(context).join(build["dockerfile"].as_str().unwrap_or("Dockerfile"));
+    let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= BYTES_MAX);
+    let content = is_short.then(|| fs::read_to_string(&file).ok()).flatten()?;
+    Some(read(&content, target, &given, &file))
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+/// A stage, from its `FROM` on.
+#[derive(Debug, Default)]
+struct Stage {
+    name: String,
+    base: String,
+    instructions: Vec<(String, String)>,
+}
+
+fn read(
+    content: &str,
+    target: Option<&str>,
+    given: &BTreeMap<String, String>,
+    file: &Path,
+) -> BuiltImage {
+    let stages = stages(content);
+    let is_it = |stage: &&Stage, name: &str| stage.name.eq_ignore_ascii_case(name);
+    let last = match target {
+        Some(target) => stages.iter().position(|stage| is_it(&stage, target)),
+        None => stages.len().checked_sub(1),
+    };
+    let mut image = BuiltImage { file: file.to_owned(), ..BuiltImage::default() };
+    let mut chain: Vec<&Stage> = Vec::new();
+    let mut next = last;
+    while let Some(index) = next.filter(|_| chain.len() < DEPTH_MAX) {
+        chain.push(&stages[index]);
+        next = stages[..index].iter().position(|stage| is_it(&stage, &stages[index].base));
+    }
+    for stage in chain.into_iter().rev() {
+        // An argument holds in the stage that declares it.
+        let mut arguments: BTreeMap<String, String> = BTreeMap::new();
+        for (instruction, rest) in &stage.instructions {
+            match instruction.as_str() {
+                "ARG" => {
+                    let (name, default) = rest.split_once('=').unwrap_or((rest, ""));
+                    let value = given.get(name).map_or_else(|| unquoted(default), Clone::clone);
+                    arguments.insert(name.to_owned(), value);
+                }
+                "ENV" => {
+                    for (name, value) in pairs(rest) {
+                        let value = filled(&value, &arguments);
+                        image.variables.insert(name, value);
+                    }
+                }
+                "RUN" => image.has_xdebug |= installs_xdebug(rest),
+                _ => {}
+            }
+        }
+    }
+    image
+}
+
+/// The stages, with the lines of an instruction joined.
+fn stages(content: &str) -> Vec<Stage> {
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut open = String::new();
+    for line in content.lines().map(str::trim) {
+        if line.starts_with('#') {
+            continue;
+        }
+        let (part, goes_on) = line.strip_suffix('\\').map_or((line, false), |part| (part, true));
+        open.push_str(part);
+        open.push(' ');
+        if goes_on {
+            continue;
+        }
+        let whole = std::mem::take(&mut open);
+        let Some((instruction, rest)) = whole.trim().split_once(char::is_whitespace) else {
+            continue;
+        };
+        let (instruction, rest) = (instruction.to_ascii_uppercase(), rest.trim().to_owned());
+        match (instruction.as_str(), stages.last_mut()) {
+            ("FROM", _) => {
+                let words: Vec<&str> =
+                    rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
+                let name = words.get(2).filter(|_| words[1].eq_ignore_ascii_case("as"));
+                stages.push(Stage {
+                    name: name.map_or_else(String::new, |name| (*name).to_owned()),
+                    base: words.first().map_or_else(String::new, |base| (*base).to_owned()),
+                    instructions: Vec::new(),
+                });
+            }
+            (_, Some(stage)) => stage.instructions.push((instruction, rest)),
+            (_, None) => {}
+        }
+    }
+    stages
+}
+
+/// The names and values of `ENV`: `A=1 B="two words"`, or the old form `A the rest`.
+fn pairs(rest: &str) -> Vec<(String, String)> {
+    let is_new = rest.split_whitespace().next().is_some_and(|first| first.contains('='));
+    if !is_new {
+        let one = rest.split_once(char::is_whitespace);
+        return one.map(|(name, value)| (name.to_owned(), unquoted(value))).into_iter().collect();
+    }
+    let mut quote = None;
+    let words = rest.split(|c: char| {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            _ => {}
+        }
+        quote.is_none() && c.is_whitespace()
+    });
+    let pairs = words.filter_map(|word| word.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), unquoted(value))).collect()
+}
+
+fn unquoted(text: &str) -> String {
+    text.trim().trim_matches(['"', '\'']).to_owned()
+}
+
+/// A value that is one argument, `$NAME`, `${NAME}` or `${NAME:-default}`; any other as it is.
+fn filled(value: &str, arguments: &BTreeMap<String, String>) -> String {
+    let Some(name) = value.strip_prefix('$') else { return value.to_owned() };
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    let (name, default) = name.split_once(":-").unwrap_or((name, ""));
+    let known = arguments.get(name).filter(|known| !known.is_empty());
+    known.map_or_else(|| default.to_owned(), Clone::clone)
+}
+
+/// Whether a command installs or switches on Xdebug. What depends on a condition is not known.
+fn installs_xdebug(command: &str) -> bool {
+    let command = command.to_ascii_lowercase();
+    let Some((before, _)) = command.split_once("xdebug") else { return false };
+    let has_condition = ["if ", "test ", "[ "].iter().any(|word| before.contains(word));
+    let tools =
+        ["pecl install", "docker-php-ext", "install-php-extensions", "apt-get", "apk ", "pie "];
+    !has_condition && tools.iter().any(|tool| before.contains(tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(content: &str, build: Value) -> BuiltImage {
+        let mut build = build;
+        build["context"] = json!("/srv");
+        build["dockerfile_inline"] = json!(content);
+        built_image(&json!({"build": build})).expect("a build")
+    }
+
+    const STAGES: &str = "\
+# syntax=docker/dockerfile:1
+ARG PHP_VERSION=8.4
+FROM php:${PHP_VERSION}-fpm AS base
+ENV APP_NAME shop
+FROM --platform=linux/amd64 base as dev
+ARG APP_ENV=dev
+ENV APP_ENV=$APP_ENV \\
+    # a comment between
+    XDEBUG_MODE=\"develop,debug\" TITLE='My shop'
+RUN set -eux; \\
+    pecl install xdebug && \\
+    docker-php-ext-enable xdebug
+FROM base AS prod
+ENV APP_ENV=prod APP_DEBUG=${DEBUG:-0}
+";
+
+    #[test]
+    fn only_the_stages_of_the_target_count() {
+        let dev = of(STAGES, json!({"target": "dev"}));
+        let shown = |name: &str| dev.variables.get(name).map(String::as_str);
+        assert_eq!(shown("APP_ENV"), Some("dev"));
+        assert_eq!(shown("XDEBUG_MODE"), Some("develop,debug"));
+        assert_eq!(shown("TITLE"), Some("My shop"));
+        assert_eq!(shown("APP_NAME"), Some("shop"), "of the stage below");
+        assert!(dev.has_xdebug);
+        let prod = of(STAGES, json!({}));
+        assert_eq!(prod.variables.get("APP_ENV").map(String::as_str), Some("prod"));
+        assert_eq!(prod.variables.get("APP_DEBUG").map(String::as_str), Some("0"));
+        assert!(!prod.has_xdebug);
+        let given = of(STAGES, json!({"target": "DEV", "args": {"APP_ENV": "test"}}));
+        assert_eq!(given.variables.get("APP_ENV").map(String::as_str), Some("test"));
+        assert_eq!(of(STAGES, json!({"target": "none"})).variables, BTreeMap::new());
+    }
+
+    #[test]
+    fn xdebug_counts_where_it_is_surely_installed() {
+        let has = |run: &str| of(&format!("FROM php:8.4-fpm\nRUN {run}\n"), json!({})).has_xdebug;
+        for run in [
+            "install-php-extensions opcache xdebug",
+            "apk add --no-cache php83-pecl-xdebug",
+            "apt-get update && apt-get install -y php8.2-xdebug",
+        ] {
+            assert!(has(run), "{run}");
+        }
+        for run in [
+            "if [ \"$INSTALL_XDEBUG\" = true ]; then pecl install xdebug; fi",
+            "rm -f /usr/local/etc/php/conf.d/xdebug.ini",
+            "echo no xdebug here",
+        ] {
+            assert!(!has(run), "{run}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_build_or_no_dockerfile_is_passed_over() {
+        assert_eq!(built_image(&json!({"image": "nginx"})), None);
+        assert_eq!(built_image(&json!({"build": "/nowhere"})), None);
+        assert_eq!(built_image(&json!({"build": "https://example.org/shop.git"})), None);
+        for text in
+            ["", "FROM", "ENV A=1", "FROM x\nENV\nENV A\nENV =\nRUN\n", "FROM a AS a\nFROM a AS a"]
+        {
+            let _ = of(text, json!({}));
+        }
+    }
+}
