@@ -232,6 +232,44 @@ impl Engine {
     }
 }
 
+/// A directory with a `docker` that runs `docker compose` 2: the one of Debian 13, in a root that sees the
+/// same engine and the same directories. `None`: no such root can be made here, as was printed.
+pub fn compose_2(sandbox: &Sandbox) -> Option<PathBuf> {
+    let root = data().with_file_name("roots").join("trixie");
+    let made = root.join("usr/bin/docker").exists() || make_compose_2(&root);
+    if !made {
+        println!("SKIPPED: no root of Debian 13 with its docker-compose");
+        return None;
+    }
+    let bin = sandbox.path().join("bin-of-debian-13");
+    fs::create_dir(&bin).expect("a directory");
+    let script = format!(
+        "#!/bin/sh\nexec unshare --mount --propagation private sh -c '\n\
+         for shared in /tmp /proc /dev /var/lib/stampede; do\n\
+         mkdir -p \"$shared\" \"$0$shared\" && mount --rbind \"$shared\" \"$0$shared\" || exit\ndone\n\
+         exec chroot \"$0\" /usr/bin/docker \"$@\"' '{}' \"$@\"\n",
+        root.display()
+    );
+    stampede_testing::program::write_program(&bin.join("docker"), &script);
+    Some(bin)
+}
+
+/// Makes the root. Returns whether that worked.
+fn make_compose_2(root: &Path) -> bool {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let part = root.with_extension("part");
+    let _ = fs::remove_dir_all(&part);
+    let script = "set -e; \"$0\" trixie \"$1\" >&2; cp /etc/resolv.conf \"$1/etc/\"; \
+                  chroot \"$1\" apt-get -qq update >&2; \
+                  chroot \"$1\" apt-get -qq install -y --no-install-recommends docker-cli docker-compose >&2; \
+                  mv \"$1\" \"$2\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(top.join("scripts/make-root")).arg(&part).arg(root);
+    command.env("STAMPEDE_ROOTS", data().with_file_name("root-tars"));
+    fs::create_dir_all(root.parent().expect("a parent")).expect("a directory");
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// Whether no process is in the group or below it. The groups of other tests' stacks, which run at
 /// the same time, have some; what runs of this test's is among the containers or the processes.
 fn is_empty(group: &Path) -> bool {
