@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Sandbox, finish, skipped, stderr, stdout};
+use crate::common::{Sandbox, finish, skipped, stderr, stdout, trials};
 use crate::containers_support::{Engine, IMAGE, end_with_us, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -15,7 +15,7 @@ const WITHIN: Duration = Duration::from_secs(20);
 /// What the registry lets pass to a client before the fetch breaks off.
 const BYTES: usize = 300_000;
 
-/// A registry that asks for a name and a password. It ends with this value.
+/// A registry. It ends with this value.
 struct Registry {
     process: Child,
     port: u16,
@@ -23,21 +23,33 @@ struct Registry {
 }
 
 impl Registry {
-    /// `None`: this machine has no program for it.
+    /// One that asks for a name and a password. `None`: this machine has no program for it.
     fn start() -> Option<Registry> {
-        if skipped(&["docker-registry", "htpasswd"]) {
+        if skipped(&["htpasswd"]) {
             return None;
         }
         let sandbox = Sandbox::new();
-        let port = free_port();
         let mut users = Command::new("htpasswd");
         let users = users.args(["-Bbn", "ada", "countess"]).output().expect("htpasswd");
         let users = sandbox.write("users", &String::from_utf8_lossy(&users.stdout));
+        let auth = format!("auth: {{htpasswd: {{realm: test, path: {}}}}}\n", users.display());
+        Registry::with(sandbox, &auth)
+    }
+
+    /// One that asks for nothing. `None`: this machine has no program for it.
+    fn open() -> Option<Registry> {
+        Registry::with(Sandbox::new(), "")
+    }
+
+    fn with(sandbox: Sandbox, auth: &str) -> Option<Registry> {
+        if skipped(&["docker-registry"]) {
+            return None;
+        }
+        let port = free_port();
         let config = format!(
             "version: 0.1\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: \"127.0.0.1:{port}\"}}\n\
-             auth: {{htpasswd: {{realm: test, path: {}}}}}\nlog: {{level: error}}\n",
+             {auth}log: {{level: error}}\n",
             sandbox.path().join("data").display(),
-            users.display()
         );
         let config = sandbox.write("registry.yml", &config);
         let mut command = Command::new("docker-registry");
@@ -187,4 +199,32 @@ fn images_of_a_registry_are_fetched_and_what_goes_wrong_is_said() {
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
     engine.words(&["rmi", &registry.image("shop:1")]);
+}
+
+/// The names of official images lead to Docker Hub. An engine with a mirror asks that first.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn official_images_come_from_a_mirror_where_the_engine_has_one() {
+    let Some(registry) = Registry::open() else { return };
+    let Some(engine) = Engine::with_mirror(registry.port) else { return };
+    for name in ["nginx:1", "php:8.2-fpm"] {
+        let in_mirror = registry.image(&format!("library/{name}"));
+        engine.words(&["tag", IMAGE, &in_mirror]);
+        engine.words(&["push", "--quiet", &in_mirror]);
+        engine.words(&["rmi", &in_mirror]);
+        // What an earlier test left.
+        engine.docker(&["rmi", name]);
+    }
+    let sandbox = Sandbox::new();
+    let load = ["--concurrency", "1", "--for", "1s", "--warm-up", "0s", "--rounds", "1"];
+    let compare = ["compare", "--app", "hello", "--images", "official", "--php", "8.2"];
+    let args = [&compare[..], &["--runtimes", "nginx-fpm"], &load].concat();
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    for container in trials(&sandbox)[0]["runtime"]["containers"].as_array().expect("containers") {
+        let digest = container["digest"].as_str().unwrap_or_default();
+        assert!(digest.starts_with("sha256:"), "it is from a registry: {container:#}");
+    }
 }

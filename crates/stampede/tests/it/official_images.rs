@@ -2,6 +2,7 @@
 //! cannot be fetched here: images of Debian's packages have their names.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -229,6 +230,29 @@ fn nothing_is_left_of_a_stack_of_images_however_stampede_ends() {
         child.wait().expect("it ends");
         assert_eq!(engine.left_behind(), [""; 0], "{signal:?} after {after:?}");
         assert_eq!(sandbox.left_behind(), [""; 0], "{signal:?} after {after:?}");
+    }
+}
+
+/// Of a stack whose engine is restarted during the load nothing is left either.
+#[test]
+#[ignore = "long: 50 s, containers"]
+fn nothing_is_left_of_a_stack_of_images_when_the_engine_is_restarted() {
+    let Some(mut engine) = engine() else { return };
+    let sandbox = Sandbox::new();
+    let rows = "[{one: {use: nginx-fpm, images: official}}]";
+    sandbox.write("plan.yaml", &format!("app: hello\nphp: 8.2\nruntimes: {rows}\n{LOAD}"));
+    for (number, after) in [1_000, 3_000, 6_000].into_iter().enumerate() {
+        let out = format!("out-{number}");
+        let mut command = engine.stampede(&sandbox, &["compare", "plan.yaml", "--out", &out]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(after));
+        engine.restart();
+        let output = child.wait_with_output().expect("it ends");
+        let text = stderr(&output);
+        assert_ne!(output.status.code(), None, "it ended by itself: {text}");
+        assert_eq!(engine.left_behind(), [""; 0], "after {after} ms: {text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "after {after} ms: {text}");
     }
 }
 

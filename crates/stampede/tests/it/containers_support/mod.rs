@@ -31,28 +31,43 @@ const WITHIN: Duration = Duration::from_secs(60);
 pub struct Engine {
     directory: tempfile::TempDir,
     daemon: Child,
+    options: Vec<String>,
     /// Only one test at a time has the engine's data.
     _lock: File,
+}
+
+/// How an engine differs from the usual one.
+#[derive(Default)]
+struct Data {
+    /// The size of its disk, which is then in memory.
+    mebibytes: Option<u32>,
+    options: Vec<String>,
 }
 
 impl Engine {
     /// Starts the engine, with the image; `None`: this machine cannot have one, as was printed.
     pub fn start() -> Option<Engine> {
-        Engine::with_image(None)
+        Engine::with_image(Data::default())
+    }
+
+    /// An engine that asks the registry at this port for images of Docker Hub.
+    pub fn with_mirror(port: u16) -> Option<Engine> {
+        let options = vec!["--registry-mirror".to_owned(), format!("http://127.0.0.1:{port}")];
+        Engine::with_image(Data { options, ..Data::default() })
     }
 
     /// An engine whose disk has so many MiB, in memory, and is gone with the engine.
     pub fn on_small_disk(mebibytes: u32) -> Option<Engine> {
-        Engine::with_image(Some(mebibytes))
+        Engine::with_image(Data { mebibytes: Some(mebibytes), ..Data::default() })
     }
 
-    fn with_image(mebibytes: Option<u32>) -> Option<Engine> {
-        let engine = Engine::without_image(mebibytes)?;
+    fn with_image(data: Data) -> Option<Engine> {
+        let engine = Engine::without_image(data)?;
         engine.make_image();
         Some(engine)
     }
 
-    fn without_image(mebibytes: Option<u32>) -> Option<Engine> {
+    fn without_image(Data { mebibytes, options }: Data) -> Option<Engine> {
         if !rustix::process::geteuid().is_root()
             || crate::common::skipped(&["dockerd", "docker-compose"])
         {
@@ -69,11 +84,11 @@ impl Engine {
             Some(mebibytes) => {
                 let small = directory.path().join("data");
                 fs::create_dir(&small).expect("a directory");
-                start_daemon(on_small_disk(mebibytes, &small), directory.path(), &small)
+                start_daemon(on_small_disk(mebibytes, &small), directory.path(), &small, &options)
             }
-            None => start_daemon(Command::new("dockerd"), directory.path(), &data),
+            None => start_daemon(Command::new("dockerd"), directory.path(), &data, &options),
         };
-        let mut engine = Engine { daemon, directory, _lock: lock };
+        let mut engine = Engine { daemon, directory, options, _lock: lock };
         engine.wait();
         engine.remove_all();
         Some(engine)
@@ -96,7 +111,8 @@ impl Engine {
     /// Ends the daemon, and with it the containers, and starts it again.
     pub fn restart(&mut self) {
         self.end();
-        self.daemon = start_daemon(Command::new("dockerd"), self.directory.path(), &data());
+        let place = self.directory.path();
+        self.daemon = start_daemon(Command::new("dockerd"), place, &data(), &self.options);
         self.wait();
     }
 
@@ -325,7 +341,7 @@ fn on_small_disk(mebibytes: u32, place: &Path) -> Command {
 
 /// Starts the daemon. Its networks are none that another engine of the machine chooses, and it
 /// changes no rule of the firewall.
-fn start_daemon(mut command: Command, directory: &Path, data: &Path) -> Child {
+fn start_daemon(mut command: Command, directory: &Path, data: &Path, options: &[String]) -> Child {
     let at = |name: &str| directory.join(name).display().to_string();
     let log = File::create(directory.join("log")).expect("a log");
     command
@@ -335,6 +351,7 @@ fn start_daemon(mut command: Command, directory: &Path, data: &Path) -> Child {
         .args(["--default-address-pool", "base=10.213.0.0/16,size=24"])
         // A fetch that breaks off would be tried for minutes.
         .args(["--max-download-attempts", "1"])
+        .args(options)
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a log"))
         .stderr(log);
