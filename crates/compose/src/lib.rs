@@ -8,6 +8,7 @@ mod dockerfile;
 pub mod edit;
 pub mod engine;
 pub mod error;
+pub mod fetch;
 pub mod image;
 pub mod known;
 pub mod project;

@@ -185,7 +185,8 @@ pub(super) fn gist(body: &str) -> String {
     let line = match title.map(str::trim).filter(|title| !title.is_empty()) {
         Some(title) => &plain_text(title),
         None => {
-            let body = body.trim();
+            // PHP writes it before its messages.
+            let body = body.trim().trim_start_matches("<br />").trim();
             let first = body.lines().next().unwrap_or_default();
             if first.contains(char::is_alphanumeric) { first } else { body }
         }
@@ -244,6 +245,7 @@ mod tests {
         assert_eq!(gist(html), "No table `orders`");
         for (body, said) in [
             ("\nfirst\nsecond", "first"),
+            ("<br />\n<b>Warning</b>:  no a<br />\n", "<b>Warning</b>: no a<br />"),
             ("{\n  \"error\": \"no\"\n}", "{ \"error\": \"no\" }"),
             ("<title></title>", "<title></title>"),
             ("<title>never closed", "<title>never closed"),

@@ -109,16 +109,22 @@ fn beginning(mut text: String) -> String {
 const TEXT_BYTES: usize = 256 << 10;
 
 /// The PHP error that a page shows; `None`: it shows none. The error must name a file of the app's
-/// own copy, so that a page about PHP errors does not count.
+/// own copy, or be all that the page ends with, so that a page about PHP errors does not count.
 fn php_error(body: &str) -> Option<String> {
-    let found = PHP_ERROR.find_iter(body).last()?;
-    let text = found.as_str().replace("<b>", "").replace("</b>", "");
+    let found = PHP_ERROR.find_iter(body).last().or_else(|| PHP_ERROR_AT_END.find(body))?;
+    let text = found.as_str().replace("<b>", "").replace("</b>", "").replace("<br />", "");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(mask_foreign(&words).chars().take(300).collect())
 }
 
 static PHP_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?:Fatal|Parse) error(?:</b>)?:\s[^\n]{0,2000}?\bin (?:<b>)?\{dir\}[^\s<:]*";
+    Regex::new(pattern).expect("a valid pattern")
+});
+
+/// PHP writes nothing after a fatal error. Between its first and its last line is the stack.
+static PHP_ERROR_AT_END: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?s)(?:Fatal|Parse) error(?:</b>)?:\s[^<>]{0,4000} in (?:<b>)?[^<>\s]{1,1000}(?:</b>)? on line (?:<b>)?\d+(?:</b>)?(?:<br />)?\s*$";
     Regex::new(pattern).expect("a valid pattern")
 });
 
@@ -289,6 +295,23 @@ mod tests {
         assert_eq!(php_error(plain).as_deref(), Some(said));
         let html = "<br />\n<b>Parse error</b>:  unexpected in <b>{dir}/app/a.php</b> on line";
         assert_eq!(php_error(html).as_deref(), Some("Parse error: unexpected in {dir}/app/a.php"));
+        // Of containers the paths are not known.
+        let unknown = "<br />\n<b>Fatal error</b>:  Failed opening required '/index.php' (include_path='.:/usr/share/php') in <b>Unknown</b> on line <b>0</b><br />\n";
+        let said = "Fatal error: Failed opening required '/index.php' (include_path='.:/usr/share/php') in Unknown on line 0";
+        assert_eq!(php_error(unknown).as_deref(), Some(said));
+        let stack = "PHP Fatal error:  Uncaught Error: no f() in /srv/a.php:1\nStack trace:\n#0 {main}\n  thrown in /srv/a.php on line 1\n";
+        let found = php_error(stack).expect("it ends with one");
+        assert!(
+            found.starts_with("Fatal error: Uncaught Error: no f() in /srv/a.php:1"),
+            "{found}"
+        );
+        for about in [
+            "<p>Fatal error: no f() in a.php on line 1</p></body></html>",
+            "How to read \"Fatal error: no f() in a.php on line 1\"",
+            "Fatal error: see line 3",
+        ] {
+            assert_eq!(php_error(about), None, "{about}");
+        }
         let about = "<h1>Fatal error: Uncaught Error: no f() in /var/www/index.php:1</h1>";
         assert_eq!(php_error(about), None);
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use stampede_compose::build_log::logged_build;
+use stampede_compose::fetch::{check_architecture, fetch_image};
 use stampede_plan::model::Checkout;
 
 use super::ResolvedProject;
-use super::engine::Engine;
 use super::error::ComposeError;
 use crate::answer::sha256;
 
@@ -155,15 +155,6 @@ fn fetch(resolved: &ResolvedProject, built: &BTreeMap<String, String>) -> Result
     Ok(())
 }
 
-/// Fetches an image that is not here yet.
-pub(crate) fn fetch_image(engine: &Engine, image: &str) -> Result<(), ComposeError> {
-    if engine.command(&["image", "inspect", image]).run().is_err() {
-        // The first words are the name of the command in messages.
-        engine.run(&["pull", image, "--quiet"])?;
-    }
-    Ok(())
-}
-
 /// Refuses images for another architecture: the engine would run them in an emulator, if at all.
 fn check_architectures(
     resolved: &ResolvedProject,
@@ -175,31 +166,6 @@ fn check_architectures(
         check_architecture(engine, name, own.unwrap_or_default())?;
     }
     Ok(())
-}
-
-/// Refuses the image of a service for another architecture.
-pub(crate) fn check_architecture(
-    engine: &Engine,
-    service: &str,
-    image: &str,
-) -> Result<(), ComposeError> {
-    let words = ["image", "inspect", "--format", "{{.Architecture}}", image];
-    let found = engine.run(&words)?;
-    let of_image = found.trim();
-    if !of_image.is_empty() && !runs_on(&engine.architecture, of_image) {
-        return Err(ComposeError::OtherArchitecture {
-            service: service.to_owned(),
-            image: image.to_owned(),
-            of_image: of_image.to_owned(),
-            of_machine: engine.architecture.clone(),
-        });
-    }
-    Ok(())
-}
-
-/// Whether a machine runs an image's programs itself.
-fn runs_on(machine: &str, image: &str) -> bool {
-    machine == image || matches!((machine, image), ("amd64", "386") | ("arm64", "arm"))
 }
 
 #[cfg(test)]
@@ -233,6 +199,5 @@ mod tests {
         assert_eq!(built(json!({"image": "nginx"})), (false, Value::Null));
         assert!(!built(json!({"image": "nginx", "build": null})).0);
         assert_eq!(image_name("My_App.1"), "my-app-1");
-        assert!(runs_on("amd64", "386") && !runs_on("amd64", "arm64"));
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, summary, trials};
+use crate::common::{
+    Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
+};
 use crate::containers_support::{Engine, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -137,6 +139,86 @@ fn a_php_that_is_not_proven_is_marked() {
     }
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+}
+
+/// A project with FrankenPHP, as it was built for the other tests, and the libraries that it needs.
+/// Returns whether there is one.
+fn write_franken(sandbox: &Sandbox) -> bool {
+    let found = finish(sandbox.stampede(&["up", "frankenphp", "--dry-run"]), LIMIT);
+    let found: Value = serde_json::from_str(&stdout(&found)).unwrap_or_default();
+    let path = "/runtime/needs/frankenphp/path";
+    let Some(program) = found.pointer(path).and_then(Value::as_str) else {
+        println!("SKIPPED: FrankenPHP is not here");
+        return false;
+    };
+    let place = sandbox.path().join("franken");
+    std::fs::create_dir_all(place.join("lib")).expect("directories");
+    std::fs::copy(program, place.join("frankenphp")).expect("a copy");
+    let linked = std::process::Command::new("ldd").arg(program).output().expect("ldd");
+    let linked = String::from_utf8_lossy(&linked.stdout).into_owned();
+    let paths = linked.lines().filter_map(|line| line.split_once(" => ")?.1.split(' ').next());
+    // The C library is the image's own.
+    for path in paths.filter(|path| !["libc.", "libm."].iter().any(|own| path.contains(own))) {
+        let name = path.rsplit('/').next().expect("a name");
+        std::fs::copy(path, place.join("lib").join(name)).expect("a library");
+    }
+    sandbox.write(
+        "franken/Dockerfile",
+        "FROM stampede-test/php:8.2\nCOPY lib /opt/lib\nCOPY frankenphp Caddyfile /opt/\n\
+         COPY public /app/public\nENV LD_LIBRARY_PATH=/opt/lib\n\
+         CMD [\"/opt/frankenphp\", \"run\", \"--config\", \"/opt/Caddyfile\"]\n",
+    );
+    sandbox.write(
+        "franken/Caddyfile",
+        "{\n\tadmin off\n\tfrankenphp {\n\t\tnum_threads 4\n\t}\n}\nhttp://:80 {\n\troot * /app/public\n\troute {\n\t\trewrite / /index.php\n\t\tphp {\n\t\t\troot /app/public\n\t\t}\n\t}\n}\n",
+    );
+    sandbox
+        .write("franken/compose.yml", "services:\n  web:\n    build: .\n    ports: [\"80:80\"]\n");
+    true
+}
+
+/// The same app by nginx and PHP-FPM of this machine, by the same in a compose project, and by FrankenPHP in
+/// another one: one run, one budget for each, every PHP proven.
+#[test]
+#[ignore = "long: 60 s, containers"]
+fn an_app_is_compared_on_this_machine_and_in_two_compose_projects() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    if skipped(&["nginx", "php-fpm8.2"]) || !write_franken(&sandbox) {
+        return;
+    }
+    let page = "<?php echo str_repeat('hello ', 20);";
+    write_project(&sandbox, "fpm", |name, text| match name {
+        "public/index.php" => page.to_owned(),
+        _ => unchanged(name, text),
+    });
+    sandbox.write("franken/public/index.php", page);
+    sandbox.write(
+        "plan.yaml",
+        "app: fpm/public\nphp: 8.2\nworkers: 4\nbudget: {cpus: 1, memory: 512MiB}\nrounds: 3\n\
+         warm_up: 1s\nload: {peak: {concurrency: 4, for: 2s}}\n\
+         runtimes: [nginx-fpm, {fpm: {compose: fpm/compose.yml}}, {franken: {compose: franken/compose.yml}}]\n",
+    );
+    let output = finish(engine.stampede(&sandbox, &["compare", "plan.yaml"]), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    for (runtime, sapi, provider) in [
+        ("nginx-fpm", "fpm-fcgi", "processes"),
+        ("fpm", "fpm-fcgi", "compose"),
+        ("franken", "frankenphp", "compose"),
+    ] {
+        let before = before(&sandbox, runtime);
+        assert_eq!(before["sapi"], sapi, "{before:#}\n{text}");
+        let proven = fact(&before["notices"], "php_proven");
+        assert_eq!(proven.is_null(), provider == "processes", "{runtime}: {before:#}");
+    }
+    let summary = summary(&sandbox);
+    for case in summary["cases"].as_array().expect("cases") {
+        let is_in_containers = case["runtime"] != "nginx-fpm";
+        assert_eq!(case["engine_cost_us"]["value"].is_number(), is_in_containers, "{case:#}");
+        assert!(case["cpu_cost_us"]["value"].is_number(), "{case:#}");
+    }
 }
 
 /// Each version is a row of its own. One that does not run what was asked for is marked.
