@@ -1117,8 +1117,8 @@ export type Notice =
     /** The given time in nanoseconds. */
     within_ns: number;
     /**
-     * How long it takes with loads of a second. Null: not known, since a load ends after a
-     * number of requests.
+     * How long it takes with loads of a second. Null: it fits by a guess alone, since a load ends
+     * after a number of requests.
      */
     takes_ns: number | null;
     /** The same as a sentence in English. */
@@ -2944,6 +2944,10 @@ export type Mismatch =
   | {
     code: "own_limits";
   }
+  /** Requests reach it by a proxy of the container engine, and other rows without one. */
+  | {
+    code: "through_a_proxy";
+  }
   /** The runtime has another number of workers than was asked for. */
   | {
     code: "workers_differ";
@@ -3586,6 +3590,12 @@ export type Containers =
     /** Their services, each with its limits. */
     services: OwnLimit[];
   }
+  /** Services are less isolated than containers usually are. */
+  | {
+    code: "host_access";
+    /** Their services, each with the keys that say so: `web (privileged)`. */
+    services: string[];
+  }
   /** The server's name leads to HTTPS, which the load does not speak. */
   | {
     code: "https_name";
@@ -4163,6 +4173,12 @@ export type NotComparable =
   /** Each of its containers has the budget for itself, and other rows share one. */
   | {
     code: "own_limits";
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Requests reach it by a proxy of the container engine, and other rows without one. */
+  | {
+    code: "through_a_proxy";
     /** The same as a sentence in English. */
     text: string;
   }

@@ -1,9 +1,10 @@
 // Published tables beside what was measured: what follows, the charts drawn from both, the figures.
 
-import type { ClaimComparison, ColumnComparison, PublishedComparison, TableComparison } from "./data.generated.ts";
+import type { ColumnComparison, PublishedComparison, TableComparison } from "./data.generated.ts";
 import { h, s } from "./dom.ts";
 import * as format from "./format.ts";
 import { acrossPublished } from "./published_across.ts";
+import { claims } from "./published_claims.ts";
 import type { Store } from "./store.ts";
 import { Tables, type Column, type Field, type Section } from "./tables.ts";
 
@@ -46,8 +47,12 @@ function tableOf(store: Store, table: TableComparison, place: number): HTMLEleme
       ...table.columns.map((column) => tables.section(sectionOf(column), table.title))));
 }
 
+/** With the load, where the table has several. */
 function labelOf(table: TableComparison, row: number): string {
-  return (table.rows[row]?.label ?? "") + (table.rows[row]?.breaking ? " *" : "");
+  const found = table.rows[row];
+  if (!found) return "";
+  const several = table.rows.some((other) => other.load !== found.load);
+  return found.label + (several && found.load ? ` · ${found.load}` : "") + (found.breaking ? " *" : "");
 }
 
 function disagreement(table: TableComparison, better: number, worse: number, reason?: string | null): string {
@@ -122,13 +127,4 @@ function chart(table: TableComparison, column: ColumnComparison): HTMLElement {
 
 function shortened(label: string): string {
   return label.length > 26 ? `${label.slice(0, 25)}…` : label;
-}
-
-function claims(all: ClaimComparison[]): HTMLElement | null {
-  if (all.length === 0) return null;
-  return h("section", { class: "block published" },
-    h("h3", {}, "Claims of the text"),
-    h("ul", {}, ...all.map((claim) => h("li", {},
-      `${claim.runtime}: “${claim.text}”`,
-      ...claim.sentences.map((sentence) => h("p", {}, sentence))))));
 }

@@ -14,8 +14,18 @@ export function toPublished(raw: Raw<written.PublishedComparison>): written.Publ
     claims: records<written.ClaimComparison>(raw.claims).map((claim) => ({
       text: text(claim.text), runtime: text(claim.runtime), written: text(claim.written),
       times: toTimes(record<written.Times>(claim.times)),
-      checks: [], sentences: texts(claim.sentences),
+      checks: records<written.ClaimCheck>(claim.checks).map(toCheck), sentences: texts(claim.sentences),
     })),
+  };
+}
+
+function toCheck(raw: Raw<written.ClaimCheck>): written.ClaimCheck {
+  const [low, high] = Array.isArray(raw.interval) ? raw.interval : [];
+  return {
+    against: text(raw.against), app: text(raw.app), load: text(raw.load), ratio: known(raw.ratio),
+    interval: isNumber(low) && isNumber(high) ? [low, high] : null,
+    // The sentences say it.
+    outcome: "too_few_rounds", equal_budgets: raw.equal_budgets === true,
   };
 }
 

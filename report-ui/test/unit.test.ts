@@ -246,7 +246,7 @@ test("published tables are read, and whatever else stands there", () => {
       orders: [{ sentence: "One order.", pairs: [{ better: 0, worse: 1, outcome: "disagree", reason: "why" }] }],
     }],
   };
-  const raw = { publication: "Two servers", source: 5, tables: [table], claims: [{ text: "twice", sentences: ["No.", 4] }] };
+  const raw = { publication: "Two servers", source: 5, tables: [table], claims: [{ text: "twice", sentences: ["No.", 4], checks: [{ against: "b", ratio: 2, interval: [1.5, 3] }, { interval: [1] }] }] };
   const read = readPage(JSON.stringify({ summary: { published: raw } })).page.summary.published;
   assert.equal(read?.source, null);
   const [column] = read?.tables[0]?.columns ?? [];
@@ -255,6 +255,7 @@ test("published tables are read, and whatever else stands there", () => {
   ]);
   assert.deepEqual(column?.orders[0]?.pairs, [{ better: 0, worse: 1, outcome: "disagree", reason: "why" }]);
   assert.deepEqual(read?.claims.map((claim) => claim.sentences), [["No.", "4"]]);
+  assert.deepEqual(read?.claims[0]?.checks.map((check) => [check.against, check.ratio, check.interval]), [["b", 2, [1.5, 3]], ["", null, null]]);
 });
 
 test("two versions are read, and ratios share one scale around 1", () => {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -17,12 +17,14 @@ const DEPTH_MAX: usize = 32;
 /// What is known of the image that a service is built as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuiltImage {
-    /// The file.
-    pub file: PathBuf,
     /// The variables that it sets (`ENV`), with the values of its arguments put in.
     pub variables: BTreeMap<String, String>,
     /// Whether it installs Xdebug without a condition.
     pub has_xdebug: bool,
+    /// The image that all begins with.
+    pub base: String,
+    /// Whether it brings a Caddyfile of its own.
+    pub has_caddyfile: bool,
 }
 
 /// Reads the Dockerfile of a service with `build`; `None`: there is none on this machine.
@@ -33,12 +35,12 @@ pub fn built_image(service: &Value) -> Option<BuiltImage> {
     let given = given.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect();
     let target = build["target"].as_str();
     if let Some(inline) = build["dockerfile_inline"].as_str() {
-        return Some(read(inline, target, &given, Path::new("Dockerfile")));
+        return Some(read(inline, target, &given));
     }
     let file = Path::new(context).join(build["dockerfile"].as_str().unwrap_or("Dockerfile"));
     let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= BYTES_MAX);
     let content = is_short.then(|| fs::read_to_string(&file).ok()).flatten()?;
-    Some(read(&content, target, &given, &file))
+    Some(read(&content, target, &given))
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -57,25 +59,21 @@ struct Stage {
     instructions: Vec<(String, String)>,
 }
 
-fn read(
-    content: &str,
-    target: Option<&str>,
-    given: &BTreeMap<String, String>,
-    file: &Path,
-) -> BuiltImage {
+fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -> BuiltImage {
     let stages = stages(content);
     let is_it = |stage: &&Stage, name: &str| stage.name.eq_ignore_ascii_case(name);
     let last = match target {
         Some(target) => stages.iter().position(|stage| is_it(&stage, target)),
         None => stages.len().checked_sub(1),
     };
-    let mut image = BuiltImage { file: file.to_owned(), ..BuiltImage::default() };
+    let mut image = BuiltImage::default();
     let mut chain: Vec<&Stage> = Vec::new();
     let mut next = last;
     while let Some(index) = next.filter(|_| chain.len() < DEPTH_MAX) {
         chain.push(&stages[index]);
         next = stages[..index].iter().position(|stage| is_it(&stage, &stages[index].base));
     }
+    image.base = chain.last().map_or_else(String::new, |stage| stage.base.clone());
     for stage in chain.into_iter().rev() {
         // An argument holds in the stage that declares it.
         let mut arguments: BTreeMap<String, String> = BTreeMap::new();
@@ -93,6 +91,9 @@ fn read(
                     }
                 }
                 "RUN" => image.has_xdebug |= installs_xdebug(rest),
+                "COPY" | "ADD" => {
+                    image.has_caddyfile |= rest.to_ascii_lowercase().contains("caddyfile");
+                }
                 _ => {}
             }
         }

@@ -166,22 +166,7 @@ impl Edit<'_> {
             service.insert("cgroup_parent".to_owned(), json!(parent_name(group)));
             return;
         }
-        let Limits { cpus, cpu_quota, memory_bytes } = self.limits;
-        // Both places of a limit at once are an error of the tools.
-        let limits = service.get("deploy").and_then(|deploy| deploy.pointer("/resources/limits"));
-        let has = |key: &str| limits.is_some_and(|limits| limits.get(key).is_some());
-        let (has_cpus, has_memory) = (has("cpus"), has("memory"));
-        if !cpus.is_empty() {
-            service.insert("cpuset".to_owned(), json!(cpus));
-        }
-        if let Some(quota) = cpu_quota.filter(|_| !has_cpus) {
-            service.insert("cpus".to_owned(), json!(quota));
-        }
-        if *memory_bytes > 0 && !has_memory {
-            service.insert("mem_limit".to_owned(), json!(memory_bytes));
-            // Without swap, as in the groups.
-            service.insert("memswap_limit".to_owned(), json!(memory_bytes));
-        }
+        self.limits.add_to(service);
     }
 
     /// Puts copies in place of what the project mounts from the machine.
@@ -212,7 +197,7 @@ impl Edit<'_> {
         for (key, volume) in volumes {
             *volume = match self.volumes.get(key) {
                 Some(name) => json!({"external": true, "name": name}),
-                None => json!({"labels": {LABEL: self.stack}}),
+                None => new_volume(volume, self.stack),
             };
         }
     }
@@ -220,6 +205,18 @@ impl Edit<'_> {
 
 /// The label of everything that belongs to a stack.
 pub const LABEL: &str = "org.stampede.stack";
+
+/// A volume that is new in each trial. One in memory stays one: it is another thing to measure than a disk.
+fn new_volume(given: &Value, stack: &str) -> Value {
+    let options = given["driver_opts"]
+        .as_object()
+        .filter(|options| options.get("type") == Some(&json!("tmpfs")));
+    let labels = json!({LABEL: stack});
+    match options {
+        Some(options) => json!({"driver_opts": options, "labels": labels}),
+        None => json!({"labels": labels}),
+    }
+}
 
 /// A network of the project becomes the stack's own, also one that exists outside the project: on
 /// that one the stack's services would answer for the user's. Its addresses are chosen anew unless
@@ -230,9 +227,15 @@ fn edit_network(network: &mut Value, keeps_addresses: bool) {
     }
     let Value::Object(network) = network else { return };
     network.remove("name");
+    // Of the kinds of networks, a bridge needs nothing of the machine, and can be reached from it.
+    if network.get("driver").is_some_and(|driver| driver != "bridge") {
+        network.remove("driver");
+        network.remove("driver_opts");
+    }
     if !keeps_addresses {
-        network.remove("ipam");
-        network.remove("enable_ipv6");
+        for key in ["ipam", "enable_ipv4", "enable_ipv6"] {
+            network.remove(key);
+        }
     }
     if let Some(Value::Object(options)) = network.get_mut("driver_opts") {
         options.remove("com.docker.network.bridge.name");

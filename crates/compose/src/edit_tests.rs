@@ -169,6 +169,26 @@ fn static_addresses_keep_their_network() {
 }
 
 #[test]
+fn networks_become_bridges_and_volumes_in_memory_stay_there() {
+    let memory = json!({"type": "tmpfs", "device": "tmpfs", "o": "size=100m"});
+    let given = json!({
+        "services": {"web": {}},
+        "networks": {
+            "lan": {"driver": "macvlan", "driver_opts": {"parent": "eth0"}, "ipam": {"config": []}},
+            "six": {"enable_ipv4": false, "enable_ipv6": true},
+            "own": {"driver": "bridge", "driver_opts": {"com.docker.network.driver.mtu": "1400"}},
+        },
+        "volumes": {"memory": {"driver": "local", "driver_opts": memory}},
+    });
+    let edited = Nothing::new().edit().apply(&project(&given));
+    assert_eq!(edited["networks"]["lan"], json!({}));
+    assert_eq!(edited["networks"]["six"], json!({}));
+    assert_eq!(edited["networks"]["own"], given["networks"]["own"]);
+    let labels = json!({LABEL: "one"});
+    assert_eq!(edited["volumes"]["memory"], json!({"driver_opts": memory, "labels": labels}));
+}
+
+#[test]
 fn the_port_is_published_where_it_is_asked_for() {
     let given = json!({"services": {"web": {"ports": ["80:8080"]}, "db": {}}});
     let target = Target { service: "web".to_owned(), port: 8080 };

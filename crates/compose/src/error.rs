@@ -68,6 +68,14 @@ pub enum ComposeError {
         /// The service.
         service: String,
     },
+    /// A service uses a container that is no part of the project.
+    #[error("service `{service}` uses a container outside of the project (`{key}: container:…`)")]
+    OtherContainer {
+        /// The service.
+        service: String,
+        /// The key.
+        key: &'static str,
+    },
     /// A runtime of the catalogue names no official image for one of its roles.
     #[error("there is no official image for `{role}` of this runtime")]
     NoOfficialImage {
@@ -423,6 +431,13 @@ impl ComposeError {
             E::HostNetwork { .. } => Some(
                 "remove `network_mode: host`: its ports could be those of your own project, which would get the load",
             ),
+            E::OtherContainer { .. } => Some(
+                "a trial would use, and may change, what belongs to a running container: make it a service of the project",
+            ),
+            E::WrongPage { .. } => Some(
+                "if another service answers requests, name it: `--service NAME --port 80`; `before_trial` in a plan \
+                 prepares data",
+            ),
             E::Ended { .. } => Some(
                 "in a trial nothing is restarted (`restart` is off): let it wait for what it needs, by `depends_on` \
                  with `condition: service_healthy`",
@@ -482,6 +497,12 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
         return Some(
             "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
              is unused",
+        );
+    }
+    if command.starts_with("cp -a") && said.contains("ermission denied") {
+        return Some(
+            "a trial gets a copy of what the project may write to, and these files are another user's: run stampede as \
+             root",
         );
     }
     let hints = [

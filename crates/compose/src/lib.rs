@@ -2,6 +2,7 @@
 //! shows that it is meant for development, and what has to change so that it runs beside the user's own
 //! project. The compose tool and the engine are asked by their command lines; nothing is started here.
 
+pub mod access;
 pub mod build_log;
 pub mod discover;
 mod dockerfile;
@@ -9,9 +10,12 @@ pub mod edit;
 pub mod engine;
 pub mod error;
 pub mod fetch;
+pub mod health;
 pub mod image;
 pub mod known;
+mod limits;
 pub mod project;
+pub mod removal;
 pub mod signs;
 mod variables;
 

@@ -192,6 +192,20 @@ impl Project {
         all.find(|(_, service)| service["network_mode"] == "host").map(|(name, _)| name)
     }
 
+    /// A service that uses a container outside the project, and the key by which it does; `None`: there is
+    /// none.
+    pub fn with_other_container(&self) -> Option<(&str, &'static str)> {
+        let is_other =
+            |value: &Value| value.as_str().is_some_and(|text| text.starts_with("container:"));
+        self.services().find_map(|(name, service)| {
+            let by_mode =
+                ["network_mode", "ipc", "pid"].into_iter().find(|key| is_other(&service[*key]));
+            let mut volumes = service["volumes_from"].as_array().into_iter().flatten();
+            let by_volumes = volumes.any(is_other).then_some("volumes_from");
+            Some((name, by_mode.or(by_volumes)?))
+        })
+    }
+
     /// Removes services that no other one needs.
     pub fn remove(&mut self, names: &BTreeSet<String>) {
         if let Some(Value::Object(services)) = self.document.get_mut("services") {
@@ -251,7 +265,17 @@ fn all_of(file: &Path) -> Result<Vec<PathBuf>, ComposeError> {
     let no_file = || ComposeError::NoFile { file: file.to_owned() };
     let found = file.canonicalize().map_err(|_| no_file())?;
     if !found.is_dir() {
-        return Ok(vec![found]);
+        // A file that is a link belongs to the directory in which the link is, as for the tools.
+        let named = std::path::absolute(file).map_err(|_| no_file())?;
+        let directory = named.parent().and_then(|parent| parent.canonicalize().ok());
+        let (Some(directory), Some(name)) = (directory, named.file_name()) else {
+            return Ok(vec![found]);
+        };
+        return Ok(vec![directory.join(name)]);
+    }
+    if let Some(files) = given("COMPOSE_FILE", &found) {
+        let separator = given("COMPOSE_PATH_SEPARATOR", &found).unwrap_or_else(|| ":".to_owned());
+        return Ok(files.split(separator.as_str()).map(|file| found.join(file)).collect());
     }
     let own = NAMES.iter().map(|name| found.join(name)).find(|path| path.is_file());
     let own = own.ok_or_else(no_file)?;

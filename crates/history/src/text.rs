@@ -96,7 +96,22 @@ impl<'a> Block<'a> {
         let values: Vec<Figure> = figures[from..].iter().map(|(_, one)| one.value).collect();
         let line = format!("  {title}  {}  {value}", bars(&values, self.style));
         self.lines.push(self.style.letters(&line));
+        self.ratio_to_control(&figures[from..]);
         self.changes(measure, &figures);
+    }
+
+    /// A line of bars for the figure as a ratio to the control, in which the machine's mood is not.
+    fn ratio_to_control(&mut self, figures: &[(&ListedRun, &FigureOfRun)]) {
+        let ratio = |figure: &FigureOfRun| figure.to_control.map_or(Figure::None, Figure::Exact);
+        let ratios: Vec<Figure> = figures.iter().map(|(_, figure)| ratio(figure)).collect();
+        let newest = figures.last().and_then(|(_, figure)| figure.to_control);
+        let (Some(newest), true) = (newest, ratios.iter().filter_map(Figure::known).count() > 1)
+        else {
+            return;
+        };
+        let bars = bars(&ratios, self.style);
+        let line = format!("  {:<TITLE$}  {bars}  {}", "of control", ratio_words(&newest));
+        self.lines.push(self.style.letters(&line));
     }
 
     fn figures(&self, measure: Measure) -> Vec<(&'a ListedRun, &'a FigureOfRun)> {

@@ -173,6 +173,21 @@ pub fn length(model: &Model) -> Option<Nanos> {
     }
 }
 
+/// How long a load takes; of one that ends after a number of requests, a guess: each answer takes
+/// [`ANSWER_GUESS`] of one of two CPUs.
+pub fn length_or_guess(model: &Model) -> Nanos {
+    match model {
+        Model::Closed { concurrency, until: Until::Requests(requests) } => {
+            let at_once = u64::from((*concurrency).clamp(1, 2));
+            Nanos(requests.saturating_mul(ANSWER_GUESS.0) / at_once)
+        }
+        other => length(other).unwrap_or(Nanos(0)),
+    }
+}
+
+/// What a page of a framework takes.
+pub const ANSWER_GUESS: Nanos = Nanos::from_millis(5);
+
 /// The schedule of a load; `None`: the load's model is closed.
 pub fn schedule(model: &Model) -> Option<Segments> {
     match model {

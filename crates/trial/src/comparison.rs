@@ -192,8 +192,7 @@ impl Comparison {
     /// round: once, or also with other versions of the app.
     pub fn scale_to(&self, within: Nanos, arms: u32) -> TimeScale {
         let trials = self.record.order.concat();
-        let loads: Option<Vec<Nanos>> = trials.iter().map(|case| self.load_length(*case)).collect();
-        let Some(loads) = loads else { return TimeScale::Unknown };
+        let loads: Vec<Nanos> = trials.iter().map(|case| self.load_length(*case)).collect();
         let arms = f64::from(arms.max(1));
         let sum = loads.iter().fold(Nanos(0), |sum, load| sum.plus(*load)).0;
         let scaled = (sum + self.warm_up().0 * trials.len() as u64) as f64 * arms;
@@ -210,8 +209,14 @@ impl Comparison {
         }
     }
 
-    fn load_length(&self, case: usize) -> Option<Nanos> {
-        cases::length(&self.plan.loads[self.cases[case].load].model)
+    /// How long the load of a case takes; of one that ends after a number of requests, a guess.
+    fn load_length(&self, case: usize) -> Nanos {
+        cases::length_or_guess(&self.plan.loads[self.cases[case].load].model)
+    }
+
+    /// Whether a load ends after a number of requests, so that nobody knows how long the run takes.
+    pub fn length_is_guessed(&self) -> bool {
+        self.plan.loads.iter().any(|load| cases::length(&load.model).is_none())
     }
 
     /// The expected time of starts, verifications and stops of these trials.
@@ -266,7 +271,7 @@ impl Comparison {
     /// The expected length of one trial: its load, the warm-up, and the start and stop around them.
     pub fn expected_trial_length(&self, case: usize) -> Nanos {
         let load = &self.plan.loads[self.cases[case].load];
-        let length = cases::length(&load.model).unwrap_or(REQUESTS_GUESS);
+        let length = cases::length_or_guess(&load.model);
         let started = match self.plan.begin {
             StartState::Warm(length) => length.plus(AROUND),
             StartState::Cold => AROUND.plus(AROUND),
@@ -321,8 +326,6 @@ pub enum TimeScale {
         /// How long the run then takes.
         takes: Nanos,
     },
-    /// A load ends after a number of requests, so nobody knows.
-    Unknown,
 }
 
 /// The CPUs of the stacks and of the load.
@@ -512,8 +515,6 @@ const AROUND: Nanos = Nanos::from_millis(700);
 const START: Nanos = Nanos::from_secs(1);
 /// The shortest load that still says something.
 const SHORTEST: Nanos = Nanos::from_secs(1);
-/// The expected length of a closed load by number of requests. Its real length is not known.
-const REQUESTS_GUESS: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
 mod tests {

@@ -52,13 +52,21 @@ impl Comparison {
         directory: &mut RunDirectory,
         listener: &mut dyn EventListener,
     ) -> Result<(), StoreError> {
+        let (first, others): (Vec<_>, Vec<_>) = self
+            .record
+            .notices
+            .iter()
+            .partition(|one| one.known().is_some_and(Notice::comes_first));
+        for notice in first {
+            listener.event(&Event::Notice(&notice.to_string()));
+        }
         listener.event(&Event::RunStarted {
             run: &self.record,
             trials: self.trials(),
             expected: self.expected(),
             warm_up: self.warm_up(),
         });
-        for notice in &self.record.notices {
+        for notice in others {
             listener.event(&Event::Notice(&notice.to_string()));
         }
         if self.seams.sends_here

@@ -63,6 +63,12 @@ pub enum Containers {
         /// Their services, each with its limits.
         services: Vec<OwnLimit>,
     },
+    /// Services are less isolated than containers usually are.
+    #[serde(rename = "host_access")]
+    HostAccess {
+        /// Their services, each with the keys that say so: `web (privileged)`.
+        services: Vec<String>,
+    },
     /// The server's name leads to HTTPS, which the load does not speak.
     #[serde(rename = "https_name")]
     HttpsName {
@@ -247,6 +253,12 @@ impl fmt::Display for Containers {
                 f,
                 "networks that exist outside the project are not joined: {}; what is only there is not reached",
                 words::list(networks)
+            ),
+            Containers::HostAccess { services } => write!(
+                f,
+                "services reach beyond their containers: {}; what they do to the machine stays after a trial, and \
+                 what they start there is not in the budget",
+                words::list(services)
             ),
             Containers::OwnLimits { services } => write!(
                 f,

@@ -20,6 +20,9 @@ pub enum Mismatch {
     /// Each of its containers has the budget for itself, and other rows share one.
     #[serde(rename = "own_limits")]
     OwnLimits {},
+    /// Requests reach it by a proxy of the container engine, and other rows without one.
+    #[serde(rename = "through_a_proxy")]
+    ThroughAProxy {},
     /// The runtime has another number of workers than was asked for.
     #[serde(rename = "workers_differ")]
     Workers {
@@ -187,6 +190,9 @@ impl fmt::Display for Mismatch {
         match self {
             Mismatch::OwnLimits {} => f.write_str(
                 "each of its containers has the CPUs and the memory of the budget for itself; the others share one budget",
+            ),
+            Mismatch::ThroughAProxy {} => f.write_str(
+                "its requests pass a proxy of the container engine, which takes CPU and time; those of the others do not",
             ),
             Mismatch::AlreadyRunning {} => {
                 f.write_str("it was already running, so stampede did not set its CPUs or settings")

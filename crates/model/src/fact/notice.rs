@@ -249,8 +249,8 @@ pub enum Notice {
     WithinNotKept {
         /// The given time in nanoseconds.
         within_ns: u64,
-        /// How long it takes with loads of a second. Null: not known, since a load ends after a
-        /// number of requests.
+        /// How long it takes with loads of a second. Null: it fits by a guess alone, since a load ends
+        /// after a number of requests.
         takes_ns: Option<u64>,
     },
     /// The comparison was made as short as possible.
@@ -413,6 +413,11 @@ impl Notice {
 }
 
 impl Notice {
+    /// Whether the notice matters more than how long the run takes, and so is the first thing that is said.
+    pub fn comes_first(&self) -> bool {
+        matches!(self, Notice::Containers { found: Containers::Development { .. }, .. })
+    }
+
     /// Whether the notice only says how the run came about, and changes nothing about how its
     /// figures are to be read.
     pub fn is_detail(&self) -> bool {

@@ -252,7 +252,8 @@ impl Notice {
             ),
             Notice::WithinNotKept { within_ns, takes_ns: None } => write!(
                 f,
-                "it is not known whether it ends within {}, because a load ends after a number of requests; replace `requests` by `for`",
+                "nobody knows whether it ends within {}, because a load ends after a number of requests: as many are sent \
+                 as fit if an answer takes 5 ms of a CPU; `for` in place of `requests` keeps the time",
                 length(Nanos(*within_ns))
             ),
             Notice::FirstImpression {} => f.write_str(

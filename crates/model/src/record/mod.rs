@@ -350,6 +350,9 @@ pub struct ContainerRecord {
     /// Whether the container runs beside the budget.
     #[serde(rename = "beside")]
     pub is_beside: bool,
+    /// Whether requests reach it by a proxy of the engine.
+    #[serde(rename = "proxied", skip_serializing_if = "std::ops::Not::not")]
+    pub is_proxied: bool,
     /// The CPUs that the kernel lets its main process use, as a list (`0-3`); empty: not known.
     pub cpus_allowed: String,
     /// The CPU time that its groups allow, in thousandths of a CPU; `None`: there is no quota.

@@ -25,9 +25,8 @@ pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
 }
 
 fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
-    let is_own = |index: &usize| first_that_counts(run, *index).is_some_and(has_own_limits);
-    let own: Vec<usize> = of_group.iter().copied().filter(is_own).collect();
-    let is_mixed = !own.is_empty() && own.len() < of_group.len();
+    let own = some_only(&of_group, run, has_own_limits);
+    let proxied = some_only(&of_group, run, is_proxied);
     let (indices, shown): (Vec<usize>, Vec<ObservedRuntime>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
     for (index, found) in indices.into_iter().zip(observed::compare_observed(&shown)) {
@@ -37,9 +36,28 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
         case.forced = found.forced.into_iter().map(Fact::from).collect();
         case.kept = found.kept;
     }
-    for index in own.into_iter().filter(|_| is_mixed) {
+    for index in own {
         cases[index].not_comparable.push(Mismatch::OwnLimits {}.into());
     }
+    for index in proxied {
+        cases[index].not_comparable.push(Mismatch::ThroughAProxy {}.into());
+    }
+}
+
+/// The cases of which this holds, if it does not hold of all: what all have in common is no difference.
+fn some_only(
+    of_group: &[usize],
+    run: &RunData,
+    holds: impl Fn(&TrialRecord) -> bool,
+) -> Vec<usize> {
+    let is_one = |index: &usize| first_that_counts(run, *index).is_some_and(&holds);
+    let some: Vec<usize> = of_group.iter().copied().filter(is_one).collect();
+    if some.len() < of_group.len() { some } else { Vec::new() }
+}
+
+/// Whether requests reach it by a proxy of the container engine.
+fn is_proxied(record: &TrialRecord) -> bool {
+    record.runtime.containers.iter().any(|container| container.is_proxied)
 }
 
 /// Whether each of several containers had limits of its own.
@@ -107,5 +125,9 @@ mod tests {
         assert!(!has_own_limits(&record("cgroup-v2", &[false, false])), "they share one");
         assert!(!has_own_limits(&record(PER_SERVICE, &[false])), "it is alone");
         assert!(!has_own_limits(&record(PER_SERVICE, &[false, true])), "a database is outside");
+        let mut proxied = record("cgroup-v2", &[false]);
+        assert!(!is_proxied(&proxied));
+        proxied.runtime.containers[0].is_proxied = true;
+        assert!(is_proxied(&proxied));
     }
 }

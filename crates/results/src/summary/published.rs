@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use stampede_published::{
     BeforeBreaking, Budget, Figure as Column, Measured, MeasuredCase, MeasuredFigure,
     PublishedComparison, RoundValue,
@@ -33,12 +34,8 @@ fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCas
     };
     let limit = case.why.iter().find(is_limit);
     let limit = limit.map(|why| format!("was limited here: {}", why.found));
-    let others = summary.cases.iter().filter(|other| {
-        (&other.app, &other.load) == (&case.app, &case.load) && other.workers != case.workers
-    });
-    // Only what differs may explain a difference.
-    let workers = case.workers.filter(|_| others.count() > 0);
-    let workers = workers.map(|workers| format!("had {}", words::number_of(workers, "worker")));
+    let is_beside = |other: &&CaseSummary| (&other.app, &other.load) == (&case.app, &case.load);
+    let beside: Vec<&CaseSummary> = summary.cases.iter().filter(is_beside).collect();
     MeasuredCase {
         // Tables have the names of the plan.
         runtime: CustomBuild::without_mark(&case.runtime).to_owned(),
@@ -47,10 +44,45 @@ fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCas
         figures: figures(&by_round, |trial| of_trial(trial, case.model, run)),
         before_breaking: before_breaking(case, &by_round),
         limit,
-        differences: workers.into_iter().collect(),
+        differences: differences(case, &beside, run),
         budget: if case.budget_unequal { Budget::Unequal } else { Budget::Equal },
     }
 }
+
+/// What of a row's setup is not alike in the rows beside it: only that may explain a difference.
+fn differences(case: &CaseSummary, beside: &[&CaseSummary], run: &RunData) -> Vec<String> {
+    let has_other_workers = beside.iter().any(|other| other.workers != case.workers);
+    let workers = case.workers.filter(|_| has_other_workers);
+    let workers = workers.map(|workers| format!("had {}", words::number_of(workers, "worker")));
+    let own = settings(case, run);
+    let differs = |key: &&str| {
+        let value = own?.get(*key)?;
+        let mut others = beside.iter().filter_map(|other| settings(other, run)?.get(*key));
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        others.any(|other| other != value).then(|| format!("had `{key}: {text}`"))
+    };
+    workers.into_iter().chain(SETTINGS.iter().filter_map(differs)).collect()
+}
+
+/// The settings that a row ran with. `None`: it did not start.
+fn settings<'a>(case: &CaseSummary, run: &'a RunData) -> Option<&'a BTreeMap<String, Value>> {
+    let number = case.trials.first()?.number;
+    let stored = run.trials.iter().find(|one| one.record.number == number)?;
+    Some(&stored.record.runtime.settings)
+}
+
+/// Settings that decide how much work a request is.
+const SETTINGS: [&str; 9] = [
+    "socket",
+    "pm",
+    "opcache",
+    "jit",
+    "compression",
+    "access_log",
+    "keep_alive",
+    "max_requests",
+    "reboot_kernel",
+];
 
 /// The trial of a round that counts. An invalid one may have been repeated.
 fn of_round(case: &CaseSummary, round: u32) -> Option<&TrialSummary> {

@@ -121,6 +121,7 @@ impl Container {
             base: root.as_deref().map(base_system).unwrap_or_default(),
             libc: root.as_deref().map_or("", c_library).to_owned(),
             is_beside,
+            is_proxied: false,
             cpus_allowed: limits.cpus_allowed,
             cpu_quota_thousandths: limits.cpu_quota_thousandths,
             memory_limit_bytes: limits.memory_limit_bytes,

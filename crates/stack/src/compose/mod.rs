@@ -10,7 +10,6 @@
 pub(crate) mod build;
 pub(crate) mod container;
 mod proof;
-pub(crate) mod removal;
 pub(crate) mod running;
 mod stack;
 mod start;
@@ -21,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
-use stampede_compose::{edit, engine, error, known, project, signs};
+use stampede_compose::{access, edit, engine, error, known, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
@@ -152,6 +151,9 @@ impl ComposeProvider {
             if let Some(service) = project.with_host_network() {
                 return Err(ComposeError::HostNetwork { service: service.to_owned() });
             }
+            if let Some((service, key)) = project.with_other_container() {
+                return Err(ComposeError::OtherContainer { service: service.to_owned(), key });
+            }
             let env = app_env_given(app, choice);
             let (source, checkouts) = (source.clone(), app.checkouts.clone());
             Ok(ResolvedProject { engine, project, left_out, target, source, env, checkouts })
@@ -245,13 +247,16 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let limits = (!limited.is_empty()).then_some(Containers::OwnLimits { services: limited });
     let mut server = project.service(&target.service).cloned().unwrap_or_default();
     edit::add_variables_to(&mut server, env);
-    let name = known::https_name(&server).map(|name| Containers::HttpsName { name });
+    let name = known::https_name(&server, of_image).map(|name| Containers::HttpsName { name });
+    let access = access::with_access(project);
+    let access = (!access.is_empty()).then_some(Containers::HostAccess { services: access });
     let checks = (!checked.is_empty()).then_some(Containers::HealthChecksRun { services: checked });
     let all = development.into_iter().chain([about]);
     all.chain(name)
         .chain(alone)
         .chain(proxy)
         .chain(limits)
+        .chain(access)
         .chain(networks)
         .chain(volumes)
         .chain(checks)

@@ -124,9 +124,8 @@ impl StackProof {
         Ok(mounts)
     }
 
-    /// Whether a start may have failed because PHP was to be asked on it. From then on it is not
-    /// asked any more.
-    pub fn gives_up(&self, error: &RuntimeError) -> bool {
+    /// Whether a start may have failed because PHP was to be asked on it.
+    pub fn may_have_caused(&self, error: &RuntimeError) -> bool {
         let RuntimeError::Containers { problem, .. } = error else { return false };
         let may_be_the_cause = matches!(
             **problem,
@@ -135,11 +134,12 @@ impl StackProof {
                 | ComposeError::Tool { .. }
                 | ComposeError::WrongPage { .. }
         );
-        let gives_up = self.asks() && may_be_the_cause;
-        if gives_up {
-            self.proofs.set(&self.key, Err(Unproven::NotServed {}));
-        }
-        gives_up
+        self.asks() && may_be_the_cause
+    }
+
+    /// From now on PHP is not asked any more: the project starts only without that.
+    pub fn give_up(&self) {
+        self.proofs.set(&self.key, Err(Unproven::NotServed {}));
     }
 
     /// Adds what is known of PHP to what was observed. A start on which PHP can be asked for the

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use serde_json::Value;
+use stampede_compose::health;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
 use stampede_model::isolation::{Exit, IsolationRecord};
@@ -22,7 +23,7 @@ use stampede_proof::RunningProgram;
 
 use super::ResolvedProject;
 use super::container::Container;
-use super::engine::last_lines;
+use super::engine::{WayIn, last_lines};
 use super::error::ComposeError;
 use super::proof::{SeenStart, StackProof};
 use super::running;
@@ -47,6 +48,8 @@ use crate::spec::{Readiness, StackSpec};
 
 /// How long a project may take until it answers, if nobody says it: databases are made meanwhile.
 const READY_WITHIN: Duration = Duration::from_secs(180);
+/// How long the services beside the measured one may take until they work, where the app fails without.
+const OTHERS_START_WITHIN: Duration = Duration::from_secs(60);
 /// How long one attempt to connect may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
 /// The most bytes of each stream of a container's log that are read.
@@ -116,6 +119,7 @@ impl ComposeStack {
             return Err(self.ended(failed));
         }
         self.wait_for_port(begun)?;
+        self.wait_until_healthy(begun)?;
         self.run_before_trial(begun)?;
         if self.ready == Readiness::Idle {
             let left = self.ready_within().saturating_sub(begun.elapsed());
@@ -131,9 +135,12 @@ impl ComposeStack {
             answers_within: self.page.within,
             check: &|| self.check(),
             ask: &|| request_page(&self, &self.app, &self.page, "/", self.page.within),
-            may_come_from_gateway: &|found| {
+            may_change: &|found| {
+                let status = found.answer.status;
+                // An app fails until its database is there, which may be made at its first start.
+                let may_wait = status >= 500 && begun.elapsed() < OTHERS_START_WITHIN;
                 self.containers.len() > 1
-                    && comes_from_gateway(found.answer.status, &found.answer.gist())
+                    && (may_wait || comes_from_gateway(status, &found.answer.gist()))
             },
             not_ready: &|last| self.not_ready(last),
         };
@@ -168,6 +175,28 @@ impl ComposeStack {
                 Err(_) => std::thread::sleep(LOOK_AGAIN),
             }
         }
+    }
+
+    /// Waits until services are healthy by the project's own checks, which do not run later. The measured
+    /// one is judged by its page: a check would be its first request. One that never succeeds, as where its
+    /// program is not in the image, only delays the start.
+    fn wait_until_healthy(&self, begun: Instant) -> Result<(), RuntimeError> {
+        let ResolvedProject { engine, project, target, .. } = &self.resolved;
+        for container in self.containers.iter().filter(|one| one.service != target.service) {
+            let service = project.service(&container.service);
+            let Some(check) = service.and_then(health::check) else { continue };
+            let check = check.iter().map(String::as_str);
+            let words: Vec<&str> =
+                ["exec", container.id.as_str()].into_iter().chain(check).collect();
+            while container.runs()
+                && begun.elapsed() < OTHERS_START_WITHIN
+                && engine.command(&words).run().is_err()
+            {
+                self.check()?;
+                std::thread::sleep(RETRY_COMMAND);
+            }
+        }
+        Ok(())
     }
 
     /// Runs the plan's commands in their services, one after the other. A command that fails is run
@@ -371,7 +400,10 @@ impl Stack for ComposeStack {
         for (name, value) in env {
             settings.insert(format!("env.{name}"), Value::from(value.as_str()));
         }
-        let record = |one: &Container| one.record(engine, source.beside.contains(&one.service));
+        let record = |one: &Container| ContainerRecord {
+            is_proxied: engine.way_in == WayIn::PublishedPort && one.service == target.service,
+            ..one.record(engine, source.beside.contains(&one.service))
+        };
         let containers: Vec<ContainerRecord> = self.containers.iter().map(record).collect();
         let mut versions: BTreeMap<String, String> =
             containers.iter().map(ContainerRecord::as_version).collect();

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
+use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
 use super::build::Builds;
@@ -18,7 +19,6 @@ use super::edit::{Edit, Limits};
 use super::engine::{Grouping, WayIn, failed};
 use super::error::ComposeError;
 use super::proof::{Proofs, StackProof};
-use super::removal::removal;
 use super::running;
 use super::stack::{ComposeStack, Entrance, StackParts};
 use super::volumes;
@@ -31,6 +31,7 @@ use crate::process::stack::StackHandle;
 use crate::process::working_directory::working_directory;
 use crate::provider::Stack;
 use crate::spec::{StackSpec, StartPurpose};
+use stampede_compose::removal::removal;
 
 /// The names of a stack.
 pub(super) struct Names {
@@ -62,9 +63,11 @@ pub(super) fn start(
     let SharedParts { places, supervise, builds, proofs } = shared;
     let proof = proofs.of(resolved, spec.purpose == StartPurpose::Asked);
     match start_once(spec, resolved, (places, supervise), builds, proof.clone()) {
-        Err(error) if proof.gives_up(&error) => {
+        Err(error) if proof.may_have_caused(&error) => {
             let without = proofs.of(resolved, false);
-            start_once(spec, resolved, (places, supervise), builds, without)
+            let started = start_once(spec, resolved, (places, supervise), builds, without)?;
+            proof.give_up();
+            Ok(started)
         }
         other => other,
     }
@@ -140,7 +143,11 @@ fn process_set(
         containers: Some(ContainersSpec {
             roles: resolved.services(),
             groups: resolved.engine.grouping.maker(),
-            removal: removal(&names.project, &names.id, resolved.source.volumes),
+            removal: removal(
+                &names.project,
+                &names.id,
+                resolved.source.volumes == VolumeState::Shared,
+            ),
         }),
         first: 0,
     }

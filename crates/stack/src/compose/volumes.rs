@@ -75,14 +75,14 @@ pub(super) fn settle(
             VolumeState::Empty => {}
             VolumeState::Shared => {
                 if !exists() {
-                    engine.run(&["volume", "create", &own])?;
+                    create_as_declared(resolved, &own, volume)?;
                 }
                 settled.insert(key.clone(), own);
             }
             VolumeState::Copied if exists() => {
                 check_unused(resolved, &own)?;
-                let image = image_of(resolved, images, &used[key]);
-                let copy = copy(resolved, names, &own, key, &image)?;
+                let images = images_of(resolved, images, &used[key]);
+                let copy = copy(resolved, names, &own, key, &images)?;
                 settled.insert(key.clone(), copy);
             }
             VolumeState::Copied => {}
@@ -126,17 +126,34 @@ fn check_unused(resolved: &ResolvedProject, volume: &str) -> Result<(), ComposeE
     }
 }
 
-/// The image of one of the services, which brings a `cp`.
-fn image_of(
+/// Creates a volume of the user's project as the compose tool would.
+fn create_as_declared(
+    resolved: &ResolvedProject,
+    own: &str,
+    volume: &Value,
+) -> Result<(), ComposeError> {
+    let driver = volume["driver"].as_str().map(|driver| format!("--driver={driver}"));
+    let options = volume["driver_opts"].as_object().into_iter().flatten();
+    let options = options.map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("--opt={name}={value}")
+    });
+    let words: Vec<String> = driver.into_iter().chain(options).chain([own.to_owned()]).collect();
+    let words = ["volume", "create"].into_iter().chain(words.iter().map(String::as_str));
+    resolved.engine.run(&words.collect::<Vec<_>>()).map(drop)
+}
+
+/// The images of the services, of which one brings a `cp`.
+fn images_of(
     resolved: &ResolvedProject,
     images: &BTreeMap<String, String>,
     services: &BTreeSet<String>,
-) -> String {
+) -> Vec<String> {
     let of_service = |name: &String| {
         let own = resolved.project.service(name).and_then(|service| service["image"].as_str());
         images.get(name).cloned().or_else(|| own.map(str::to_owned))
     };
-    services.iter().find_map(of_service).unwrap_or_default()
+    services.iter().filter_map(of_service).collect()
 }
 
 fn copy(
@@ -144,33 +161,23 @@ fn copy(
     names: &Names,
     from: &str,
     key: &str,
-    image: &str,
+    images: &[String],
 ) -> Result<String, ComposeError> {
     let engine = &resolved.engine;
     let (copy, label) = (format!("{}_{key}", names.project), format!("{LABEL}={}", names.id));
     engine.run(&["volume", "create", "--label", &label, &copy])?;
     let (source, target) = (format!("{from}:/stampede-from:ro"), format!("{copy}:/stampede-to"));
-    engine.run(&[
-        "run",
-        "--rm",
-        "--network",
-        "none",
-        "--user",
-        "0",
-        "--label",
-        &label,
-        "-v",
-        &source,
-        "-v",
-        &target,
-        "--entrypoint",
-        "cp",
-        image,
-        "-a",
-        "/stampede-from/.",
-        "/stampede-to/",
-    ])?;
-    Ok(copy)
+    let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
+    let mounts = ["-v", &source, "-v", &target, "--entrypoint", "cp"];
+    let mut copied = Err(ComposeError::NoImage { service: key.to_owned() });
+    for image in images {
+        let command = [image.as_str(), "-a", "/stampede-from/.", "/stampede-to/"];
+        copied = engine.run(&[&options[..], &mounts, &command].concat());
+        if copied.is_ok() {
+            break;
+        }
+    }
+    copied.map(|_| copy)
 }
 
 #[cfg(test)]

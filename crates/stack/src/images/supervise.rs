@@ -14,15 +14,14 @@ use stampede_linux::cpu_list;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::ContainerRecord;
-use stampede_plan::model::VolumeState;
 
 use super::RuntimeImages;
 use crate::compose::ComposeError;
 use crate::compose::container::{Container, SERVICE};
-use crate::compose::removal::removal;
 use crate::compose::running;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
 use crate::process::{OPEN_FILES, Supervise};
+use stampede_compose::removal::removal;
 
 /// The label of a compose project, by which the removal finds networks and volumes.
 const PROJECT: &str = "com.docker.compose.project";
@@ -53,7 +52,7 @@ impl Supervisor for ContainerSupervisor {
         let mut roles: Vec<String> = spec.processes.iter().map(|one| one.role.clone()).collect();
         roles.dedup();
         let project = project_of(&spec.id);
-        let removal = removal(&project, &spec.id, VolumeState::Empty);
+        let removal = removal(&project, &spec.id, false);
         let containers = ContainersSpec { roles, groups: images.engine.grouping.maker(), removal };
         let groups = ProcessSetSpec {
             processes: Vec::new(),
@@ -99,7 +98,7 @@ impl Supervisor for ContainerSupervisor {
         };
         let processes = spec.processes.iter().map(step).collect();
         // A client that is killed leaves its container behind.
-        let removal = removal(&project_of(&stack), &stack, VolumeState::Empty);
+        let removal = removal(&project_of(&stack), &stack, false);
         let groups = GroupMaker::Keeper;
         let containers = Some(ContainersSpec { roles: Vec::new(), groups, removal });
         let steps = ProcessSetSpec { processes, containers, bind: None, ..spec.clone() };

@@ -75,8 +75,8 @@ pub(crate) struct ReadyWait<'a> {
     pub check: &'a dyn Fn() -> Result<(), RuntimeError>,
     /// Asks for the page once, and follows its redirects.
     pub ask: &'a dyn Fn() -> Result<PageResult, ClientError>,
-    /// Whether an answer may come from a web server of the stack that waits for PHP.
-    pub may_come_from_gateway: &'a dyn Fn(&PageResult) -> bool,
+    /// Whether a wrong answer may change, since a part of the stack still starts.
+    pub may_change: &'a dyn Fn(&PageResult) -> bool,
     /// The error of a start that took too long, with what the last attempt saw.
     pub not_ready: &'a dyn Fn(&str) -> RuntimeError,
 }
@@ -102,7 +102,7 @@ impl ReadyWait<'_> {
                     let took = Nanos::from(sent.elapsed());
                     let is_right = page_result.wrong.is_none();
                     let seen = WrongAnswer::continued_or_new(wrong, &page_result);
-                    let is_its_own = !(self.may_come_from_gateway)(&page_result);
+                    let is_its_own = !(self.may_change)(&page_result);
                     let ready = FirstAnswer { page_result, took };
                     if is_right || (is_its_own && seen.has_settled()) {
                         return Ok(Some(ready));
@@ -203,7 +203,7 @@ impl ProcessStack {
             answers_within,
             check: &|| self.check_interrupt().and_then(|()| self.check_exits()),
             ask: &|| self.page_within(answers_within),
-            may_come_from_gateway: &|page_result| self.may_come_from_gateway(page_result),
+            may_change: &|page_result| self.may_come_from_gateway(page_result),
             not_ready: &|last| self.not_ready(last),
         };
         wait.wait(begun)

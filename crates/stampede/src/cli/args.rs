@@ -512,7 +512,7 @@ const COMPARE_HELP: &str = "Examples:
   stampede compare --app hello --concurrency 4 --for 10s \\
       --runtimes nginx-fpm,external:http://127.0.0.1:8080
   stampede compare --app ~/shop --against main --runtimes nginx-fpm \\
-      --concurrency 8 --for 10s --expect 'p95 worse < 5%'
+      --concurrency 8 --for 10s --expect 'cpu_cost worse < 5%'
   stampede compare plans/demo.yaml --dry-run
 
 Without a plan and --runtimes, stampede compares the default runtimes that are

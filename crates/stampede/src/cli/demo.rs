@@ -2,6 +2,7 @@
 //! three minutes.
 
 use clap::Args;
+use stampede_compose::engine::Engine;
 use stampede_model::fact::Notice;
 use stampede_monitor::machine;
 use stampede_plan::Overrides;
@@ -40,6 +41,8 @@ const NAME: &str = "plans/demo.yaml";
 const WITHOUT_FRAMEWORK: &str = "hello";
 /// Most runtimes: more would take more than three minutes.
 const RUNTIMES: usize = 5;
+/// Fewest of them.
+const LEAST: usize = 2;
 
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
@@ -71,11 +74,12 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     let app = catalogue.app(&all.stack.apps.choices[0])?;
     let mut notices = Vec::new();
     compare::is_free(all.out.as_deref())?;
-    let chosen = match choose(&all, &app, &catalogue) {
+    let has_engine = Engine::find().is_ok();
+    let chosen = match choose(&all, &app, &catalogue, has_engine) {
         Ok(chosen) => chosen,
         Err(_) => {
             let other = catalogue.app(&AppChoice::named(WITHOUT_FRAMEWORK.to_owned()))?;
-            let chosen = choose(&all, &other, &catalogue)?;
+            let chosen = choose(&all, &other, &catalogue, has_engine)?;
             let mut of_chosen =
                 all.stack.runtimes.iter().filter(|runtime| chosen.contains(&runtime.name));
             let error = of_chosen.find_map(|runtime| catalogue.check(runtime, &app).err());
@@ -98,9 +102,15 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
 }
 
 /// Chooses runtimes that can serve the app here: the first ones of the plan, and among them one that
-/// keeps the app in memory. If there is none, the first of the plan is named too: it is then left
-/// out with a notice that says how to get it.
-fn choose(plan: &Plan, app: &App, catalogue: &Catalogue) -> Result<Vec<String>, DemoError> {
+/// keeps the app in memory. If there is none, the first of the plan is named too: it then comes from
+/// its images, or is left out with a notice that says how to get it. With an engine and nothing else, all
+/// come from images.
+fn choose(
+    plan: &Plan,
+    app: &App,
+    catalogue: &Catalogue,
+    has_engine: bool,
+) -> Result<Vec<String>, DemoError> {
     let keeps_memory = |runtime: &&RuntimeChoice| match &runtime.source {
         RuntimeSource::Catalogue(name) => {
             catalogue.runtime(name).is_ok_and(|directory| directory.manifest.mode.keeps_memory())
@@ -110,17 +120,18 @@ fn choose(plan: &Plan, app: &App, catalogue: &Catalogue) -> Result<Vec<String>, 
     let is_here = |runtime: &&RuntimeChoice| catalogue.check(runtime, app).is_ok();
     let runtimes = &plan.stack.runtimes;
     let in_memory = runtimes.iter().filter(keeps_memory).find(is_here);
-    let mut chosen: Vec<&RuntimeChoice> = runtimes
-        .iter()
-        .filter(|runtime| !keeps_memory(runtime) && is_here(runtime))
-        .take(RUNTIMES - usize::from(in_memory.is_some()))
-        .chain(in_memory)
-        .collect();
-    if chosen.len() < 2 {
-        return Err(DemoError::TooFew { found: chosen.first().map(|one| one.name.clone()) });
+    let of_plan = runtimes.iter().find(keeps_memory);
+    let measured = in_memory.or(of_plan.filter(|_| has_engine));
+    let per_request = || runtimes.iter().filter(|runtime| !keeps_memory(runtime));
+    let room = RUNTIMES - usize::from(measured.is_some());
+    let mut chosen: Vec<&RuntimeChoice> = per_request().filter(is_here).take(room).collect();
+    let found: Vec<&RuntimeChoice> = chosen.iter().copied().chain(in_memory).collect();
+    if found.len() < LEAST {
+        if !has_engine {
+            return Err(DemoError::TooFew { found: found.first().map(|one| one.name.clone()) });
+        }
+        chosen = per_request().take(LEAST).collect();
     }
-    if in_memory.is_none() {
-        chosen.extend(runtimes.iter().find(keeps_memory));
-    }
+    chosen.extend(measured.or(of_plan));
     Ok(chosen.into_iter().map(|runtime| runtime.name.clone()).collect())
 }

@@ -23,6 +23,9 @@ pub fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let prices = prices(args)?;
     // A search has its own text. In the other formats its trials are printed like those of any run.
     if let Some(text) = super::capacity::of_run(args)?.or(super::tune::of_run(args)?) {
+        if prices.is_some() {
+            return Err(ReportError::PriceOfSearch.into());
+        }
         return print(text.as_bytes());
     }
     let loaded = LoadedRuns::read(Path::new(RESULTS), &args.runs)?;
@@ -92,6 +95,9 @@ pub enum ReportError {
     /// Prices were given for a format that has no place for them.
     #[error("`--price` is for the text of a report")]
     PriceIsText,
+    /// Prices were given for the results of a search.
+    #[error("a search has no prices")]
+    PriceOfSearch,
     /// The prices are not understood.
     #[error(transparent)]
     Price(PriceError),
@@ -113,6 +119,10 @@ impl CommandError for ReportError {
                 "the other formats go to stdout: `> FILE` puts them into a file".to_owned()
             }
             ReportError::PriceIsText => "leave `--format` out".to_owned(),
+            ReportError::PriceOfSearch => {
+                "`--price` is for runs of `compare`, and of `fire --report` with `--watch`"
+                    .to_owned()
+            }
             ReportError::Price(_) => {
                 "as in `--price cpu=0.03,memory=0.004`: a CPU and a GiB for an hour; \
                  `rate=2000` and a currency may follow"

@@ -137,6 +137,9 @@ fn the_control_takes_out_what_it_shares() {
             run.record.control = control.clone();
             write(results.path(), &run);
         }
+        let printed = text(&history(results.path(), &["-n", "14"]));
+        let is_drawn = printed.contains("\n  of control ");
+        assert_eq!(is_drawn, control.is_some_and(|control| control.app.is_none()), "{printed}");
         changes(results.path())
     };
     let control = ControlRecord { runtime: "php-builtin".to_owned(), app: None };

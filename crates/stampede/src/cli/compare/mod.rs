@@ -8,6 +8,7 @@ use stampede_keeper::KeeperOptions;
 use stampede_linux::interrupt;
 use stampede_mask::mask_json;
 use stampede_model::event::Event;
+use stampede_model::fact::{Fact, Notice};
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{CustomBuild, RESULTS};
 use stampede_model::time::Nanos;
@@ -264,13 +265,17 @@ fn dry_run(comparison: &Comparison, json: bool) -> String {
         });
         return mask_json(&format!("{value:#}\n"));
     }
+    let (first, others): (Vec<_>, Vec<_>) =
+        record.notices.iter().partition(|one| one.known().is_some_and(Notice::comes_first));
+    let lines = |notices: Vec<&Fact<Notice>>| -> String {
+        notices.into_iter().map(|notice| format!("note: {notice}\n")).collect()
+    };
     let mut text = format!(
-        "{}; nothing was started\n\n",
-        words::announcement(comparison.trials(), comparison.expected(), comparison.warm_up())
+        "{}{}; nothing was started\n\n{}",
+        lines(first),
+        words::announcement(comparison.trials(), comparison.expected(), comparison.warm_up()),
+        lines(others)
     );
-    for notice in &record.notices {
-        text.push_str(&format!("note: {notice}\n"));
-    }
     for (round, cases) in (1..).zip(&record.order) {
         text.push_str(&format!("round {round}\n"));
         for &index in cases {

@@ -52,8 +52,7 @@ pub fn read(
     }
     let takes_ns = match scale {
         TimeScale::TooMuch { takes, .. } => Some(Some(takes.plus(before).0)),
-        TimeScale::Unknown => Some(None),
-        TimeScale::Fits | TimeScale::Scaled { .. } => None,
+        TimeScale::Fits | TimeScale::Scaled { .. } => asked.length_is_guessed().then_some(None),
     };
     let asked_for = if args.quick { MINUTE.0 } else { within.0 };
     let not_kept =

@@ -175,6 +175,7 @@ impl Engine {
             .args([IMAGE, SUITE])
             .args(PACKAGES)
             .env("DOCKER_HOST", self.host())
+            .env("STAMPEDE_IMAGES", images())
             .output()
             .expect("the script");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -317,12 +318,16 @@ impl Drop for Engine {
 /// engine could make it.
 pub fn image_tar() -> Option<PathBuf> {
     drop(Engine::start()?);
-    let images = data().with_file_name("images");
-    let all = fs::read_dir(images).expect("images").flatten().map(|entry| entry.path());
+    let all = fs::read_dir(images()).expect("images").flatten().map(|entry| entry.path());
     let mut tars: Vec<PathBuf> =
         all.filter(|path| path.extension() == Some("tar".as_ref())).collect();
     tars.sort_by_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok());
     tars.pop()
+}
+
+/// Where the roots of images are kept, as archives.
+fn images() -> PathBuf {
+    data().with_file_name("images")
 }
 
 /// Where the engine keeps images from test to test.

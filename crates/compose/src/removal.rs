@@ -2,10 +2,9 @@
 
 use stampede_keeper::spec::RemovalCommand;
 use stampede_model::time::Nanos;
-use stampede_plan::model::VolumeState;
 
-use super::edit::LABEL;
-use super::engine::{DOCKER, engine_variables};
+use crate::edit::LABEL;
+use crate::engine::{DOCKER, engine_variables};
 
 /// How long the removal may take: less than stampede waits for a keeper.
 const WITHIN: Nanos = Nanos::from_secs(25);
@@ -59,10 +58,10 @@ done
 [ -z "$(all)" ]
 "#;
 
-/// Removes the stack `id`, whose compose project is `project`. `data` of the user is written by
-/// services that are stopped in order first.
-pub(crate) fn removal(project: &str, id: &str, data: VolumeState) -> RemovalCommand {
-    let stop = if data == VolumeState::Shared { STOPS_WITHIN } else { "" };
+/// Removes the stack `id`, whose compose project is `project`. `writes_data`: services that write data of
+/// the user are stopped in order first.
+pub fn removal(project: &str, id: &str, writes_data: bool) -> RemovalCommand {
+    let stop = if writes_data { STOPS_WITHIN } else { "" };
     let args = ["-c", SCRIPT, "stampede", DOCKER, project, &format!("{LABEL}={id}"), stop];
     RemovalCommand {
         program: "/bin/sh".into(),
