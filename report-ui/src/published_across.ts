@@ -4,6 +4,7 @@ import type { CellValue, ColumnComparison, PublishedComparison } from "./data.ge
 import { Chart, type Line, type Spec } from "./chart.ts";
 import { h } from "./dom.ts";
 import * as format from "./format.ts";
+import { named } from "./look.ts";
 import type { Store } from "./store.ts";
 
 /** One figure that several loads have. */
@@ -36,10 +37,17 @@ export function acrossPublished(store: Store, found: PublishedComparison): HTMLE
   if (all.length === 0) return null;
   return h("details", { class: "block published", open: true },
     h("summary", {}, "Across loads: published and here"),
+    h("p", { class: "across-names" }, ...names(store, all)),
     h("div", { class: "charts two" }, ...all.flatMap((across) => [
       new Chart(store, spec(store, across, "published", (row) => row.there), null).element,
       new Chart(store, spec(store, across, "here", (row) => row.here), null).element,
     ])));
+}
+
+/** Each row of the charts with its colour. */
+function names(store: Store, all: Across[]): HTMLElement[] {
+  const rows = new Map(all.flatMap(({ rows }) => rows.map((row) => [row.label, row.runtime])));
+  return [...rows].map(([label, runtime]) => named(store.look(colourOf(store, runtime)), label));
 }
 
 function figures(found: PublishedComparison): Across[] {
