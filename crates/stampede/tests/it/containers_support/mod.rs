@@ -317,12 +317,12 @@ impl Drop for Engine {
 /// The files of the test image as an archive, which another engine of this machine can read; `None`: no
 /// engine could make it.
 pub fn image_tar() -> Option<PathBuf> {
-    drop(Engine::start()?);
-    let all = fs::read_dir(images()).expect("images").flatten().map(|entry| entry.path());
-    let mut tars: Vec<PathBuf> =
-        all.filter(|path| path.extension() == Some("tar".as_ref())).collect();
-    tars.sort_by_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok());
-    tars.pop()
+    let engine = Engine::start()?;
+    let path = data().with_file_name("image.tar");
+    let id = engine.words(&["create", IMAGE, "true"]).remove(0);
+    engine.words(&["export", "--output", &path.display().to_string(), &id]);
+    engine.words(&["rm", &id]);
+    Some(path)
 }
 
 /// Where the roots of images are kept, as archives.
