@@ -2,7 +2,6 @@
 //! cannot be fetched here: images of Debian's packages have their names.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -241,19 +240,7 @@ fn nothing_is_left_of_a_stack_of_images_when_the_engine_is_restarted() {
     let sandbox = Sandbox::new();
     let rows = "[{one: {use: nginx-fpm, images: official}}]";
     sandbox.write("plan.yaml", &format!("app: hello\nphp: 8.2\nruntimes: {rows}\n{LOAD}"));
-    for (number, after) in [1_000, 3_000, 6_000].into_iter().enumerate() {
-        let out = format!("out-{number}");
-        let mut command = engine.stampede(&sandbox, &["compare", "plan.yaml", "--out", &out]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = command.spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(after));
-        engine.restart();
-        let output = child.wait_with_output().expect("it ends");
-        let text = stderr(&output);
-        assert_ne!(output.status.code(), None, "it ended by itself: {text}");
-        assert_eq!(engine.left_behind(), [""; 0], "after {after} ms: {text}");
-        assert_eq!(sandbox.left_behind(), [""; 0], "after {after} ms: {text}");
-    }
+    engine.leaves_nothing_when_restarted(&sandbox, &["compare", "plan.yaml"]);
 }
 
 /// What this machine lacks comes from images, the rest does not. The framework is a package of this

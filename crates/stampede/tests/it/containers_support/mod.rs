@@ -116,6 +116,26 @@ impl Engine {
         self.wait();
     }
 
+    /// Restarts the engine at several moments of a comparison.
+    ///
+    /// # Panics
+    /// If something of it is left afterwards.
+    pub fn leaves_nothing_when_restarted(&mut self, sandbox: &Sandbox, compare: &[&str]) {
+        for (number, after) in [1_000, 3_000, 6_000].into_iter().enumerate() {
+            let out = format!("out-{number}");
+            let mut command = self.stampede(sandbox, &[compare, &["--out", &out]].concat());
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            let child = command.spawn().expect("it starts");
+            std::thread::sleep(Duration::from_millis(after));
+            self.restart();
+            let output = child.wait_with_output().expect("it ends");
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_ne!(output.status.code(), None, "it ended by itself: {text}");
+            assert_eq!(self.left_behind(), [""; 0], "after {after} ms: {text}");
+            assert_eq!(sandbox.left_behind(), [""; 0], "after {after} ms: {text}");
+        }
+    }
+
     /// Makes an image without programs that says that it is for another architecture.
     pub fn make_empty_image(&self, name: &str, architecture: &str) {
         let place = self.directory.path().join("image");
