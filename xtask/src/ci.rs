@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::{ChoreError, succeeded};
-use crate::programs::{self, Effort, Lane, Needs, Program, Results};
+use crate::programs::{self, Choice, Effort, Lane, Needs, Program, Results};
 use crate::{keys, php, report_ui, types, workers, xdebug};
 
 /// How much is tested.
@@ -96,7 +96,7 @@ pub fn run(
     let made = made(root)?;
     let programs = build_tests(root, TESTS)?;
     for program in &programs {
-        programs::run(program, &[], &made, &mut results)?;
+        programs::run(program, Choice::AllBut(&[]), &made, &mut results)?;
     }
     let failed = results.failed_of(&programs);
     if failed.len() <= DISTURBED_MAX {
@@ -144,7 +144,7 @@ fn run_without_sentences(
     for program in build_tests(root, &arguments)? {
         let slow = soon.map_or_else(Vec::new, |soon| results.slower(&program, soon));
         let mut of_codes = Results::default();
-        programs::run_but(&program, &slow, env, &mut of_codes)?;
+        programs::run(&program, Choice::AllBut(&slow), env, &mut of_codes)?;
         results.add_without_sentences(of_codes, &slow);
     }
     Ok(())

@@ -209,46 +209,26 @@ pub fn programs(messages: &str) -> Vec<Program> {
     built.collect()
 }
 
-/// Runs tests of a program and prints their lines as they end. `only`: these tests, ignored ones
-/// too; empty: all that are not ignored.
+/// Runs tests of a program and prints their lines as they end.
 ///
 /// # Errors
 /// The program does not start.
 pub fn run(
     program: &Program,
-    only: &[String],
+    choice: Choice,
     env: &[(&str, PathBuf)],
     results: &mut Results,
 ) -> Result<(), ChoreError> {
-    run_with(program, Choice::of(only), env, results, |line| println!("{line}"))
-}
-
-/// As [`run`], for all tests that are not ignored but these.
-///
-/// # Errors
-/// The program does not start.
-pub fn run_but(
-    program: &Program,
-    but: &[String],
-    env: &[(&str, PathBuf)],
-    results: &mut Results,
-) -> Result<(), ChoreError> {
-    run_with(program, Choice::AllBut(but), env, results, |line| println!("{line}"))
+    run_with(program, choice, env, results, |line| println!("{line}"))
 }
 
 /// Which tests of a program run.
-#[derive(Clone, Copy)]
-enum Choice<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Choice<'a> {
     /// Those that are not ignored, without these.
     AllBut(&'a [String]),
     /// These, ignored or not.
     Only(&'a [String]),
-}
-
-impl<'a> Choice<'a> {
-    fn of(only: &'a [String]) -> Choice<'a> {
-        if only.is_empty() { Choice::AllBut(&[]) } else { Choice::Only(only) }
-    }
 }
 
 fn run_with(
@@ -306,7 +286,7 @@ pub fn run_again(
     for (program, test) in tests {
         let mut of_one = Results::default();
         eprintln!("== again, alone: {} {test}", program.name);
-        run(program, std::slice::from_ref(test), env, &mut of_one)?;
+        run(program, Choice::Only(std::slice::from_ref(test)), env, &mut of_one)?;
         results.add_again(program, test, of_one);
     }
     Ok(())
@@ -339,7 +319,7 @@ pub fn run_each<'a>(
             let (mut of_one, mut lines) = (Results::default(), Vec::new());
             let only = std::slice::from_ref(&test);
             let done =
-                run_with(program, Choice::of(only), env, &mut of_one, |line| lines.push(line));
+                run_with(program, Choice::Only(only), env, &mut of_one, |line| lines.push(line));
             let has_failed = of_one.has_failed();
             let mut results = locked(&results);
             results.add(program, &test, of_one);

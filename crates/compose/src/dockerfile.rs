@@ -105,7 +105,8 @@ fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -
 fn stages(content: &str) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     let mut open = String::new();
-    for line in content.lines().map(str::trim) {
+    let mut lines = content.lines().map(str::trim);
+    while let Some(line) = lines.next() {
         if line.starts_with('#') {
             continue;
         }
@@ -115,7 +116,12 @@ fn stages(content: &str) -> Vec<Stage> {
         if goes_on {
             continue;
         }
-        let whole = std::mem::take(&mut open);
+        let mut whole = std::mem::take(&mut open);
+        if let Some(end) = here_document(&whole) {
+            for line in lines.by_ref().take_while(|line| *line != end) {
+                whole = whole + line + "\n";
+            }
+        }
         let Some((instruction, rest)) = whole.trim().split_once(char::is_whitespace) else {
             continue;
         };
@@ -136,6 +142,18 @@ fn stages(content: &str) -> Vec<Stage> {
         }
     }
     stages
+}
+
+/// The line that ends the text which an instruction brings: `EOF` of `RUN <<-"EOF"`; `None`: it brings none.
+fn here_document(instruction: &str) -> Option<String> {
+    let takes_text = ["RUN", "COPY", "ADD"].iter().any(|name| {
+        instruction.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+    });
+    let (_, rest) = instruction.split_once("<<").filter(|_| takes_text)?;
+    let word = rest.trim_start_matches('-').split_whitespace().next()?;
+    let end = unquoted(word);
+    // `<<<` and shifts of numbers are none.
+    end.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then_some(end)
 }
 
 /// The names and values of `ENV`: `A=1 B="two words"`, or the old form `A the rest`.
@@ -227,6 +245,20 @@ ENV APP_ENV=prod APP_DEBUG=${DEBUG:-0}
         let given = of(STAGES, json!({"target": "DEV", "args": {"APP_ENV": "test"}}));
         assert_eq!(given.variables.get("APP_ENV").map(String::as_str), Some("test"));
         assert_eq!(of(STAGES, json!({"target": "none"})).variables, BTreeMap::new());
+    }
+
+    #[test]
+    fn texts_within_an_instruction_belong_to_it() {
+        let text = "FROM php:8.4-fpm\nRUN <<-'EOF'\n\tapt-get update\n\tENV APP_ENV=dev\n\tinstall-php-extensions xdebug\n\tEOF\nENV A=1\n";
+        let image = of(text, json!({}));
+        assert!(image.has_xdebug);
+        assert_eq!(image.variables.keys().collect::<Vec<_>>(), ["A"]);
+        let none = of("FROM php\nRUN cat <<< x && echo $((1<<2))\nENV A=1\n", json!({}));
+        assert_eq!(none.variables.len(), 1);
+        assert!(
+            !of("FROM php\nRUN <<EOF\npecl install apcu\n", json!({})).has_xdebug,
+            "it never ends"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The health checks of a project, which are run by hand until they succeed once: in a trial none of them
-//! runs.
+//! The health checks of a project. At a start stampede runs them itself until they succeed once, and during a
+//! load none of them runs.
 
 use serde_json::Value;
 

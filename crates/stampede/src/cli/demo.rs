@@ -74,12 +74,13 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     let app = catalogue.app(&all.stack.apps.choices[0])?;
     let mut notices = Vec::new();
     compare::is_free(all.out.as_deref())?;
-    let has_engine = Engine::find().is_ok();
-    let chosen = match choose(&all, &app, &catalogue, has_engine) {
+    // An engine that hangs takes half a minute, so it is asked only where it matters.
+    let has_engine = || Engine::find().is_ok();
+    let chosen = match choose(&all, &app, &catalogue, &has_engine) {
         Ok(chosen) => chosen,
         Err(_) => {
             let other = catalogue.app(&AppChoice::named(WITHOUT_FRAMEWORK.to_owned()))?;
-            let chosen = choose(&all, &other, &catalogue, has_engine)?;
+            let chosen = choose(&all, &other, &catalogue, &has_engine)?;
             let mut of_chosen =
                 all.stack.runtimes.iter().filter(|runtime| chosen.contains(&runtime.name));
             let error = of_chosen.find_map(|runtime| catalogue.check(runtime, &app).err());
@@ -109,7 +110,7 @@ fn choose(
     plan: &Plan,
     app: &App,
     catalogue: &Catalogue,
-    has_engine: bool,
+    has_engine: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, DemoError> {
     let keeps_memory = |runtime: &&RuntimeChoice| match &runtime.source {
         RuntimeSource::Catalogue(name) => {
@@ -121,13 +122,13 @@ fn choose(
     let runtimes = &plan.stack.runtimes;
     let in_memory = runtimes.iter().filter(keeps_memory).find(is_here);
     let of_plan = runtimes.iter().find(keeps_memory);
-    let measured = in_memory.or(of_plan.filter(|_| has_engine));
+    let measured = in_memory.or_else(|| of_plan.filter(|_| has_engine()));
     let per_request = || runtimes.iter().filter(|runtime| !keeps_memory(runtime));
     let room = RUNTIMES - usize::from(measured.is_some());
     let mut chosen: Vec<&RuntimeChoice> = per_request().filter(is_here).take(room).collect();
     let found: Vec<&RuntimeChoice> = chosen.iter().copied().chain(in_memory).collect();
     if found.len() < LEAST {
-        if !has_engine {
+        if !has_engine() {
             return Err(DemoError::TooFew { found: found.first().map(|one| one.name.clone()) });
         }
         chosen = per_request().take(LEAST).collect();
