@@ -44,10 +44,13 @@ export function acrossPublished(store: Store, found: PublishedComparison): HTMLE
     ])));
 }
 
-/** Each row of the charts with its colour. */
+/** Each measured row of the charts with its colour; the others, which have none, by name. */
 function names(store: Store, all: Across[]): HTMLElement[] {
-  const rows = new Map(all.flatMap(({ rows }) => rows.map((row) => [row.label, row.runtime])));
-  return [...rows].map(([label, runtime]) => named(store.look(colourOf(store, runtime)), label));
+  const rows = new Map(all.flatMap(({ rows }) => rows.map((row) => [row.label, colourOf(store, row.runtime)])));
+  const measured = [...rows].filter(([, runtime]) => runtime);
+  const others = [...rows].filter(([, runtime]) => !runtime).map(([label]) => label);
+  const rest = others.length > 0 ? [h("span", {}, `thin lines, not measured here: ${others.join(", ")}`)] : [];
+  return [...measured.map(([label, runtime]) => named(store.look(runtime), label)), ...rest];
 }
 
 function figures(found: PublishedComparison): Across[] {
