@@ -258,6 +258,11 @@ pub struct Connections {
     /// several in turn. A runtime that binds a worker to a connection starves the others; such a
     /// trial is invalid.
     pub never_answered: u64,
+    /// Requests whose bytes could not all be written, since their connection was lost before. `ab` prints
+    /// them as write errors. Of several requests on one connection all count. `None`: in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub write_errors: Option<u64>,
     /// Number of local addresses of the connections. More than one where the ports of one ran out,
     /// which needs a target in 127.0.0.0/8.
     #[serde(default = "one")]
@@ -285,11 +290,12 @@ pub struct AddressConnections {
 /// Adds up the connections of load threads. Their addresses are the same, in any order.
 impl<'a> Sum<&'a Connections> for Connections {
     fn sum<I: Iterator<Item = &'a Connections>>(threads: I) -> Connections {
-        let mut sum = Connections { sources: 1, ..Connections::default() };
+        let mut sum = Connections { sources: 1, write_errors: Some(0), ..Connections::default() };
         for thread in threads {
             sum.opened += thread.opened;
             sum.from_warm_up += thread.from_warm_up;
             sum.never_answered += thread.never_answered;
+            sum.write_errors = sum.write_errors.zip(thread.write_errors).map(|(a, b)| a + b);
             sum.sources = sum.sources.max(thread.sources);
             sum.kept.merge(thread.kept);
             for one in &thread.addresses {

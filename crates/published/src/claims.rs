@@ -67,7 +67,8 @@ fn cases<'a>(index: usize, claim: &Claim, measured: &'a Measured) -> Vec<Checked
 /// The ratios of the claim's figure, one for each round that has both: how many times this runtime is
 /// better. A lower bound gives none: its ratio says nothing about one of the ends.
 fn ratios(checked: &Checked, figure: Figure) -> Vec<f64> {
-    let rounds = |case: &MeasuredCase| figure_of(&case.figures, figure).map(|figure| figure.rounds);
+    let rounds =
+        |case: &MeasuredCase| figure_of(&case.figures, figure, None).map(|figure| figure.rounds);
     let is_lower_better = figure.better() == Some(Better::Lower);
     let (Some(own), Some(other)) = (rounds(checked.case), rounds(checked.against)) else {
         return Vec::new();

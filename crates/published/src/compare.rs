@@ -33,6 +33,7 @@ pub fn compare(tables: &Tables, measured: &Measured) -> PublishedComparison {
 /// A row of a table and its case in the run.
 struct Matched<'a> {
     row: &'a Row,
+    time_scale: Option<f64>,
     /// The load that the row is about, as far as that is known.
     load: Option<String>,
     case: Result<&'a MeasuredCase, MissingRow>,
@@ -55,7 +56,7 @@ impl<'a> Matched<'a> {
             (Some(case), None) => Ok(case),
         };
         let load = row.case.load.clone().or_else(|| only_load(measured));
-        Matched { row, load, case }
+        Matched { row, time_scale: measured.time_scale, load, case }
     }
 
     /// Whether two rows are about the same case, one of them cut off where the server broke.
@@ -78,7 +79,7 @@ impl<'a> Matched<'a> {
     }
 
     fn figure(&self, of: Figure) -> Option<MeasuredFigure> {
-        figure_of(self.figures().ok()?, of)
+        figure_of(self.figures().ok()?, of, self.time_scale)
     }
 
     fn compared(&self) -> ComparedRow {
@@ -122,6 +123,14 @@ fn compared_table(table: &Table, measured: &Measured) -> TableComparison {
         notes: Vec::new(),
     };
     compared.notes = text::notes(&compared);
+    let both = table.columns.iter().zip(&compared.columns);
+    let is_scaled = |(column, here): &(&Column, &ColumnComparison)| {
+        column.figure.grows_with_length() && text::is_measured(here)
+    };
+    let scaled: Vec<&str> =
+        both.filter(is_scaled).map(|(column, _)| column.name.as_str()).collect();
+    let scale = measured.time_scale.filter(|_| !scaled.is_empty());
+    compared.notes.extend(scale.map(|scale| text::scaled_note(&scaled, scale)));
     compared
 }
 

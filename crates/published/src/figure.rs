@@ -44,7 +44,7 @@ pub enum Figure {
     CompleteRequests,
     /// Number of requests that failed.
     FailedRequests,
-    /// Number of errors while sending.
+    /// Number of requests that could not be written to their end.
     WriteErrors,
     /// Received bytes, with heads.
     TotalTransferred,
@@ -78,6 +78,20 @@ impl Figure {
             Figure::Percentile(_) => Some(Better::Lower),
             _ => self.row().and_then(|(.., better)| better),
         }
+    }
+
+    /// Whether a load of twice the length has twice of it.
+    pub(crate) fn grows_with_length(self) -> bool {
+        matches!(
+            self,
+            Figure::OkCount
+                | Figure::TimeTaken
+                | Figure::CompleteRequests
+                | Figure::FailedRequests
+                | Figure::WriteErrors
+                | Figure::TotalTransferred
+                | Figure::HtmlTransferred
+        )
     }
 
     /// Returns the known units, each with its size in base units.

@@ -14,6 +14,9 @@ use crate::figure::Figure;
 pub struct Measured {
     /// Number of rounds of the run. With fewer than three, no two cases can be told apart.
     pub rounds: u32,
+    /// The factor of the loads' lengths, above 0. Figures that grow with the length are compared as of a load
+    /// without it: divided by it. `None`: the loads had the length of the plan.
+    pub time_scale: Option<f64>,
     /// The cases.
     pub cases: Vec<MeasuredCase>,
 }
@@ -111,6 +114,16 @@ impl MeasuredFigure {
         self.rounds.iter().map(|round| round.as_ref().and_then(value)).collect()
     }
 
+    /// Makes the figure this one × `factor`.
+    fn times(&self, factor: f64) -> MeasuredFigure {
+        let scale = |round: RoundValue| match round {
+            RoundValue::Exactly(value) => RoundValue::Exactly(value * factor),
+            RoundValue::AtLeast(value) => RoundValue::AtLeast(value * factor),
+            RoundValue::Failed => RoundValue::Failed,
+        };
+        MeasuredFigure { rounds: self.rounds.iter().map(|round| round.map(scale)).collect() }
+    }
+
     /// Makes the figure 1 ÷ this one, in units of `size`.
     fn inverted(&self, size: f64) -> MeasuredFigure {
         let invert = |round: &Option<RoundValue>| match round.as_ref().and_then(value) {
@@ -131,18 +144,21 @@ fn value(round: &RoundValue) -> Option<f64> {
     }
 }
 
-/// Finds a figure. `ab`'s time across all requests follows from the throughput, if it was not
-/// given.
+/// Finds a figure, as of loads without a time scale. `ab`'s time across all requests follows from
+/// the throughput, if it was not given.
 pub(crate) fn figure(
     figures: &BTreeMap<Figure, MeasuredFigure>,
     of: Figure,
+    time_scale: Option<f64>,
 ) -> Option<MeasuredFigure> {
     const SECOND_NS: f64 = 1e9;
     let across_all = || match of {
         Figure::TimeAcrossAll => Some(figures.get(&Figure::Throughput)?.inverted(SECOND_NS)),
         _ => None,
     };
-    figures.get(&of).cloned().or_else(across_all)
+    let found = figures.get(&of).cloned().or_else(across_all)?;
+    let scale = time_scale.filter(|_| of.grows_with_length());
+    Some(scale.map_or_else(|| found.clone(), |scale| found.times(1.0 / scale)))
 }
 
 #[cfg(test)]
@@ -160,9 +176,27 @@ mod tests {
             ],
         };
         let figures = BTreeMap::from([(Figure::Throughput, throughput)]);
-        let time = figure(&figures, Figure::TimeAcrossAll).expect("a figure");
-        assert_eq!(time.values(), [Some(1e7), None, None, None]);
-        assert_eq!(figure(&figures, Figure::TimeMean), None);
+        let time = figure(&figures, Figure::TimeAcrossAll, Some(0.5)).expect("a figure");
+        assert_eq!(time.values(), [Some(1e7), None, None, None], "the same of half of a load");
+        assert_eq!(figure(&figures, Figure::TimeMean, None), None);
+    }
+
+    #[test]
+    fn what_grows_with_the_length_is_scaled_to_the_whole_load() {
+        use RoundValue::{AtLeast, Exactly, Failed};
+        let rounds = vec![Some(Exactly(100.0)), None, Some(AtLeast(10.0)), Some(Failed)];
+        let of = |of: Figure, share| {
+            let figures = BTreeMap::from([(of, MeasuredFigure { rounds: rounds.clone() })]);
+            figure(&figures, of, share).expect("a figure").rounds
+        };
+        let whole = vec![Some(Exactly(400.0)), None, Some(AtLeast(40.0)), Some(Failed)];
+        for figure in [Figure::OkCount, Figure::WriteErrors, Figure::TimeTaken] {
+            assert_eq!(of(figure, Some(0.25)), whole);
+            assert_eq!(of(figure, None), rounds);
+        }
+        for figure in [Figure::Throughput, Figure::DocumentLength, Figure::Concurrency] {
+            assert_eq!(of(figure, Some(0.25)), rounds);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Renders a comparison as plain lines for a terminal: first the answer, then each table.
 
+use stampede_model::words;
+
 use crate::comparison::{
     CellValue, ClaimComparison, ColumnComparison, MissingRow, OrderVerdict, PairOutcome,
     PublishedComparison, TableComparison,
@@ -107,7 +109,18 @@ pub(crate) fn notes(table: &TableComparison) -> Vec<String> {
     lines
 }
 
-fn is_measured(column: &ColumnComparison) -> bool {
+/// What was done with figures that grow with a load's length.
+pub(crate) fn scaled_note(columns: &[&str], scale: f64) -> String {
+    let names: Vec<String> = columns.iter().map(|name| name.replace('_', " ")).collect();
+    format!(
+        "the loads had {} of their length, so these figures are what was counted × {}: {}",
+        words::share(scale),
+        shown::significant(1.0 / scale),
+        names.join(", ")
+    )
+}
+
+pub(crate) fn is_measured(column: &ColumnComparison) -> bool {
     column.entries.iter().any(|entry| entry.measured != CellValue::None)
 }
 

@@ -299,9 +299,12 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
     /// answer that the close completes counts, and so does a wrong status.
     fn failed(&mut self, token: Token, reason: Net) {
         let is_early = self.parts.engine.unsent(token);
-        let pool::Connection { protocol, requests, .. } = self.pool.at(token);
+        let &mut pool::Connection { ref protocol, ref requests, state, .. } = self.pool.at(token);
         if is_early && requests.iter().any(|id| protocol.is_whole_at_close(*id)) {
             return self.peer_closed(token, reason);
+        }
+        if is_early && state == ConnectionState::Open {
+            self.observed.write_errors += requests.len() as u64;
         }
         let at = self.parts.engine.now();
         while let Some(id) = self.pool.at(token).requests.first().copied() {
@@ -566,6 +569,7 @@ impl<P: Protocol, E: Engine, F: Fn() -> P> Driver<P, E, F> {
                 opened: self.observed.opened,
                 from_warm_up: self.observed.from_warm_up,
                 never_answered,
+                write_errors: Some(self.observed.write_errors),
                 kept: self.observed.kept,
                 ..self.parts.engine.connections()
             },

@@ -177,6 +177,8 @@ impl<P: Protocol> Connection<P> {
 pub(crate) struct Observed {
     pub(crate) opened: u64,
     pub(crate) from_warm_up: u64,
+    /// Requests whose bytes could not all be written.
+    pub(crate) write_errors: u64,
     pub(crate) kept: KeptConnections,
     pub(crate) aside: Aside,
     pub(crate) unusual: UnusualLengths,
@@ -193,6 +195,7 @@ impl Observed {
         Observed {
             opened: 0,
             from_warm_up,
+            write_errors: 0,
             kept: KeptConnections::default(),
             aside: Aside::default(),
             unusual: UnusualLengths::default(),

@@ -106,7 +106,7 @@ fn measured(rounds: usize) -> Measured {
     cases[3].budget = Budget::Unequal;
     let failed = MeasuredFigure { rounds: vec![Some(RoundValue::Failed); rounds] };
     cases[4].figures.insert(Figure::Percentile(950), failed);
-    Measured { rounds: u32::try_from(rounds).expect("few"), cases }
+    Measured { rounds: u32::try_from(rounds).expect("few"), time_scale: None, cases }
 }
 
 fn compared(rounds: usize) -> PublishedComparison {
@@ -206,6 +206,34 @@ fn tables_are_as_wide_as_the_terminal() {
             assert!(row.chars().count() <= width, "{width}: {row}");
         }
     }
+}
+
+/// A shortened load has fewer answers: what was counted is scaled to the whole load, and that is said.
+#[test]
+fn counts_of_a_shortened_load_are_those_of_the_whole_one() {
+    let mut measured = measured(3);
+    for case in &mut measured.cases {
+        let count = case.figures.get_mut(&Figure::OkCount);
+        let Some(count) = count else { continue };
+        *count = MeasuredFigure::of_values([4500.0, 4500.0, 4500.0]);
+    }
+    let tables = parse(TABLES, "007.yaml").expect("tables");
+    let whole = compare(&tables, &measured);
+    measured.time_scale = Some(0.05);
+    let short = compare(&tables, &measured);
+    let ratio = short.tables[0].columns[3].entries[0].ratio.expect("both values");
+    assert!((ratio - 90_000.0 / 90_030.0).abs() < 1e-9, "{ratio}");
+    assert_eq!(short.tables[0].columns[0], whole.tables[0].columns[0], "times stay as they are");
+    let added: Vec<&String> = short.tables[0].notes.iter().collect();
+    let added: Vec<_> =
+        added.into_iter().filter(|one| !whole.tables[0].notes.contains(one)).collect();
+    assert_eq!(
+        added,
+        [
+            "the loads had 5 % of their length, so these figures are what was counted × 20.0: ok count"
+        ]
+    );
+    assert_eq!(short.tables[1].notes, whole.tables[1].notes, "that table has no counts");
 }
 
 /// A setting of the plan limits every row. It is no reason why one is behind another.

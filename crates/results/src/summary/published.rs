@@ -23,7 +23,13 @@ pub fn beside(summary: &Summary, run: &RunData) -> Option<PublishedComparison> {
     // The text was checked before the run began.
     let tables = stampede_published::parse(&record.text, &record.file).ok()?;
     let cases = summary.cases.iter().map(|case| measured(case, summary, run)).collect();
-    Some(stampede_published::compare(&tables, &Measured { rounds: summary.rounds, cases }))
+    let mut notices = run.record.notices.iter().filter_map(Fact::known);
+    let time_scale = notices.find_map(|notice| match notice {
+        Notice::TimeScale { scale } => Some(*scale),
+        _ => None,
+    });
+    let measured = Measured { rounds: summary.rounds, time_scale, cases };
+    Some(stampede_published::compare(&tables, &measured))
 }
 
 fn measured(case: &CaseSummary, summary: &Summary, run: &RunData) -> MeasuredCase {
@@ -143,16 +149,13 @@ fn of_trial(trial: &TrialSummary, model: LoadModel, run: &RunData) -> Vec<(Colum
     if let Some(load) = load.filter(|_| model == LoadModel::Closed) {
         all.push((Column::Concurrency, number(load.in_flight_max.into())));
     }
-    // Numbers of a shortened load say nothing beside those of the whole one.
-    if run.record.notices.iter().any(is_scaled) {
-        return all;
-    }
     all.extend([
         (Column::OkCount, number(counts.ok)),
         (Column::CompleteRequests, number(counts.ok + counts.failed_total())),
         (Column::FailedRequests, number(counts.failed_total())),
     ]);
     if let Some(load) = load {
+        all.extend(load.connections.write_errors.map(|count| (Column::WriteErrors, number(count))));
         all.extend([
             (Column::TimeTaken, number(load.lasted_ns)),
             (Column::TotalTransferred, number(load.counts.bytes_received)),
@@ -170,10 +173,6 @@ fn document_length(counts: &Counts) -> Option<(Column, Figure)> {
     let whole = counts.ok + wrong;
     let mean = counts.body_bytes as f64 / whole as f64;
     (whole > 0 && counts.body_bytes > 0).then(|| (Column::DocumentLength, Figure::exact(mean)))
-}
-
-fn is_scaled(notice: &Fact<Notice>) -> bool {
-    matches!(notice.known(), Some(Notice::TimeScale { .. }))
 }
 
 fn of_times(times: &TimeFigures) -> Vec<(Column, Figure)> {

@@ -54,6 +54,23 @@ fn a_wrong_status_counts_although_its_answer_is_lost_while_the_request_is_being_
 }
 
 #[test]
+fn a_request_that_could_not_be_written_to_its_end_is_a_write_error() {
+    let errors = |fate, unsent| {
+        let mut case = open(vec![ms(0), ms(10)], 1);
+        case.script.answer = format!("{LONG}\r\n\r\n{}", "x".repeat(100)).into_bytes();
+        case.script.requests = vec![fate; 2];
+        case.script.unsent = unsent;
+        let (result, _) = load_result(&case);
+        (result.counts.ok, result.connections.write_errors)
+    };
+    assert_eq!(errors(RequestFate::ResetHalfway, true), (0, Some(2)));
+    let closed = errors(RequestFate::CutShort, true);
+    assert_eq!(closed, (0, Some(2)), "an orderly close is a reset then");
+    assert_eq!(errors(RequestFate::ResetHalfway, false), (0, Some(0)));
+    assert_eq!(errors(RequestFate::CutShort, false), (0, Some(0)));
+}
+
+#[test]
 fn a_connection_that_answered_before_the_request_was_sent_is_not_used_again() {
     let opened = |unsent| {
         let mut case = open(every(ms(10), 5), 1);

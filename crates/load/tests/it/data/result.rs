@@ -189,14 +189,17 @@ fn connections() -> impl Strategy<Value = Connections> {
         opened,
         failed,
     });
-    (any::<([u64; 3], u32)>(), kept(), vec(address, 0..3)).prop_map(
-        |(([opened, from_warm_up, never_answered], sources), kept, addresses)| Connections {
-            opened,
-            from_warm_up,
-            never_answered,
-            sources,
-            kept,
-            addresses,
+    (any::<([u64; 4], u32)>(), kept(), vec(address, 0..3)).prop_map(
+        |(([opened, from_warm_up, never_answered, write_errors], sources), kept, addresses)| {
+            Connections {
+                opened,
+                from_warm_up,
+                never_answered,
+                write_errors: Some(write_errors),
+                sources,
+                kept,
+                addresses,
+            }
         },
     )
 }
