@@ -29,7 +29,6 @@ demo: ## Install what is missing, build, and compare PHP runtimes with a Symfony
 	@$(RUST) true
 	@scripts/install-packages demo
 	@$(RUST) cargo build --release --locked --package stampede --target-dir $(TARGET)
-	@if command -v go >/dev/null; then $(STAMPEDE) install --build roadrunner; fi
 	@$(STAMPEDE) demo
 
 .PHONY: packaged

@@ -1,18 +1,21 @@
 //! The command `stampede demo`: compares what is installed with the app of a framework, in about
-//! three minutes.
+//! three minutes. Before, it makes a runtime that keeps the app in memory, if none is here and Go is.
 
 use clap::Args;
 use stampede_compose::engine::Engine;
+use stampede_linux::interrupt;
 use stampede_model::fact::Notice;
 use stampede_monitor::machine;
 use stampede_plan::Overrides;
 use stampede_plan::model::{AppChoice, Plan, RuntimeChoice, RuntimeSource};
-use stampede_stack::{App, Catalogue, SearchPaths};
+use stampede_stack::{App, Catalogue, RuntimeDirectory, SearchPaths};
 use stampede_trial::causes::cause;
 
 use super::fail::CommandError;
+use super::get::GetError;
 use super::remote::RemoteFlags;
-use super::{Failure, Outcome, compare, peak};
+use super::shell::print_message;
+use super::{Failure, Outcome, compare, install, peak};
 
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
@@ -74,6 +77,7 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     let app = catalogue.app(&all.stack.apps.choices[0])?;
     let mut notices = Vec::new();
     compare::is_free(all.out.as_deref())?;
+    make_one_in_memory(&all, &catalogue, args)?;
     // An engine that hangs takes half a minute, so it is asked only where it matters.
     let has_engine = || Engine::find().is_ok();
     let chosen = match choose(&all, &app, &catalogue, &has_engine) {
@@ -102,6 +106,52 @@ pub fn run(args: &DemoArgs) -> Result<Outcome, Failure> {
     compare::measure(plan, catalogue, &machine::facts(), wanted)
 }
 
+/// Where no runtime of the plan that keeps the app in memory is installed, makes the first one that can be made
+/// with what is here: RoadRunner, with Go. The demo goes on without one that is not made.
+fn make_one_in_memory(plan: &Plan, catalogue: &Catalogue, args: &DemoArgs) -> Result<(), Failure> {
+    let in_memory: Vec<RuntimeDirectory> = plan
+        .stack
+        .runtimes
+        .iter()
+        .filter_map(|runtime| directory(runtime, catalogue))
+        .filter(|directory| directory.manifest.mode.keeps_memory())
+        .collect();
+    let is_here = |one: &RuntimeDirectory| {
+        install::is_complete(&stampede_stack::describe_runtime(catalogue, &one.name))
+    };
+    if in_memory.iter().any(is_here) {
+        return Ok(());
+    }
+    let made = |one| Some((one, install::makeable(catalogue, one)?));
+    let Some((runtime, recipes)) = in_memory.iter().find_map(made) else { return Ok(()) };
+    let name = &runtime.name;
+    if args.dry_run {
+        print_message(&format!("note: `{name}` would be built first, which takes some minutes"));
+        return Ok(());
+    }
+    interrupt::listen().map_err(|error| Failure::new(&error))?;
+    for recipe in recipes {
+        match recipe.run(&catalogue.places) {
+            Ok(()) => {}
+            Err(error @ GetError::Interrupted { .. }) => return Err(error.into()),
+            Err(error) => {
+                let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+                print_message(&format!("note: the demo goes on without `{name}`: {error}{hint}"));
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The directory of a runtime, if it is one of the catalogue.
+fn directory(runtime: &RuntimeChoice, catalogue: &Catalogue) -> Option<RuntimeDirectory> {
+    match &runtime.source {
+        RuntimeSource::Catalogue(name) => catalogue.runtime(name).ok(),
+        _ => None,
+    }
+}
+
 /// Chooses runtimes that can serve the app here: the first ones of the plan, and among them one that
 /// keeps the app in memory. If there is none, the first of the plan is named too: it then comes from
 /// its images, or is left out with a notice that says how to get it. With an engine and nothing else, all
@@ -112,11 +162,9 @@ fn choose(
     catalogue: &Catalogue,
     has_engine: &dyn Fn() -> bool,
 ) -> Result<Vec<String>, DemoError> {
-    let keeps_memory = |runtime: &&RuntimeChoice| match &runtime.source {
-        RuntimeSource::Catalogue(name) => {
-            catalogue.runtime(name).is_ok_and(|directory| directory.manifest.mode.keeps_memory())
-        }
-        _ => false,
+    let keeps_memory = |runtime: &&RuntimeChoice| {
+        directory(runtime, catalogue)
+            .is_some_and(|directory| directory.manifest.mode.keeps_memory())
     };
     let is_here = |runtime: &&RuntimeChoice| catalogue.check(runtime, app).is_ok();
     let runtimes = &plan.stack.runtimes;

@@ -272,6 +272,11 @@ impl Recipe {
         unwanted
     }
 
+    /// Whether the programs that the script needs are here.
+    pub fn has_tools(&self, places: &SearchPaths) -> bool {
+        self.tools(places).is_ok()
+    }
+
     fn tools(&self, places: &SearchPaths) -> Result<BTreeMap<String, PathBuf>, GetError> {
         let find = |name: &String| match tool(places, name) {
             Some(path) => Ok((name.clone(), path)),

@@ -96,6 +96,17 @@ pub fn run(args: &InstallArgs) -> Result<Outcome, Failure> {
     print(text.as_bytes())
 }
 
+/// The recipes of all that a runtime lacks. `None`: nothing is missing, or some of it cannot be made with what
+/// is here.
+pub(super) fn makeable(catalogue: &Catalogue, runtime: &RuntimeDirectory) -> Option<Vec<Recipe>> {
+    let lacks = missing_needs(catalogue, runtime, false);
+    let recipes = get::wanted(catalogue, &[runtime], |_| lacks.clone(), true).ok()?;
+    let is_all = !lacks.is_empty() && recipes.len() == lacks.len();
+    let can_run =
+        |recipe: &Recipe| recipe.packages().is_empty() && recipe.has_tools(&catalogue.places);
+    (is_all && recipes.iter().all(can_run)).then_some(recipes)
+}
+
 /// Downloads releases. Returns the needs that are in place now, and leaves the other recipes in
 /// `recipes`.
 fn take_releases(recipes: &mut Vec<Recipe>, places: &SearchPaths) -> Result<Vec<String>, GetError> {
@@ -111,7 +122,7 @@ fn take_releases(recipes: &mut Vec<Recipe>, places: &SearchPaths) -> Result<Vec<
     Ok(taken)
 }
 
-fn is_complete(one: &RuntimeListing) -> bool {
+pub(super) fn is_complete(one: &RuntimeListing) -> bool {
     matches!(one.state, RuntimeState::Found { .. })
 }
 

@@ -404,3 +404,59 @@ fn a_built_in_extension_is_there() {
         );
     }
 }
+
+/// The demo in a place where nothing keeps an app in memory, there is no engine, and Go is this program.
+fn demo(sandbox: &Sandbox, go: &str, words: &[&str]) -> Command {
+    let mut command = sandbox.stampede(&[&["demo"], words].concat());
+    command.env("STAMPEDE_GO", sandbox.program("go", go));
+    command.env("XDG_DATA_HOME", sandbox.path().join("data"));
+    command.env("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    command.env_remove("STAMPEDE_RR");
+    for need in ["FRANKENPHP", "SWOOLE_SO", "REACTPHP"] {
+        command.env(format!("STAMPEDE_{need}"), "/nowhere");
+    }
+    command
+}
+
+/// With Go, the demo makes a runtime that keeps the app in memory. If that fails, it goes on without.
+#[test]
+#[ignore = "long: 10 s"]
+fn the_demo_makes_a_runtime_that_keeps_the_app_in_memory() {
+    if common::skipped(&["php", "nginx", "php-fpm", "apache2"]) {
+        return;
+    }
+    let fails = "#!/bin/sh\necho no modules >&2\nexit 1\n";
+    let works = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho rr version 2025.1.0\\n' >\"$2\"\nchmod 755 \"$2\"\n";
+    for (go, is_made) in [(fails, false), (works, true)] {
+        let sandbox = Sandbox::new();
+        let planned = |sandbox: &Sandbox| {
+            let output = finish(demo(sandbox, go, &["--dry-run", "--json"]), LIMIT);
+            let planned: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+            let cases = planned["run"]["cases"].as_array().expect("cases").clone();
+            (cases.iter().any(|case| case["runtime"] == "roadrunner"), stderr(&output))
+        };
+        let (is_planned, said) = planned(&sandbox);
+        assert!(!is_planned && said.contains("`roadrunner` would be built first"), "{said}");
+        assert_eq!(made(&sandbox), [""; 0], "a dry run makes nothing");
+
+        let mut child = demo(&sandbox, go, &[]).spawn().expect("start");
+        let deadline = Instant::now() + LIMIT;
+        let has_begun = || {
+            let entries = std::fs::read_dir(sandbox.tmp()).into_iter().flatten().flatten();
+            let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.any(|name| name.starts_with("stampede-peak-"))
+        };
+        let mut has_ended = || child.try_wait().expect("a child").is_some();
+        while !has_begun() && !has_ended() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let pid = rustix::process::Pid::from_child(&child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+        let output = child.wait_with_output().expect("end");
+        let text = stderr(&output);
+        assert_eq!(text.contains("goes on without `roadrunner`"), !is_made, "{text}");
+        assert_eq!(made(&sandbox), if is_made { &["rr"][..] } else { &[] }, "{text}");
+        assert_eq!(planned(&sandbox).0, is_made, "{text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+    }
+}
