@@ -5318,6 +5318,14 @@ export type Observation =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** A service beside the measured one was not healthy by the project's own check. */
+  | {
+    code: "never_healthy";
+    /** The service. */
+    service: string;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** It is not known which PHP serves. */
   | {
     code: "php_unproven";

@@ -44,12 +44,9 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// The projects of a directory. What the compose tool takes by itself comes first.
 pub fn find(directory: &Path) -> Vec<Candidate> {
-    if let Some(ddev) = ddev(directory) {
-        return vec![ddev];
-    }
     let files = files(directory);
     let base = NAMES.iter().find_map(|name| files.iter().find(|file| file.is(name)));
-    let mut all: Vec<Candidate> = Vec::new();
+    let mut all: Vec<Candidate> = ddev(directory).into_iter().collect();
     let overrides = base.and_then(|base| files.iter().find(|file| file.overrides(base)));
     let usual: Vec<&ComposeFile> = base.into_iter().chain(overrides).collect();
     all.extend(candidate(directory, &usual));

@@ -43,7 +43,7 @@ pub fn built_image(service: &Value) -> Option<BuiltImage> {
     Some(read(&content, target, &given))
 }
 
-fn text(value: &Value) -> Option<String> {
+pub(crate) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Null => None,
@@ -53,8 +53,9 @@ fn text(value: &Value) -> Option<String> {
 
 /// A stage, from its `FROM` on.
 #[derive(Debug, Default)]
-struct Stage {
-    name: String,
+pub(crate) struct Stage {
+    /// `base` in `FROM php:8.4-fpm AS base`; empty: it has none.
+    pub(crate) name: String,
     base: String,
     instructions: Vec<(String, String)>,
 }
@@ -80,13 +81,16 @@ fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -
         for (instruction, rest) in &stage.instructions {
             match instruction.as_str() {
                 "ARG" => {
-                    let (name, default) = rest.split_once('=').unwrap_or((rest, ""));
-                    let value = given.get(name).map_or_else(|| unquoted(default), Clone::clone);
-                    arguments.insert(name.to_owned(), value);
+                    for word in words(rest) {
+                        let (name, default) = word.split_once('=').unwrap_or((word, ""));
+                        let value = given.get(name).map_or_else(|| unquoted(default), Clone::clone);
+                        arguments.insert(name.to_owned(), value);
+                    }
                 }
                 "ENV" => {
                     for (name, value) in pairs(rest) {
-                        let value = filled(&value, &arguments);
+                        let value = interpolated(&value, &arguments);
+                        arguments.insert(name.clone(), value.clone());
                         image.variables.insert(name, value);
                     }
                 }
@@ -102,7 +106,7 @@ fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -
 }
 
 /// The stages, with the lines of an instruction joined.
-fn stages(content: &str) -> Vec<Stage> {
+pub(crate) fn stages(content: &str) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     let mut open = String::new();
     let mut lines = content.lines().map(str::trim);
@@ -117,7 +121,8 @@ fn stages(content: &str) -> Vec<Stage> {
             continue;
         }
         let mut whole = std::mem::take(&mut open);
-        if let Some(end) = here_document(&whole) {
+        let end = here_document(&whole);
+        if let Some(end) = end.filter(|end| lines.clone().any(|line| line == *end)) {
             for line in lines.by_ref().take_while(|line| *line != end) {
                 whole = whole + line + "\n";
             }
@@ -145,13 +150,13 @@ fn stages(content: &str) -> Vec<Stage> {
 }
 
 /// The line that ends the text which an instruction brings: `EOF` of `RUN <<-"EOF"`; `None`: it brings none.
-fn here_document(instruction: &str) -> Option<String> {
+pub(crate) fn here_document(instruction: &str) -> Option<String> {
     let takes_text = ["RUN", "COPY", "ADD"].iter().any(|name| {
         instruction.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
     });
     let (_, rest) = instruction.split_once("<<").filter(|_| takes_text)?;
     let word = rest.trim_start_matches('-').split_whitespace().next()?;
-    let end = unquoted(word);
+    let end = unquoted(word.split(['>', '|', ';', ')', '&']).next()?);
     // `<<<` and shifts of numbers are none.
     end.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then_some(end)
 }
@@ -163,8 +168,14 @@ fn pairs(rest: &str) -> Vec<(String, String)> {
         let one = rest.split_once(char::is_whitespace);
         return one.map(|(name, value)| (name.to_owned(), unquoted(value))).into_iter().collect();
     }
+    let pairs = words(rest).filter_map(|word| word.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), unquoted(value))).collect()
+}
+
+/// The words of a text. White space in quotes separates none.
+fn words(rest: &str) -> impl Iterator<Item = &str> {
     let mut quote = None;
-    let words = rest.split(|c: char| {
+    let words = rest.split(move |c: char| {
         match quote {
             Some(open) if c == open => quote = None,
             None if c == '"' || c == '\'' => quote = Some(c),
@@ -172,21 +183,35 @@ fn pairs(rest: &str) -> Vec<(String, String)> {
         }
         quote.is_none() && c.is_whitespace()
     });
-    let pairs = words.filter_map(|word| word.split_once('='));
-    pairs.map(|(name, value)| (name.to_owned(), unquoted(value))).collect()
+    words.filter(|word| !word.is_empty())
 }
 
-fn unquoted(text: &str) -> String {
+pub(crate) fn unquoted(text: &str) -> String {
     text.trim().trim_matches(['"', '\'']).to_owned()
 }
 
-/// A value that is one argument, `$NAME`, `${NAME}` or `${NAME:-default}`; any other as it is.
-fn filled(value: &str, arguments: &BTreeMap<String, String>) -> String {
-    let Some(name) = value.strip_prefix('$') else { return value.to_owned() };
-    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
-    let (name, default) = name.split_once(":-").unwrap_or((name, ""));
-    let known = arguments.get(name).filter(|known| !known.is_empty());
-    known.map_or_else(|| default.to_owned(), Clone::clone)
+/// A text with the values of arguments in place of `$NAME`, `${NAME}` and `${NAME:-default}`. What is not known and
+/// has no default stays.
+pub(crate) fn interpolated(text: &str, arguments: &BTreeMap<String, String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        filled += before;
+        let braced = after.strip_prefix('{').and_then(|after| after.split_once('}'));
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
+        let (named, after) = braced.unwrap_or((&after[..end], &after[end..]));
+        let (name, default) =
+            named.split_once(":-").map_or((named, None), |(name, default)| (name, Some(default)));
+        let known = arguments.get(name).map(String::as_str);
+        let known = known.filter(|known| !known.is_empty() || default.is_none());
+        match known.or(default) {
+            Some(value) => filled += value,
+            None => filled += &rest[before.len()..rest.len() - after.len()],
+        }
+        rest = after;
+    }
+    filled + rest
 }
 
 /// Whether a command installs or switches on Xdebug. What depends on a condition is not known.
@@ -242,6 +267,12 @@ ENV APP_ENV=prod APP_DEBUG=${DEBUG:-0}
         assert_eq!(prod.variables.get("APP_ENV").map(String::as_str), Some("prod"));
         assert_eq!(prod.variables.get("APP_DEBUG").map(String::as_str), Some("0"));
         assert!(!prod.has_xdebug);
+        let two = of(
+            "FROM php\nARG A=1 B='2 3' X\nENV C=$A D=$B E=${A}x$X\nENV F=$E:$PATH G=${Y}\n",
+            json!({}),
+        );
+        let values: Vec<&str> = two.variables.values().map(String::as_str).collect();
+        assert_eq!(values, ["1", "2 3", "1x", "1x:$PATH", "${Y}"]);
         let given = of(STAGES, json!({"target": "DEV", "args": {"APP_ENV": "test"}}));
         assert_eq!(given.variables.get("APP_ENV").map(String::as_str), Some("test"));
         assert_eq!(of(STAGES, json!({"target": "none"})).variables, BTreeMap::new());
@@ -253,8 +284,10 @@ ENV APP_ENV=prod APP_DEBUG=${DEBUG:-0}
         let image = of(text, json!({}));
         assert!(image.has_xdebug);
         assert_eq!(image.variables.keys().collect::<Vec<_>>(), ["A"]);
-        let none = of("FROM php\nRUN cat <<< x && echo $((1<<2))\nENV A=1\n", json!({}));
+        let none = of("FROM php\nRUN cat <<< x && echo $((1<<2)) $((1 <<n))\nENV A=1\n", json!({}));
         assert_eq!(none.variables.len(), 1);
+        let to_file = of("FROM php\nRUN cat <<EOF>/etc/x\nENV B=1\nEOF\nENV A=1\n", json!({}));
+        assert_eq!(to_file.variables.keys().collect::<Vec<_>>(), ["A"]);
         assert!(
             !of("FROM php\nRUN <<EOF\npecl install apcu\n", json!({})).has_xdebug,
             "it never ends"

@@ -404,7 +404,10 @@ impl Mount {
         if is_read_only {
             long.insert("read_only".to_owned(), json!(true));
         }
-        long.remove("consistency");
+        // Options of a volume.
+        for key in ["consistency", "volume"] {
+            long.remove(key);
+        }
         Value::Object(long)
     }
 }

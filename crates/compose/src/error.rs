@@ -68,13 +68,13 @@ pub enum ComposeError {
         /// The service.
         service: String,
     },
-    /// A service uses a container that is no part of the project.
-    #[error("service `{service}` uses a container outside of the project (`{key}: container:…`)")]
+    /// A service uses a container or a network that is no part of the project.
+    #[error("service `{service}` uses what is outside of the project (`{line}`)")]
     OtherContainer {
         /// The service.
         service: String,
-        /// The key.
-        key: &'static str,
+        /// The line by which it does: `network_mode: container:db`.
+        line: String,
     },
     /// A runtime of the catalogue names no official image for one of its roles.
     #[error("there is no official image for `{role}` of this runtime")]
@@ -432,7 +432,7 @@ impl ComposeError {
                 "remove `network_mode: host`: its ports could be those of your own project, which would get the load",
             ),
             E::OtherContainer { .. } => Some(
-                "a trial would use, and may change, what belongs to a running container: make it a service of the project",
+                "a trial would use, and may change, what belongs to another project: make it a part of this one",
             ),
             E::WrongPage { .. } => Some(
                 "if another service answers requests, name it: `--service NAME --port 80`; `before_trial` in a plan \

@@ -3,9 +3,11 @@
 //! project. The compose tool and the engine are asked by their command lines; nothing is started here.
 
 pub mod access;
+pub mod build;
 pub mod build_log;
 pub mod discover;
 mod dockerfile;
+mod dockerfile_images;
 pub mod edit;
 pub mod engine;
 pub mod error;
@@ -14,6 +16,7 @@ pub mod health;
 pub mod image;
 pub mod known;
 mod limits;
+mod outside;
 pub mod project;
 pub mod removal;
 pub mod signs;

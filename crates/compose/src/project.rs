@@ -60,6 +60,7 @@ impl Project {
         if engine.is_compose_v1() {
             project.drop_inactive(&given("COMPOSE_PROFILES", directory).unwrap_or_default());
         }
+        project.mount_bound_volumes();
         Ok(project)
     }
 
@@ -190,20 +191,6 @@ impl Project {
     pub fn with_host_network(&self) -> Option<&str> {
         let mut all = self.services();
         all.find(|(_, service)| service["network_mode"] == "host").map(|(name, _)| name)
-    }
-
-    /// A service that uses a container outside the project, and the key by which it does; `None`: there is
-    /// none.
-    pub fn with_other_container(&self) -> Option<(&str, &'static str)> {
-        let is_other =
-            |value: &Value| value.as_str().is_some_and(|text| text.starts_with("container:"));
-        self.services().find_map(|(name, service)| {
-            let by_mode =
-                ["network_mode", "ipc", "pid"].into_iter().find(|key| is_other(&service[*key]));
-            let mut volumes = service["volumes_from"].as_array().into_iter().flatten();
-            let by_volumes = volumes.any(is_other).then_some("volumes_from");
-            Some((name, by_mode.or(by_volumes)?))
-        })
     }
 
     /// Removes services that no other one needs.

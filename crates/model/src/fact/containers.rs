@@ -283,8 +283,16 @@ fn development(signs: &[DevelopmentSign], f: &mut fmt::Formatter<'_>) -> fmt::Re
     let mut flags: Vec<String> = signs.iter().filter_map(DevelopmentSign::flag).collect();
     flags.sort();
     flags.dedup();
-    match flags.is_empty() {
-        true => Ok(()),
-        false => write!(f, "; override it with `{}`", flags.join(" ")),
+    let needs_a_file = signs.iter().any(|sign| sign.flag().is_none());
+    match (flags.is_empty(), needs_a_file) {
+        (true, false) => Ok(()),
+        (false, false) => write!(f, "; override it with `{}`", flags.join(" ")),
+        (true, true) => write!(f, "; override it with {BY_A_FILE}"),
+        (false, true) => {
+            write!(f, "; override it with `{}`, the rest with {BY_A_FILE}", flags.join(" "))
+        }
     }
 }
+
+/// What overrides a sign that no flag does.
+const BY_A_FILE: &str = "a second file: `--compose compose.yaml:compose.prod.yaml`";

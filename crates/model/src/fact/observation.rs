@@ -43,6 +43,12 @@ pub enum Observation {
         /// How it is known.
         by: ProvenBy,
     },
+    /// A service beside the measured one was not healthy by the project's own check.
+    #[serde(rename = "never_healthy")]
+    NeverHealthy {
+        /// The service.
+        service: String,
+    },
     /// It is not known which PHP serves.
     #[serde(rename = "php_unproven")]
     PhpUnproven {
@@ -72,6 +78,10 @@ impl fmt::Display for Observation {
             Observation::PhpProven { service, by } => {
                 write!(f, "PHP of service {service} said what it is, {by}, on a start before")
             }
+            Observation::NeverHealthy { service } => write!(
+                f,
+                "service {service} was not healthy within a minute, by the project's own check, and was measured so"
+            ),
             Observation::PhpUnproven { why } => {
                 write!(f, "it is not proven which PHP serves: {why}")
             }

@@ -151,8 +151,8 @@ impl ComposeProvider {
             if let Some(service) = project.with_host_network() {
                 return Err(ComposeError::HostNetwork { service: service.to_owned() });
             }
-            if let Some((service, key)) = project.with_other_container() {
-                return Err(ComposeError::OtherContainer { service: service.to_owned(), key });
+            if let Some((service, line)) = project.with_other_container() {
+                return Err(ComposeError::OtherContainer { service: service.to_owned(), line });
             }
             let env = app_env_given(app, choice);
             let (source, checkouts) = (source.clone(), app.checkouts.clone());

@@ -84,6 +84,8 @@ pub(super) struct SeenStart<'a> {
     pub target: &'a str,
     /// Programs that run at two moments.
     pub programs: [Vec<RunningProgram>; 2],
+    /// Services that were not healthy in time.
+    pub never_healthy: &'a [String],
     /// Asks for the page with this token; `None`: there is no answer.
     pub ask: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -145,6 +147,8 @@ impl StackProof {
     /// Adds what is known of PHP to what was observed. A start on which PHP can be asked for the
     /// first time asks it.
     pub fn complete(&self, seen: &SeenStart<'_>, mut observed: ObservedState) -> ObservedState {
+        let not_healthy = |service: &String| Observation::NeverHealthy { service: service.clone() };
+        observed.notices.extend(seen.never_healthy.iter().map(|one| not_healthy(one).into()));
         let proof = match (self.proofs.get(&self.key), &self.asked) {
             (Some(known), _) => known,
             (None, Some(asked)) => {

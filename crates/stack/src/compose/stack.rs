@@ -79,6 +79,8 @@ pub(super) struct ComposeStack {
     first_answer: Nanos,
     first_request: Nanos,
     proof: StackProof,
+    /// Services that were not healthy in time.
+    never_healthy: Vec<String>,
 }
 
 /// What a start made.
@@ -110,6 +112,7 @@ impl ComposeStack {
             first_answer: Nanos::default(),
             first_request: Nanos::default(),
             proof,
+            never_healthy: Vec::new(),
         }
     }
 
@@ -119,7 +122,7 @@ impl ComposeStack {
             return Err(self.ended(failed));
         }
         self.wait_for_port(begun)?;
-        self.wait_until_healthy(begun)?;
+        self.never_healthy = self.wait_until_healthy(begun)?;
         self.run_before_trial(begun)?;
         if self.ready == Readiness::Idle {
             let left = self.ready_within().saturating_sub(begun.elapsed());
@@ -178,9 +181,10 @@ impl ComposeStack {
     }
 
     /// Waits until services are healthy by the project's own checks, which do not run later. The measured
-    /// one is judged by its page: a check would be its first request. One that never succeeds, as where its
-    /// program is not in the image, only delays the start.
-    fn wait_until_healthy(&self, begun: Instant) -> Result<(), RuntimeError> {
+    /// one is judged by its page: a check would be its first request. Returns those that are not healthy in
+    /// time, as where the program of a check is not in the image.
+    fn wait_until_healthy(&self, begun: Instant) -> Result<Vec<String>, RuntimeError> {
+        let mut never = Vec::new();
         let ResolvedProject { engine, project, target, .. } = &self.resolved;
         for container in self.containers.iter().filter(|one| one.service != target.service) {
             let service = project.service(&container.service);
@@ -188,15 +192,16 @@ impl ComposeStack {
             let check = check.iter().map(String::as_str);
             let words: Vec<&str> =
                 ["exec", container.id.as_str()].into_iter().chain(check).collect();
-            while container.runs()
-                && begun.elapsed() < OTHERS_START_WITHIN
-                && engine.command(&words).run().is_err()
-            {
+            while container.runs() && engine.command(&words).run().is_err() {
+                if begun.elapsed() > OTHERS_START_WITHIN {
+                    never.push(container.service.clone());
+                    break;
+                }
                 self.check()?;
                 std::thread::sleep(RETRY_COMMAND);
             }
         }
-        Ok(())
+        Ok(never)
     }
 
     /// Runs the plan's commands in their services, one after the other. A command that fails is run
@@ -466,6 +471,7 @@ impl Stack for ComposeStack {
             containers: self.within_budget().collect(),
             target: &self.resolved.target.service,
             programs: [before, programs()],
+            never_healthy: &self.never_healthy,
             ask: &ask,
         };
         Ok(self.proof.complete(&seen, observed))

@@ -15,6 +15,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use stampede_compose::build::BUILT;
 use stampede_compose::build_log::logged_build;
 use stampede_compose::fetch::{check_architecture, fetch_image};
 use stampede_compose::image::{Additions, FoundNeed, ImageContent, WantedNeed, script, with_php};
@@ -25,7 +26,7 @@ use crate::answer::sha256;
 use crate::app::App;
 use crate::catalogue::RuntimeDirectory;
 use crate::compose::ComposeError;
-use crate::compose::build::{BUILT, HASH_LENGTH};
+use crate::compose::build::HASH_LENGTH;
 use crate::error::RuntimeError;
 use crate::framework::distribution_directories;
 use crate::locate::{ResolvedNeed, SearchPaths};

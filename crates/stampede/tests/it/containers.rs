@@ -6,10 +6,11 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 
 use crate::agents_support::local_address;
-use crate::common::{
-    Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
+use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, summary, trials};
+use crate::containers_support::{
+    Engine, compose_2, unchanged, write_layered_project, write_project,
 };
-use crate::containers_support::{Engine, compose_2, unchanged, write_project};
+use crate::seams::{ANSWER_US, SLOWER_US};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -18,8 +19,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 #[ignore = "long: 80 s, containers"]
 fn compose_projects_are_accepted() {
     let Some(engine) = Engine::start() else { return };
-    // So long that what disturbs the machine for a moment matters little.
-    let projects = [("one", 40_000), ("same", 40_000), ("slower", 42_000)];
+    let projects = [("one", ANSWER_US), ("same", ANSWER_US), ("slower", SLOWER_US)];
     let compare = |sandbox: &Sandbox, args: &[&str]| {
         for (name, us) in projects {
             write_project(sandbox, name, |file, text| match file {
@@ -38,7 +38,7 @@ fn compose_projects_are_accepted() {
 /// A short load.
 const LOAD: [&str; 8] = ["--concurrency", "4", "--for", "2s", "--warm-up", "1s", "--cpus", "1"];
 
-fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub fn compare<'a>(more: &[&'a str]) -> Vec<&'a str> {
     ["compare"].into_iter().chain(more.iter().copied()).chain(LOAD).collect()
 }
 
@@ -328,7 +328,7 @@ fn docker_compose_2_measures_a_project_too() {
         command.env("PATH", &path);
         finish(command, LIMIT)
     };
-    write_project(&sandbox, "shop", unchanged);
+    write_layered_project(&sandbox, "shop");
     let output = stampede(&compare(&["--compose", "shop/compose.yml", "--memory", "256MiB"]));
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
@@ -464,73 +464,6 @@ fn a_development_configuration_is_the_first_thing_said_of_a_project() {
     assert!(line.contains("--env APP_ENV=prod"), "{text}");
     let (_, text) = first(&["--env", "APP_ENV=prod"]);
     assert!(!text.contains("development configuration"), "{text}");
-}
-
-/// Each version is built from its own files. The images of a version have the same names in each run.
-#[test]
-#[ignore = "long: 1 min, containers"]
-fn two_versions_of_a_project_are_built_and_compared() {
-    if skipped(&["git"]) {
-        return;
-    }
-    let Some(engine) = Engine::start() else { return };
-    let sandbox = Sandbox::new();
-    write_project(&sandbox, "shop", unchanged);
-    let git = |args: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(["-C", "shop", "-c", "user.name=a", "-c", "user.email=a@localhost"]);
-        let output = command.args(args).current_dir(sandbox.path()).output().expect("git");
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    };
-    sandbox.write("shop/.gitignore", ".env\n");
-    git(&["init", "-q", "-b", "main"]);
-    git(&["add", "."]);
-    git(&["commit", "-q", "-m", "first"]);
-    sandbox.write("shop/.env", "A=1\n");
-    sandbox.write("shop/public/index.php", "<?php echo 'of the working tree';");
-    let images = |out: &str| -> Vec<(String, String)> {
-        let args = compare(&[
-            "--compose",
-            "shop/compose.yml",
-            "--against",
-            "main",
-            "--rounds",
-            "1",
-            "--out",
-            out,
-        ]);
-        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
-        let text = stdout(&output) + &stderr(&output);
-        assert_eq!(engine.left_behind(), [""; 0], "{text}");
-        assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
-        let trials = sandbox.path().join(out).join("trials");
-        let mut found = Vec::new();
-        for trial in std::fs::read_dir(trials).expect("trials").flatten() {
-            let read = |file: &str| std::fs::read_to_string(trial.path().join(file));
-            let record: serde_json::Value =
-                serde_json::from_str(&read("trial.json").expect("a record")).expect("JSON");
-            let image = record["runtime"]["containers"][0]["image"].as_str().unwrap_or_default();
-            let answer = read("answer.txt").unwrap_or_else(|_| panic!("an answer: {text}"));
-            let is_old = !answer.contains("of the working tree");
-            assert_eq!(is_old, answer.contains("price 5$"), "{answer}\n{text}");
-            found.push((format!("is_old {is_old}"), image.to_owned()));
-        }
-        found.sort();
-        found
-    };
-    let first = images("first");
-    assert_eq!(first.len(), 2, "{first:?}");
-    assert_ne!(first[0].1, first[1].1, "each version has images of its own");
-    assert_eq!(first, images("second"), "the same images in the next run");
-
-    let args = compare(&["--compose", "shop/compose.yml", "--against", "nowhere"]);
-    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
-    assert!(refused.contains("no revision `nowhere`"), "{refused}");
-    git(&["rm", "-q", "--cached", "compose.yml"]);
-    git(&["commit", "-q", "-m", "without the file"]);
-    let args = compare(&["--compose", "shop/compose.yml", "--against", "main"]);
-    let refused = stderr(&finish(engine.stampede(&sandbox, &args), LIMIT));
-    assert!(refused.contains("`main` has no compose file `compose.yml`"), "{refused}");
 }
 
 /// Searches start the project anew for each trial; its settings are variables.

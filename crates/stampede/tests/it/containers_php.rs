@@ -248,3 +248,65 @@ fn versions_of_php_are_rows_and_one_that_is_not_what_was_asked_for_is_marked() {
     assert_eq!((&mark["code"], &mark["reference"]), (&"php_version_differs".into(), &"8.4".into()));
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
 }
+
+/// A server that needs no library: it is all that its image has beside a C library.
+const STATIC_SERVER: &str = r#"
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
+int main(void) {
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(80)};
+    int server = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(server, (struct sockaddr *)&here, sizeof here) || listen(server, 128)) return 1;
+    for (int client; (client = accept(server, 0, 0)) >= 0; close(client)) {
+        char bytes[8192] = "";
+        for (size_t had = 0, more; (more = read(client, bytes + had, sizeof bytes - 1 - had)) + 1 > 1; ) {
+            bytes[had += more] = 0;
+            if (!strstr(bytes, "\r\n\r\n")) continue;
+            if (write(client, answer, sizeof answer - 1) < 0) break;
+            had = 0;
+        }
+    }
+}
+"#;
+
+/// The C library of an image is recorded: PHP is slower with musl's memory management.
+#[test]
+#[ignore = "long: 15 s, containers"]
+fn an_image_with_musl_is_recorded_as_such() {
+    let library = std::path::Path::new("/lib/x86_64-linux-musl/libc.so");
+    if skipped(&["cc"]) || !library.exists() {
+        println!("SKIPPED: Debian's musl is not here");
+        return;
+    }
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    let source = sandbox.write("server.c", STATIC_SERVER);
+    let program = sandbox.path().join("server");
+    let mut compiler = std::process::Command::new("cc");
+    let built = compiler.args(["-static", "-O1", "-o"]).arg(&program).arg(source).output();
+    let built = built.expect("a compiler");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let read = |path: &std::path::Path| std::fs::read(path).expect("a file");
+    engine.make_image_of(
+        "stampede-test/musl:1",
+        &[
+            ("lib/ld-musl-x86_64.so.1", &read(library)),
+            ("bin/server", &read(&program)),
+            ("etc/os-release", b"PRETTY_NAME=\"Alpine Linux v3.20\"\n"),
+        ],
+    );
+    sandbox.write(
+        "musl.yml",
+        "services:\n  web: {image: 'stampede-test/musl:1', command: [/bin/server], ports: ['80:80']}\n",
+    );
+    let output =
+        finish(engine.stampede(&sandbox, &compare(&["musl.yml"], &["--rounds", "1"])), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    let container = &trials(&sandbox)[0]["runtime"]["containers"][0];
+    assert_eq!(container["libc"], "musl", "{container:#}");
+    assert_eq!(container["base"], "Alpine Linux v3.20", "{container:#}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}

@@ -30,6 +30,7 @@ mod cold;
 mod common;
 mod compare;
 mod containers;
+mod containers_build;
 mod containers_php;
 mod containers_podman;
 mod containers_registry;

@@ -402,6 +402,18 @@ pub fn write_project(sandbox: &Sandbox, directory: &str, change: impl Fn(&str, &
     }
 }
 
+/// Writes the project of which one image takes files from that of another service.
+pub fn write_layered_project(sandbox: &Sandbox, directory: &str) {
+    write_project(sandbox, directory, |file, text| match file {
+        "compose.yml" => text
+            .replacen("build: .", "build: {context: ., dockerfile: web.Dockerfile}", 1)
+            .replacen("build: .\n    restart", "image: shop-php\n    build: .\n    restart", 1),
+        _ => text.to_owned(),
+    });
+    let web = "FROM stampede-test/php:8.2\nCOPY nginx.conf /etc/nginx/nginx.conf\nCOPY --from=shop-php /app/public /app/public\n";
+    sandbox.write(&format!("{directory}/web.Dockerfile"), web);
+}
+
 /// The project as it is.
 pub fn unchanged(_name: &str, text: &str) -> String {
     text.to_owned()
