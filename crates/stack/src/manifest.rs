@@ -422,6 +422,10 @@ pub struct ProcessCount {
 pub struct SurplusRole {
     /// The role.
     pub role: Spanned<String>,
+    /// The number of workers for which it does.
+    pub workers: u32,
+    /// How many processes it then starts, some of them after its first answer.
+    pub starts: usize,
 }
 
 /// What a SAPI has or sets by itself. A `*` at the end stands for any text.

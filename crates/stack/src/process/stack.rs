@@ -101,6 +101,8 @@ pub struct ProcessStack {
 
 /// The pause between two checks whether a process listens.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// The time for processes that start after the first answer: they are forks.
+const STARTED_WITHIN: Duration = Duration::from_secs(5);
 /// How long a process may take to end after SIGKILL.
 const GONE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -319,16 +321,24 @@ impl ProcessStack {
         Err(RuntimeError::PortStolen { port, listener, runtime: self.stack.name.clone() })
     }
 
-    /// Ends the youngest processes of a role that started more than it should have: `workers` and
-    /// those that serve nothing.
+    /// Ends the youngest processes of a role that starts more than it should: `workers` and those that serve
+    /// nothing. The first may answer before the last is there.
     fn end_surplus(&self) {
         let manifest = &self.stack.runtime.manifest;
-        let Some(surplus) = &manifest.surplus else { return };
+        let workers = self.stack.settings.workers();
+        let Some(surplus) = manifest.surplus.as_ref().filter(|one| one.workers == workers) else {
+            return;
+        };
         let group = self.group();
         let minus = manifest.effective_workers.processes.as_ref().map_or(0, |count| count.minus);
-        let keep = self.stack.settings.workers().saturating_add(minus) as usize;
+        let keep = workers.saturating_add(minus) as usize;
         for role in group.roles.iter().filter(|role| role.role == surplus.role.value) {
+            let begun = Instant::now();
             let mut pids = port::pids(role);
+            while pids.len() < surplus.starts && begun.elapsed() < STARTED_WITHIN {
+                std::thread::sleep(LOOK_AGAIN);
+                pids = port::pids(role);
+            }
             // The root processes come first and are kept. The others are sorted by start time,
             // since pids may wrap around.
             pids.sort_by_key(|pid| (!role.roots.contains(pid), port::began(*pid), *pid));
