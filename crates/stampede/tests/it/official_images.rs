@@ -10,6 +10,7 @@ use crate::common::{
     Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
 };
 use crate::containers_support::{Engine, IMAGE};
+use crate::seams::{ANSWER_US, SLOWER_US};
 use crate::words::code_or;
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -192,8 +193,7 @@ fn runtimes_of_images_are_accepted() {
     let row = |name: &str, us: u32| {
         format!("{{{name}: {{use: nginx-fpm, images: official, env: {{SLEEP_US: '{us}'}}}}}}")
     };
-    // So long that what disturbs the machine for a moment matters little.
-    let rows = [row("one", 40_000), row("same", 40_000), row("slower", 42_000)].join(", ");
+    let rows = [row("one", ANSWER_US), row("same", ANSWER_US), row("slower", SLOWER_US)].join(", ");
     let plan = format!(
         "app: ./app\nphp: 8.2\nruntimes: [{rows}]\nload: {{one: {{concurrency: 1, for: 1s}}}}\n"
     );

@@ -249,6 +249,11 @@ fn is_no_difference(standing: Standing) -> bool {
     [Standing::Equivalent, Standing::Inconclusive].contains(&standing)
 }
 
+/// How long answers take, in µs: so long that what disturbs the machine for a moment matters little.
+pub const ANSWER_US: u32 = 40_000;
+/// The same with the planted difference: 5 % more.
+pub const SLOWER_US: u32 = 42_000;
+
 /// An app that sleeps as long as a variable says, for answers of a known time.
 const APP: &str = "<?php usleep((int) getenv('SLEEP_US')); echo 'fine';";
 
@@ -315,7 +320,8 @@ fn processes_are_accepted() {
     let runtime = |name: &str, us: u32| {
         format!("{{{name}: {{use: php-builtin, env: {{SLEEP_US: '{us}'}}}}}}")
     };
-    let runtimes = [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)];
+    let runtimes =
+        [runtime("one", ANSWER_US), runtime("same", ANSWER_US), runtime("slower", SLOWER_US)];
     accept(&runtimes.join(", "), |catalogue, place| {
         let options = KeeperOptions {
             program: env!("CARGO_BIN_EXE_stampede").into(),
@@ -346,20 +352,20 @@ fn agents_are_accepted() {
 
 /// `one`, `same` and `slower`, servers of this process, as a list of a plan.
 fn servers() -> String {
-    let server = |us: u64| {
+    let server = |us: u32| {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("its address"));
         // Ends with the test's process, because it waits for connections until then.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                std::thread::spawn(move || serve(stream, Duration::from_micros(us)));
+                std::thread::spawn(move || serve(stream, Duration::from_micros(us.into())));
             }
         });
         url
     };
     let runtime =
-        |name: &str, us: u64| format!("{{{name}: {{use: external, url: '{}'}}}}", server(us));
-    [runtime("one", 10_000), runtime("same", 10_000), runtime("slower", 10_500)].join(", ")
+        |name: &str, us: u32| format!("{{{name}: {{use: external, url: '{}'}}}}", server(us));
+    [runtime("one", ANSWER_US), runtime("same", ANSWER_US), runtime("slower", SLOWER_US)].join(", ")
 }
 
 /// Answers each request after a sleep, until the client closes.

@@ -114,12 +114,12 @@ runtimes: [nginx-fpm, apache-modphp]
 /// The acceptance test of `tune`, for a quiet machine: `cargo test --release --test tune --
 /// --ignored --nocapture`.
 #[test]
-#[ignore = "alone: 10 min"]
+#[ignore = "alone: 6 min"]
 fn an_independent_load_confirms_the_best_settings() {
     let sandbox = Sandbox::new();
     let output = finish(
-        sandbox.stampede(&["tune", "nginx-fpm", "--app", "sleep", "--json"]),
-        Duration::from_secs(900),
+        sandbox.stampede(&["tune", "nginx-fpm", "--app", "sleep", "--max-time", "5m", "--json"]),
+        Duration::from_secs(600),
     );
     let found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     println!("{}", found["said"]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{Sandbox, finish, stderr, stdout};
 
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The end of a comparison.
 pub struct CompareOutput {
