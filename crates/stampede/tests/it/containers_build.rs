@@ -9,7 +9,7 @@ use crate::containers_support::{Engine, unchanged, write_layered_project, write_
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// An image of the project that another one is built from is built first, and the user's image of that name
-/// stays as it is.
+/// stays as it is. The project gets what a log has.
 #[test]
 #[ignore = "long: 20 s, containers"]
 fn an_image_that_another_one_is_built_from_is_built_first() {
@@ -19,10 +19,18 @@ fn an_image_that_another_one_is_built_from_is_built_first() {
     engine.make_empty_image("shop-php:latest", "amd64");
     let own = || engine.words(&["images", "-q", "shop-php"]);
     let before = own();
-    let args = compare(&["--compose", "shop/compose.yml", "--rounds", "1"]);
+    let line = |path: &str| {
+        format!(
+            "192.0.2.7 - - [28/Nov/2026:10:00:00 +0000] \"GET {path} HTTP/1.1\" 200 612 \"-\" \"curl\"\n"
+        )
+    };
+    sandbox.write("access.log", &(line("/") + &line("/index.php?page=2")));
+    let traffic = ["--traffic", "access.log", "--rounds", "1"];
+    let args = compare(&[&["--compose", "shop/compose.yml"], &traffic[..]].concat());
     let output = finish(engine.stampede(&sandbox, &args), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
+    assert!(text.contains("access.log"), "the requests of the log are sent: {text}");
     assert!(text.contains("price 5$"), "{text}");
     assert_eq!(own(), before, "{text}");
     engine.words(&["rmi", "shop-php"]);

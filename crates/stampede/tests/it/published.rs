@@ -209,6 +209,24 @@ fn every_published_plan_says_what_it_would_do_and_what_it_leaves_out() {
     assert_words!("published_notes", shown);
 }
 
+/// The plans with equal budgets differ from the published ones in nothing else.
+#[test]
+fn plans_with_equal_budgets_have_another_budget_alone() {
+    for name in ["laravel-octane", "symfony-twig"] {
+        let read = |name: &str| {
+            let text = std::fs::read_to_string(plan_path(name)).expect("a plan");
+            let mut plan: Value = serde_saphyr::from_str(&text).expect("YAML");
+            let budget = plan["budget"].take();
+            (plan, budget)
+        };
+        let (published, unequal) = read(name);
+        let (beside, equal) = read(&format!("{name}-equal"));
+        assert_eq!(published, beside, "{name}");
+        assert!(unequal["web"].is_u64() && equal["web"].is_null(), "{name}: {equal}");
+        assert!(equal["cpus"].is_u64(), "{name}: {equal}");
+    }
+}
+
 #[test]
 fn what_is_missing_is_refused_or_skipped_and_a_typo_is_a_mistake() {
     let sandbox = Sandbox::new();

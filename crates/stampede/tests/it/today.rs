@@ -111,7 +111,7 @@ fn a_machine_that_is_set_up_otherwise_is_named_once() {
         command.env("STAMPEDE_HOST_ROOT", root);
         let output = finish(command, LIMIT);
         assert!(output.status.success(), "{}", stderr(&output));
-        stdout(&output).matches("\"host_php\"").count()
+        stdout(&output).matches("\"code\": \"host_php\"").count()
     };
     assert_eq!(said(machine(&sandbox), "./shop"), 1);
     assert_eq!(said(machine(&sandbox), "hello"), 0, "not the user's own app");

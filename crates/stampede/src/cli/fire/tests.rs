@@ -79,6 +79,7 @@ fn a_watched_process_has_figures_beside_the_load() {
 }
 
 #[test]
+#[cfg_attr(feature = "codes-for-text", ignore = "reads sentences")]
 fn what_cannot_be_watched_is_said_before_anything_is_sent() {
     let said = |text: &str| match WatchedServer::find(Some(text)) {
         Ok(_) => panic!("`{text}` was found"),

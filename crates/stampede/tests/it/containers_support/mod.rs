@@ -186,7 +186,10 @@ impl Engine {
             self.docker(&["rm", "-f", "-v", &id]);
         }
         self.docker(&["network", "prune", "-f"]);
-        self.docker(&["volume", "prune", "-f"]);
+        // Later versions leave volumes with names to `prune`.
+        for volume in self.words(&["volume", "ls", "-q"]) {
+            self.docker(&["volume", "rm", &volume]);
+        }
     }
 
     fn make_image(&self) {
