@@ -487,6 +487,12 @@ fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
              `docker-compose-plugin`",
         );
     }
+    let of_buildkit = ["unknown instruction", "requires BuildKit", "failed to parse platform"];
+    if of_buildkit.iter().any(|part| said.contains(part)) {
+        return Some(
+            "if this Dockerfile is written for BuildKit, install `docker-compose-plugin` and `docker-buildx-plugin`",
+        );
+    }
     let asks = ["Get \"http", "Head \"http"].iter().any(|one| said.contains(one));
     let is_fetch = command.contains(" pull") || asks && said.contains("/v2/");
     if let Some((_, hint)) = OF_REGISTRIES.iter().find(|(part, _)| is_fetch && said.contains(part))
@@ -576,6 +582,8 @@ mod tests {
         // What an app says while its image is built is no matter of a registry.
         let built = "RUN curl http://127.0.0.1: connect: connection refused";
         assert_eq!(hint("docker-compose build", built), "");
+        let here = "Error: dockerfile parse error line 10: unknown instruction: APT-GET";
+        assert!(hint("docker-compose build", here).contains("docker-buildx-plugin"));
         let version_2 = hint("docker compose config", "unsupported option: 'name'");
         assert_eq!(version_2, "", "which version would know it?");
     }

@@ -240,14 +240,19 @@ impl LogMarks {
         let each = (WORDS_LINES / spoke.len().max(1)).max(1);
         let mut lines = Vec::new();
         for text in spoke {
-            let new: Vec<&str> =
-                text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let is_message = |line: &&str| !line.is_empty() && !REQUEST.is_match(line);
+            let new: Vec<&str> = text.lines().map(str::trim).filter(is_message).collect();
             let last = new[new.len().saturating_sub(each)..].iter();
             lines.extend(last.map(|line| line.chars().take(WORDS_MAX).collect::<String>()));
         }
         lines
     }
 }
+
+/// A line of a list of requests, which containers write beside their messages: `"GET / HTTP/1.1" 200`.
+static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#""[A-Z]{3,7} \S+( HTTP/[\d.]+)?" \d{3}\b"#).expect("a pattern of ours")
+});
 
 /// Whether a log is a process's messages, and not its list of requests.
 fn is_process_log(file: &Path) -> bool {
@@ -302,7 +307,9 @@ mod tests {
         stampede_mask::named("APP_SECRET", "s3cr3t-of-logs");
         assert_eq!(marks.last_lines_since(place.path()), [] as [&str; 0]);
         write("0-php.log", "ready\na\n\nb s3cr3t-of-logs\nc\nd\n");
-        write("1-web.log", "new\n");
+        let requests = "10.0.0.2 -  30/Nov/2026:12:00:01 +0000 \"GET /index.php\" 200\n\
+            10.0.0.1 - - [30/Nov/2026:12:00:01 +0000] \"POST / HTTP/1.1\" 404 77 \"-\" \"curl\"\n";
+        write("1-web.log", &format!("new\n{requests}"));
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d", "new"]);
         write("0-php.log", "ready\nkey\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n");
