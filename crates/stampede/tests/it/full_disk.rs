@@ -65,9 +65,10 @@ fn trials_before_the_disk_was_full_are_kept_and_shown() {
     let (out, err) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(2), "{out}{err}");
     assert!(out.contains("requests/s"), "what was measured is shown: {out}{err}");
-    assert!(err.contains("small/run/trials/"), "{err}");
+    let is_said = err.contains("small/run/trials/");
+    assert!(CODES || is_said, "{err}");
     let disk = code_or("hint: write", "free some space on the file system at `/");
-    assert!(err.contains(disk) && err.contains("small"), "{err}");
+    assert!(err.contains(disk) && (CODES || err.contains("small")), "{err}");
     assert!(err.contains("kept"), "{err}");
     assert!(!left.iter().any(|file| file.ends_with(".tmp")), "{left:?}");
 }
