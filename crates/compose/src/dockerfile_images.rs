@@ -19,7 +19,7 @@ pub(crate) fn with_images(
         given,
         arguments: BTreeMap::new(),
         image,
-        from: From::Base,
+        from: FromWord::Base,
     };
     let mut text = String::with_capacity(content.len());
     // The instruction that goes on in the next line, and the line that ends its text.
@@ -37,7 +37,7 @@ pub(crate) fn with_images(
             continue;
         }
         if open.is_empty() {
-            renaming.from = From::Base;
+            renaming.from = FromWord::Base;
         }
         open = open + plain.trim_end_matches('\\') + " ";
         let instruction = open.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
@@ -60,7 +60,7 @@ pub(crate) fn with_images(
 
 /// The next word of a `FROM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum FromWord {
     /// Its image.
     Base,
     /// `AS`, if it has a name.
@@ -78,7 +78,7 @@ struct Renaming<'a> {
     /// Arguments so far, with their values.
     arguments: BTreeMap<String, String>,
     image: &'a mut dyn FnMut(&str) -> Option<String>,
-    from: From,
+    from: FromWord,
 }
 
 impl Renaming<'_> {
@@ -89,7 +89,7 @@ impl Renaming<'_> {
         }
         match instruction {
             "FROM" if word.starts_with("--") => None,
-            "FROM" if self.from == From::Base && word.eq_ignore_ascii_case("FROM") => None,
+            "FROM" if self.from == FromWord::Base && word.eq_ignore_ascii_case("FROM") => None,
             "FROM" => self.word_of_from(word),
             "COPY" | "ADD" => {
                 let other = self.renamed(word.strip_prefix("--from=")?)?;
@@ -111,16 +111,16 @@ impl Renaming<'_> {
 
     fn word_of_from(&mut self, word: &str) -> Option<String> {
         match self.from {
-            From::Base => {
-                self.from = From::As;
+            FromWord::Base => {
+                self.from = FromWord::As;
                 return self.renamed(word);
             }
-            From::As if word.eq_ignore_ascii_case("AS") => self.from = From::Name,
-            From::Name => {
+            FromWord::As if word.eq_ignore_ascii_case("AS") => self.from = FromWord::Name,
+            FromWord::Name => {
                 self.no_images.push(word.to_ascii_lowercase());
-                self.from = From::End;
+                self.from = FromWord::End;
             }
-            From::As | From::End => {}
+            FromWord::As | FromWord::End => {}
         }
         None
     }
