@@ -3568,6 +3568,12 @@ export type Containers =
     /** Their names. */
     volumes: string[];
   }
+  /** Volumes whose files are on another machine, or kept by a plugin of the engine. */
+  | {
+    code: "volumes_elsewhere";
+    /** Their names, each with what keeps its files: `files (nfs)`. */
+    volumes: string[];
+  }
   /** Requests pass a proxy of the engine, which costs time and CPU of its own. */
   | {
     code: "through_a_proxy";

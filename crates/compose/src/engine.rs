@@ -11,6 +11,7 @@ use stampede_keeper::spec::GroupMaker;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
+use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
 
 /// How long the engine may take for a question.
@@ -82,7 +83,7 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Its name for people.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             EngineKind::Docker => "Docker",
             EngineKind::Podman => "Podman",
@@ -90,7 +91,7 @@ impl EngineKind {
     }
 
     /// The oldest version that is tried. Debian 11 has Docker 20.10.
-    const fn oldest(self) -> (u32, u32) {
+    pub(crate) const fn oldest(self) -> (u32, u32) {
         match self {
             EngineKind::Docker => (20, 10),
             EngineKind::Podman => (4, 0),
@@ -152,10 +153,7 @@ impl Engine {
         if let Some(host) = remote_host() {
             return Err(ComposeError::EngineElsewhere { host });
         }
-        let system = rustix::system::uname();
-        let kernel = system.release().to_string_lossy();
-        let is_root = rustix::process::geteuid().is_root();
-        let facts = EngineFacts::of(&info, &kernel, is_root, is_podman)?;
+        let facts = EngineFacts::of(&info, &Here::look(), is_podman)?;
         let EngineFacts { kind, version, architecture, grouping, way_in } = facts;
         let (compose, compose_version) = (Vec::new(), String::new());
         Ok(Engine {
@@ -382,140 +380,9 @@ fn is_podman() -> bool {
     components.iter().any(|one| one["Name"].as_str().is_some_and(|name| name.contains("Podman")))
 }
 
-/// Whether an engine is older than the oldest that is tried.
-fn is_old(version: &str, oldest: (u32, u32)) -> bool {
-    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
-    let known = numbers.next().zip(numbers.next());
-    known.is_some_and(|known| known < oldest)
-}
-
-/// The name that images have for an architecture of the kernel.
-fn image_architecture(machine: &str) -> &str {
-    match machine {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "armv7l" | "armv6l" => "arm",
-        "i686" | "i386" => "386",
-        other => other,
-    }
-}
-
-/// Engines that run in a virtual machine of their own, as they call their system.
-const IN_MACHINES: [&str; 3] = ["Docker Desktop", "OrbStack", "Rancher"];
-
-/// What `info` says of an engine.
-struct EngineFacts {
-    kind: EngineKind,
-    version: String,
-    architecture: String,
-    grouping: Grouping,
-    way_in: WayIn,
-}
-
-impl EngineFacts {
-    /// `kernel`: the release of the kernel here. `is_root`: whether this process may make groups.
-    /// `is_podman`: asks whether an engine whose version is none of Docker's is Podman.
-    fn of(
-        info: &Value,
-        kernel: &str,
-        is_root: bool,
-        is_podman: impl Fn() -> bool,
-    ) -> Result<EngineFacts, ComposeError> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        // `docker` may be another name of Podman, whose groups and names are others.
-        if info["host"].is_object() {
-            return Err(ComposeError::Podman {});
-        }
-        let system = text(&info["OperatingSystem"]);
-        // stampede may run inside of its virtual machine, in a container.
-        let is_outside = text(&info["KernelVersion"]) != kernel;
-        if IN_MACHINES.iter().any(|name| system.contains(name)) && is_outside {
-            return Err(ComposeError::EngineHidden { system });
-        }
-        let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
-        let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
-        let maker =
-            match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
-                ("cgroupfs", _) => Some(GroupMaker::Keeper),
-                // In v1 systemd limits no CPUs of a slice.
-                ("systemd", "2") => Some(GroupMaker::Systemd),
-                _ => None,
-            };
-        let maker = maker.filter(|_| is_root && !is_rootless);
-        let version = text(&info["ServerVersion"]);
-        let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
-            true => EngineKind::Podman,
-            false => EngineKind::Docker,
-        };
-        let (name, oldest) = (kind.name(), kind.oldest());
-        if is_old(&version, oldest) {
-            let oldest = format!("{}.{}", oldest.0, oldest.1);
-            return Err(ComposeError::EngineOld { name, version, oldest });
-        }
-        Ok(EngineFacts {
-            kind,
-            version: format!("{name} {version}"),
-            architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
-            grouping: maker.map_or(Grouping::PerService, Grouping::OneBudget),
-            way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn an_engine_says_how_its_containers_are_grouped_and_reached() {
-        let docker = |driver: &str, system: &str, security: Value, is_root| {
-            let (driver, version) = driver.split_once(' ').unwrap_or((driver, "2"));
-            let info = json!({
-                "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
-                "SecurityOptions": security, "CgroupVersion": version,
-            });
-            EngineFacts::of(&info, "6.1.0-9", is_root, || false)
-                .map(|facts| (facts.grouping, facts.way_in))
-        };
-        let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
-        let near = |grouping| Some((grouping, WayIn::ContainerAddress));
-        let one = |maker| near(Grouping::OneBudget(maker));
-        let (own, each) = (one(GroupMaker::Keeper), near(Grouping::PerService));
-        assert_eq!(docker("cgroupfs", debian, seccomp(), true).ok(), own);
-        assert_eq!(docker("cgroupfs", debian, seccomp(), false).ok(), each, "no group can be made");
-        let slices = one(GroupMaker::Systemd);
-        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
-        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
-        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
-        assert_eq!(docker("none 2", debian, seccomp(), true).ok(), each);
-        let far = Some((Grouping::PerService, WayIn::PublishedPort));
-        assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
-        let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
-        assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
-        let desktop = json!({
-            "ServerVersion": "28.2.2", "CgroupDriver": "cgroupfs", "OperatingSystem": "Docker Desktop",
-            "KernelVersion": "6.10.14-linuxkit",
-        });
-        let inside =
-            EngineFacts::of(&desktop, "6.10.14-linuxkit", true, || false).expect("the same kernel");
-        assert_eq!(inside.grouping, Grouping::OneBudget(GroupMaker::Keeper));
-        let old = json!({"ServerVersion": "18.09.1"});
-        let found = EngineFacts::of(&old, "6.1", true, || false);
-        assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
-        let is_old = |version: &str| is_old(version, EngineKind::Docker.oldest());
-        assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
-        // Podman at a socket, for Docker's client.
-        let podman = |version: &str| {
-            let info = json!({"ServerVersion": version, "CgroupDriver": "cgroupfs"});
-            EngineFacts::of(&info, "6.1", true, || true).map(|facts| facts.version)
-        };
-        assert_eq!(podman("4.3.1").ok().as_deref(), Some("Podman 4.3.1"));
-        assert!(matches!(podman("3.0.1"), Err(ComposeError::EngineOld { name: "Podman", .. })));
-        let podman = EngineFacts::of(&json!({"host": {}}), "6.1", true, || false);
-        assert!(matches!(podman, Err(ComposeError::Podman {})));
-    }
 
     #[test]
     fn messages_of_a_tool_are_cut_and_have_no_terminal_codes() {

@@ -10,6 +10,7 @@ mod dockerfile;
 mod dockerfile_images;
 pub mod edit;
 pub mod engine;
+mod engine_facts;
 pub mod error;
 pub mod fetch;
 pub mod health;

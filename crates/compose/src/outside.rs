@@ -15,6 +15,22 @@ impl Project {
         self.services().find_map(|(name, service)| Some((name, other_container(service)?)))
     }
 
+    /// The volumes whose files are kept by something else than this machine's disk, such as a network file
+    /// system: `files (nfs)`. Those that no service mounts are left out.
+    pub fn volumes_elsewhere(&self) -> Vec<String> {
+        let volumes = self.document.get("volumes").and_then(Value::as_object);
+        let named = volumes.into_iter().flatten().filter(|(key, _)| self.mounts_volume(key));
+        named.filter_map(|(key, volume)| Some(format!("{key} ({})", kept_by(volume)?))).collect()
+    }
+
+    /// Whether a service mounts this volume.
+    fn mounts_volume(&self, key: &str) -> bool {
+        self.services().any(|(_, service)| {
+            let mounts = service["volumes"].as_array().into_iter().flatten();
+            mounts.filter_map(Mount::of).any(|mount| mount.volume() == Some(key))
+        })
+    }
+
     /// Mounts volumes that stand for directories of this machine (`o: bind`) as what they are. The engine knows
     /// such a volume only once the user has started the project.
     pub(crate) fn mount_bound_volumes(&mut self) {
@@ -58,6 +74,15 @@ fn other_container(service: &Value) -> Option<String> {
         .or_else(|| Some(format!("external_links: [{}]", by_link?)))
 }
 
+/// What keeps a volume's files; `None`: this machine's disk or memory.
+fn kept_by(volume: &Value) -> Option<&str> {
+    let driver = volume["driver"].as_str().filter(|driver| *driver != "local");
+    let kind = volume["driver_opts"]["type"].as_str();
+    const HERE: [&str; 10] =
+        ["", "none", "bind", "tmpfs", "ramfs", "ext4", "xfs", "btrfs", "zfs", "overlay"];
+    driver.or(kind.filter(|kind| !HERE.contains(kind)))
+}
+
 /// The directory or file of this machine that a volume stands for; `None`: it is no such volume.
 fn bound_directory(volume: &Value, project: &Path) -> Option<String> {
     let options = &volume["driver_opts"];
@@ -97,6 +122,24 @@ mod tests {
             let expected = expected.map(|line| ("web", line.to_owned()));
             assert_eq!(project.with_other_container(), expected);
         }
+    }
+
+    #[test]
+    fn volumes_of_other_machines_are_found() {
+        let nfs =
+            json!({"driver_opts": {"type": "nfs", "o": "addr=10.0.0.9,rw", "device": ":/files"}});
+        let project = project(json!({
+            "services": {
+                "web": {"volumes": ["files:/files:ro", "plain:/plain", "memory:/tmp", "disk:/disk", "./x:/x"]},
+                "db": {"volumes": [{"type": "volume", "source": "cloud", "target": "/data"}]},
+            },
+            "volumes": {
+                "files": nfs, "unused": nfs, "plain": null, "cloud": {"driver": "rexray/ebs"},
+                "memory": {"driver": "local", "driver_opts": {"type": "tmpfs", "device": "tmpfs"}},
+                "disk": {"driver_opts": {"type": "ext4", "device": "/dev/sdb1"}},
+            },
+        }));
+        assert_eq!(project.volumes_elsewhere(), ["files (nfs)", "cloud (rexray/ebs)"]);
     }
 
     #[test]

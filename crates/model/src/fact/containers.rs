@@ -42,6 +42,12 @@ pub enum Containers {
         /// Their names.
         volumes: Vec<String>,
     },
+    /// Volumes whose files are on another machine, or kept by a plugin of the engine.
+    #[serde(rename = "volumes_elsewhere")]
+    VolumesElsewhere {
+        /// Their names, each with what keeps its files: `files (nfs)`.
+        volumes: Vec<String>,
+    },
     /// Requests pass a proxy of the engine, which costs time and CPU of its own.
     #[serde(rename = "through_a_proxy")]
     ThroughAProxy {},
@@ -247,6 +253,12 @@ impl fmt::Display for Containers {
                 f,
                 "volumes from outside the project: {}; trials get them as they get the project's own (`volumes: copy`, \
                  `empty` or `keep`)",
+                words::list(volumes)
+            ),
+            Containers::VolumesElsewhere { volumes } => write!(
+                f,
+                "not on this machine's disk: {}; a trial gets such a volume on this disk, which answers faster than a \
+                 network, and empty if the engine does not have it yet (`volumes: keep` mounts it as it is)",
                 words::list(volumes)
             ),
             Containers::ExternalNetworks { networks } => write!(

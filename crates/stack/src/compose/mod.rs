@@ -239,6 +239,9 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
     let volumes = (!volumes.is_empty()).then_some(Containers::ExternalVolumes { volumes });
+    let elsewhere = project.volumes_elsewhere();
+    let is_copied = !elsewhere.is_empty() && source.volumes != VolumeState::Shared;
+    let elsewhere = is_copied.then_some(Containers::VolumesElsewhere { volumes: elsewhere });
     let limited: Vec<OwnLimit> = resolved
         .services()
         .into_iter()
@@ -259,6 +262,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         .chain(access)
         .chain(networks)
         .chain(volumes)
+        .chain(elsewhere)
         .chain(checks)
         .chain(kept)
         .collect()

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use serde_json::json;
 
 use crate::agents_support::local_address;
 use crate::common::{Sandbox, assert_measured, fact, finish, stderr, stdout, summary, trials};
@@ -396,18 +397,51 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
     let is_said = text.contains("no container engine") && text.contains("install Docker");
     assert!(CODES || is_said, "{text}");
 
-    stampede_testing::program::write_program(
-        &bin.join("docker"),
-        "#!/bin/sh\necho 'permission denied while trying to connect' >&2\nexit 1\n",
-    );
-    let mut refused = sandbox.stampede(&compare(&["--compose", "compose.yml"]));
-    refused
-        .env("PATH", format!("{}:/bin:/usr/bin", bin.display()))
-        .env("CONTAINERS_CONF", "/nowhere");
-    let output = finish(refused, LIMIT);
-    let text = stderr(&output);
-    let is_said = text.contains("permission denied") && text.contains("group `docker`");
-    assert!(CODES || is_said, "{text}");
+    for (script, parts) in [
+        (
+            "echo 'permission denied while trying to connect' >&2; exit 1".to_owned(),
+            &["permission denied", "group `docker`"][..],
+        ),
+        (
+            says(
+                &json!({"ServerVersion": "18.09.1", "OperatingSystem": "Debian GNU/Linux 10 (buster)"}),
+            ),
+            &["Docker 18.09.1", "20.10 or newer", "install a newer version"],
+        ),
+        (
+            says(
+                &json!({"ServerVersion": "28.2.2", "OperatingSystem": "Alpine Linux v3.20", "KernelVersion": "6.6.41-0-virt"}),
+            ),
+            &["(Alpine Linux v3.20)", "cannot be seen from here", "From a container"],
+        ),
+        (says(&json!({"host": {}})), &["Podman's client", "podman.socket"]),
+        (
+            says(
+                &json!({"ServerErrors": ["Cannot connect to the Docker daemon at tcp://10.0.0.5:2375"]}),
+            ),
+            &["Cannot connect to the Docker daemon", "systemctl start docker"],
+        ),
+    ] {
+        stampede_testing::program::write_program(
+            &bin.join("docker"),
+            &format!("#!/bin/sh\n{script}\n"),
+        );
+        let mut refused = sandbox.stampede(&compare(&["--compose", "compose.yml"]));
+        refused
+            .env("PATH", format!("{}:/bin:/usr/bin", bin.display()))
+            .env("CONTAINERS_CONF", "/nowhere");
+        let output = finish(refused, LIMIT);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        for part in parts {
+            assert!(CODES || text.contains(part), "`{part}` is not in\n{text}");
+        }
+    }
+}
+
+/// A client whose engine says this of itself.
+fn says(info: &serde_json::Value) -> String {
+    format!("[ \"$1\" = info ] || exit 1\ncat <<'E'\n{info}\nE\n")
 }
 
 /// However stampede ends, the engine has nothing of the stack afterwards.

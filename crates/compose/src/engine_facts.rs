@@ -1,0 +1,187 @@
+//! What an engine says of itself, and what follows for a measurement.
+
+use std::path::Path;
+
+use serde_json::Value;
+use stampede_keeper::spec::GroupMaker;
+
+use crate::engine::{EngineKind, Grouping, WayIn};
+use crate::error::ComposeError;
+
+/// Whether an engine is older than the oldest that is tried.
+fn is_old(version: &str, oldest: (u32, u32)) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    let known = numbers.next().zip(numbers.next());
+    known.is_some_and(|known| known < oldest)
+}
+
+/// The name that images have for an architecture of the kernel.
+fn image_architecture(machine: &str) -> &str {
+    match machine {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "armv7l" | "armv6l" => "arm",
+        "i686" | "i386" => "386",
+        other => other,
+    }
+}
+
+/// Engines that run in a virtual machine of their own, as they call their system.
+const IN_MACHINES: [&str; 3] = ["Docker Desktop", "OrbStack", "Rancher"];
+
+/// Where stampede runs.
+pub(crate) struct Here {
+    /// The release of the kernel.
+    pub kernel: String,
+    /// Whether this process may make groups.
+    pub is_root: bool,
+    /// Whether it is in a container, and so may be in the virtual machine of an engine.
+    pub is_in_container: bool,
+}
+
+impl Here {
+    /// Looks at this machine.
+    pub fn look() -> Here {
+        let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+        let is_in_container =
+            ["/.dockerenv", "/run/.containerenv"].iter().any(|file| Path::new(file).exists());
+        Here { kernel, is_root: rustix::process::geteuid().is_root(), is_in_container }
+    }
+
+    /// Whether an engine with this system and kernel is in another machine, also a virtual one. In Windows'
+    /// subsystem for Linux all have one kernel, and the engine hides its processes all the same.
+    fn is_outside(&self, system: &str, kernel: &str) -> bool {
+        let is_desktop = IN_MACHINES.iter().any(|name| system.contains(name));
+        let is_other = !kernel.is_empty() && kernel != self.kernel;
+        is_other || is_desktop && !self.is_in_container
+    }
+}
+
+/// What `info` says of an engine.
+pub(crate) struct EngineFacts {
+    pub kind: EngineKind,
+    pub version: String,
+    pub architecture: String,
+    pub grouping: Grouping,
+    pub way_in: WayIn,
+}
+
+impl EngineFacts {
+    /// Reads what the client's `info` printed. `is_podman`: asks whether an engine whose version is none of
+    /// Docker's is Podman.
+    ///
+    /// # Errors
+    /// The engine is too old, or its processes cannot be seen from here.
+    pub fn of(
+        info: &Value,
+        here: &Here,
+        is_podman: impl Fn() -> bool,
+    ) -> Result<EngineFacts, ComposeError> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        // `docker` may be another name of Podman, whose groups and names are others.
+        if info["host"].is_object() {
+            return Err(ComposeError::Podman {});
+        }
+        let system = text(&info["OperatingSystem"]);
+        if here.is_outside(&system, &text(&info["KernelVersion"])) {
+            return Err(ComposeError::EngineHidden { system });
+        }
+        let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
+        let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
+        let maker =
+            match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
+                ("cgroupfs", _) => Some(GroupMaker::Keeper),
+                // In v1 systemd limits no CPUs of a slice.
+                ("systemd", "2") => Some(GroupMaker::Systemd),
+                _ => None,
+            };
+        let maker = maker.filter(|_| here.is_root && !is_rootless);
+        let version = text(&info["ServerVersion"]);
+        let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
+            true => EngineKind::Podman,
+            false => EngineKind::Docker,
+        };
+        let (name, oldest) = (kind.name(), kind.oldest());
+        if is_old(&version, oldest) {
+            let oldest = format!("{}.{}", oldest.0, oldest.1);
+            return Err(ComposeError::EngineOld { name, version, oldest });
+        }
+        Ok(EngineFacts {
+            kind,
+            version: format!("{name} {version}"),
+            architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
+            grouping: maker.map_or(Grouping::PerService, Grouping::OneBudget),
+            way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn here(kernel: &str, is_root: bool) -> Here {
+        Here { kernel: kernel.to_owned(), is_root, is_in_container: false }
+    }
+
+    #[test]
+    fn an_engine_says_how_its_containers_are_grouped_and_reached() {
+        let docker = |driver: &str, system: &str, security: Value, is_root| {
+            let (driver, version) = driver.split_once(' ').unwrap_or((driver, "2"));
+            let info = json!({
+                "ServerVersion": "28.2.2", "CgroupDriver": driver, "OperatingSystem": system,
+                "SecurityOptions": security, "CgroupVersion": version,
+            });
+            EngineFacts::of(&info, &here("6.1.0-9", is_root), || false)
+                .map(|facts| (facts.grouping, facts.way_in))
+        };
+        let (debian, seccomp) = ("Debian GNU/Linux 12 (bookworm)", || json!(["name=seccomp"]));
+        let near = |grouping| Some((grouping, WayIn::ContainerAddress));
+        let one = |maker| near(Grouping::OneBudget(maker));
+        let (own, each) = (one(GroupMaker::Keeper), near(Grouping::PerService));
+        assert_eq!(docker("cgroupfs", debian, seccomp(), true).ok(), own);
+        assert_eq!(docker("cgroupfs", debian, seccomp(), false).ok(), each, "no group can be made");
+        let slices = one(GroupMaker::Systemd);
+        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
+        assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
+        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
+        assert_eq!(docker("none 2", debian, seccomp(), true).ok(), each);
+        let far = Some((Grouping::PerService, WayIn::PublishedPort));
+        assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
+        let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);
+        assert!(matches!(hidden, Err(ComposeError::EngineHidden { .. })), "{hidden:?}");
+        let desktop = json!({
+            "ServerVersion": "28.2.2", "CgroupDriver": "cgroupfs", "OperatingSystem": "Docker Desktop",
+            "KernelVersion": "6.10.14-linuxkit",
+        });
+        let same = here("6.10.14-linuxkit", true);
+        let outside = EngineFacts::of(&desktop, &same, || false);
+        assert!(matches!(outside, Err(ComposeError::EngineHidden { .. })), "Windows' Linux");
+        let same = Here { is_in_container: true, ..same };
+        let inside = EngineFacts::of(&desktop, &same, || false).expect("the same kernel");
+        assert_eq!(inside.grouping, Grouping::OneBudget(GroupMaker::Keeper));
+        let colima =
+            json!({"OperatingSystem": "Ubuntu 24.04.1 LTS", "KernelVersion": "6.8.0-50-generic"});
+        let other = EngineFacts::of(&colima, &here("6.1.0-9", true), || false);
+        assert!(
+            matches!(other, Err(ComposeError::EngineHidden { .. })),
+            "a virtual machine without a name"
+        );
+        let old = json!({"ServerVersion": "18.09.1"});
+        let found = EngineFacts::of(&old, &here("6.1", true), || false);
+        assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
+        let is_old = |version: &str| is_old(version, EngineKind::Docker.oldest());
+        assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
+        // Podman at a socket, for Docker's client.
+        let podman = |version: &str| {
+            let info = json!({"ServerVersion": version, "CgroupDriver": "cgroupfs"});
+            EngineFacts::of(&info, &here("6.1", true), || true).map(|facts| facts.version)
+        };
+        assert_eq!(podman("4.3.1").ok().as_deref(), Some("Podman 4.3.1"));
+        assert!(matches!(podman("3.0.1"), Err(ComposeError::EngineOld { name: "Podman", .. })));
+        let podman = EngineFacts::of(&json!({"host": {}}), &here("6.1", true), || false);
+        assert!(matches!(podman, Err(ComposeError::Podman {})));
+    }
+}
