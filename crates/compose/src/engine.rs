@@ -43,6 +43,9 @@ pub enum Grouping {
     OneBudget(GroupMaker),
     /// Each container has limits of its own.
     PerService,
+    /// The engine limits nothing: it runs without root where the kernel gives it no groups. Containers are
+    /// only kept on their CPUs.
+    CpusAlone,
 }
 
 impl Grouping {
@@ -50,7 +53,7 @@ impl Grouping {
     pub fn maker(self) -> GroupMaker {
         match self {
             Grouping::OneBudget(maker) => maker,
-            Grouping::PerService => GroupMaker::default(),
+            Grouping::PerService | Grouping::CpusAlone => GroupMaker::default(),
         }
     }
 }

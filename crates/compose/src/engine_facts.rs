@@ -88,14 +88,15 @@ impl EngineFacts {
         }
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
-        let maker =
+        let may_group = here.is_root && !is_rootless;
+        let grouping =
             match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
-                ("cgroupfs", _) => Some(GroupMaker::Keeper),
+                ("none", _) => Grouping::CpusAlone,
+                ("cgroupfs", _) if may_group => Grouping::OneBudget(GroupMaker::Keeper),
                 // In v1 systemd limits no CPUs of a slice.
-                ("systemd", "2") => Some(GroupMaker::Systemd),
-                _ => None,
+                ("systemd", "2") if may_group => Grouping::OneBudget(GroupMaker::Systemd),
+                _ => Grouping::PerService,
             };
-        let maker = maker.filter(|_| here.is_root && !is_rootless);
         let version = text(&info["ServerVersion"]);
         let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
             true => EngineKind::Podman,
@@ -110,7 +111,7 @@ impl EngineFacts {
             kind,
             version: format!("{name} {version}"),
             architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
-            grouping: maker.map_or(Grouping::PerService, Grouping::OneBudget),
+            grouping,
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
         })
     }
@@ -147,7 +148,8 @@ mod tests {
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
         assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
-        assert_eq!(docker("none 2", debian, seccomp(), true).ok(), each);
+        let none = docker("none 1", debian, json!(["name=seccomp", "name=rootless"]), false).ok();
+        assert_eq!(none, Some((Grouping::CpusAlone, WayIn::PublishedPort)));
         let far = Some((Grouping::PerService, WayIn::PublishedPort));
         assert_eq!(docker("cgroupfs", debian, json!(["name=rootless"]), true).ok(), far);
         let hidden = docker("cgroupfs", "Docker Desktop", seccomp(), true);

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod build;
 pub mod build_log;
+pub mod container;
 pub mod discover;
 mod dockerfile;
 mod dockerfile_images;

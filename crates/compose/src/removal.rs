@@ -1,5 +1,7 @@
 //! The command that removes everything that an engine has of a stack.
 
+use std::path::Path;
+
 use stampede_keeper::spec::RemovalCommand;
 use stampede_model::time::Nanos;
 
@@ -15,7 +17,8 @@ const STOPS_WITHIN: &str = "10";
 /// an order with its engine, so the script looks again until nothing is found. The keeper runs it
 /// where this program has ended, so it needs nothing but the client.
 const SCRIPT: &str = r#"
-engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3 stop=$4
+engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3 label=$3 stop=$4 work=$5
+shift 5
 found() {
     "$engine" ps -aq --filter "$project" && "$engine" ps -aq --filter "$stack"
 }
@@ -46,6 +49,14 @@ for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
     fi
     sleep 0.1
 done
+# What a container's user wrote to copies of this user's files, another container removes.
+if [ -n "$work" ] && [ -n "$(find "$work" ! -user "$(id -u)" 2>/dev/null | head -n 1)" ]; then
+    copies=$(cd "$work" && printf '/stampede-work/%s ' mount-*)
+    for image; do
+        "$engine" run --rm --network none --user 0 --security-opt label=disable --label "$label" \
+            -v "$work:/stampede-work" --entrypoint rm "$image" -rf $copies >/dev/null && break
+    done
+fi
 [ -z "$(found)" ] || exit 1
 for id in $("$engine" network ls -q --filter "$project"); do
     "$engine" network rm "$id" >/dev/null
@@ -58,15 +69,35 @@ done
 [ -z "$(all)" ]
 "#;
 
-/// Removes the stack `id`, whose compose project is `project`. `writes_data`: services that write data of
-/// the user are stopped in order first.
-pub fn removal(project: &str, id: &str, writes_data: bool) -> RemovalCommand {
-    let stop = if writes_data { STOPS_WITHIN } else { "" };
-    let args = ["-c", SCRIPT, "stampede", DOCKER, project, &format!("{LABEL}={id}"), stop];
-    RemovalCommand {
-        program: "/bin/sh".into(),
-        args: args.map(str::to_owned).into(),
-        env: engine_variables(),
-        within: WITHIN,
+/// What a stack leaves with an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Leftovers<'a> {
+    /// The name of its compose project.
+    pub project: &'a str,
+    /// Its id.
+    pub stack: &'a str,
+    /// Whether services write data of the user: they are stopped in order first.
+    pub writes_data: bool,
+    /// The directory with copies that containers write to, as users that may not be this one.
+    pub copies: Option<&'a Path>,
+    /// Images of the stack, of which one has the program `rm`.
+    pub images: &'a [String],
+}
+
+impl Leftovers<'_> {
+    /// The command that removes them.
+    pub fn removal(&self) -> RemovalCommand {
+        let stop = if self.writes_data { STOPS_WITHIN } else { "" };
+        // Root removes everybody's files itself.
+        let copies = self.copies.filter(|_| !rustix::process::geteuid().is_root());
+        let copies = copies.map(|path| path.display().to_string()).unwrap_or_default();
+        let label = format!("{LABEL}={}", self.stack);
+        let args = ["-c", SCRIPT, "stampede", DOCKER, self.project, &label, stop, &copies];
+        RemovalCommand {
+            program: "/bin/sh".into(),
+            args: args.into_iter().map(str::to_owned).chain(self.images.iter().cloned()).collect(),
+            env: engine_variables(),
+            within: WITHIN,
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! when received bytes arrived, names that nobody can guess, and threads whose panic ends nothing
 //! else.
 
+pub mod affinity;
 pub mod arrival;
 pub mod beneath;
 pub mod cgroup;

@@ -36,6 +36,9 @@ pub enum Containers {
     /// The services cannot share one limit of CPU time and memory.
     #[serde(rename = "limits_per_service")]
     LimitsPerService {},
+    /// The engine limits neither memory nor CPU time.
+    #[serde(rename = "limits_missing")]
+    LimitsMissing {},
     /// Volumes that other projects share with this one.
     #[serde(rename = "external_volumes")]
     ExternalVolumes {
@@ -239,6 +242,10 @@ impl fmt::Display for Containers {
             Containers::LimitsPerService {} => f.write_str(
                 "this engine lets services share no limit, so each service has the budget for itself: do not compare \
                  rows that have more services than others",
+            ),
+            Containers::LimitsMissing {} => f.write_str(
+                "this engine limits neither memory nor fractions of a CPU (its cgroup driver is `none`): containers \
+                 stay on the CPUs of the budget, and have all of this machine's memory",
             ),
             Containers::ThroughAProxy {} => f.write_str(
                 "requests pass the engine's proxy on 127.0.0.1, which costs time and CPU: compare it with other \

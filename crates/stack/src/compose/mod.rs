@@ -8,7 +8,6 @@
 //! machine, and writes to copies of what the project mounts.
 
 pub(crate) mod build;
-pub(crate) mod container;
 mod proof;
 pub(crate) mod running;
 mod stack;
@@ -235,6 +234,8 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let kept = (source.volumes == VolumeState::Shared).then_some(Containers::VolumesKept {});
     let alone = (engine.grouping == Grouping::PerService && resolved.services().len() > 1)
         .then_some(Containers::LimitsPerService {});
+    let unlimited =
+        (engine.grouping == Grouping::CpusAlone).then_some(Containers::LimitsMissing {});
     let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
@@ -257,6 +258,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let all = development.into_iter().chain([about]);
     all.chain(name)
         .chain(alone)
+        .chain(unlimited)
         .chain(proxy)
         .chain(limits)
         .chain(access)

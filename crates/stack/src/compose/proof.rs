@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use stampede_compose::container::Container;
 use stampede_linux::fresh;
 use stampede_model::fact::Observation;
 use stampede_model::fact::php_proof::{ProvenBy, Unproven};
@@ -17,7 +18,6 @@ use stampede_proof::{
 };
 
 use super::ResolvedProject;
-use super::container::Container;
 use crate::answer::sha256;
 use crate::error::RuntimeError;
 use stampede_compose::edit::{PHP_SCANNED, ProofMount, variables};

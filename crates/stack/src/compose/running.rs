@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use stampede_compose::container::Container;
+use stampede_linux::affinity::place_trees;
 use stampede_linux::proc::Proc;
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::process_group::{ProcessGroup, RoleGroup};
 
-use super::container::Container;
 use super::engine::{Engine, Grouping};
 use super::error::ComposeError;
 use crate::external::{CgroupOwner, accounting};
@@ -23,7 +24,7 @@ pub(crate) fn process_group(
         let own = containers.iter().filter(|one| one.service == service);
         own.filter_map(|one| Some(one.main?.pid)).collect()
     };
-    if grouping != Grouping::PerService {
+    if let Grouping::OneBudget(_) = grouping {
         let roles = handle.group().roles.into_iter();
         let roles = roles.map(|role| RoleGroup { roots: pids(&role.role), ..role });
         return ProcessGroup { roles: roles.collect() };
@@ -42,16 +43,29 @@ pub(crate) fn process_group(
     ProcessGroup { roles: containers.iter().filter_map(role).collect() }
 }
 
-/// How containers are isolated. `limits`: the memory and whether there is a quota, where each container
-/// has limits of its own.
+/// How containers are isolated. `held`: what the stack's group has. `memory_bytes`: what each container has
+/// where it has limits of its own.
 pub(crate) fn isolation(
     grouping: Grouping,
     held: IsolationRecord,
-    (memory_bytes, has_quota): (u64, bool),
+    memory_bytes: u64,
 ) -> IsolationRecord {
+    let has_quota = held.cpu_quota.is_some();
     let process_group = "containers".to_owned();
     match grouping {
         Grouping::OneBudget(_) => IsolationRecord { process_group, ..held },
+        Grouping::CpusAlone => {
+            let none = || "none".to_owned();
+            IsolationRecord {
+                cpu_set: "affinity".to_owned(),
+                cpu_quota: has_quota.then(none),
+                memory_limit: none(),
+                memory_bytes: 0,
+                process_group,
+                accounting: "proc".to_owned(),
+                ..held
+            }
+        }
         Grouping::PerService => {
             let each = || "per-service".to_owned();
             IsolationRecord {
@@ -73,13 +87,13 @@ pub(crate) fn check_groups(
     containers: &[Container],
     groups: &BTreeMap<String, PathBuf>,
 ) -> Result<(), ComposeError> {
-    let proc = Proc::default();
     for container in containers.iter().filter(|one| one.is_said_to_run()) {
-        let cgroup = container.main.map(|main| proc.cgroup(main.pid)).unwrap_or_default();
         // A container may have ended meanwhile.
-        if !cgroup.contains(&container.id) && container.main.is_none_or(|main| main.alive()) {
+        if !container.is_seen() && container.main.is_none_or(|main| main.alive()) {
             return Err(ComposeError::EngineHidden { system: engine.version.clone() });
         }
+        let cgroup =
+            container.main.map(|main| Proc::default().cgroup(main.pid)).unwrap_or_default();
         let Some(group) = groups.get(&container.service) else { continue };
         let group = format!("{}/", group.display());
         if container.runs() && !cgroup.lines().any(|line| line.contains(&group)) {
@@ -89,4 +103,12 @@ pub(crate) fn check_groups(
         }
     }
     Ok(())
+}
+
+/// Keeps the processes of containers on the stack's CPUs, where the engine limits nothing.
+pub(crate) fn place(grouping: Grouping, containers: &[Container], cpus: &[usize]) {
+    if grouping == Grouping::CpusAlone {
+        let roots: Vec<u32> = containers.iter().filter_map(|one| Some(one.main?.pid)).collect();
+        place_trees(&roots, cpus);
+    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use serde_json::Value;
+use stampede_compose::container::Container;
 use stampede_compose::health;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
@@ -22,7 +23,6 @@ use stampede_plan::model::RequestSpec;
 use stampede_proof::RunningProgram;
 
 use super::ResolvedProject;
-use super::container::Container;
 use super::engine::{WayIn, last_lines};
 use super::error::ComposeError;
 use super::proof::{SeenStart, StackProof};
@@ -36,6 +36,7 @@ use crate::logs::{self, LogMarks};
 use crate::outside;
 use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
 use crate::pages::AnswerContext;
+use crate::placement::Placement;
 use crate::process::app_path::AppPath;
 use crate::process::cold::{LOOK, Rest, wait_until_rest};
 use crate::process::denied::{self, DeniedFiles};
@@ -75,7 +76,7 @@ pub(super) struct ComposeStack {
     handle: Box<dyn StackHandle>,
     containers: Vec<Container>,
     entrance: Entrance,
-    limits: (u64, bool),
+    placement: Placement,
     first_answer: Nanos,
     first_request: Nanos,
     proof: StackProof,
@@ -108,7 +109,7 @@ impl ComposeStack {
             handle,
             containers,
             entrance,
-            limits: (spec.placement.memory_bytes, spec.placement.cpu_quota.is_some()),
+            placement: spec.placement.clone(),
             first_answer: Nanos::default(),
             first_request: Nanos::default(),
             proof,
@@ -162,6 +163,7 @@ impl ComposeStack {
     fn with_containers_of_now(mut self) -> Result<ComposeStack, RuntimeError> {
         let now = Container::all(&self.resolved.engine, &self.names.id);
         self.containers = now.map_err(|problem| self.problem(problem))?;
+        running::place(self.resolved.engine.grouping, &self.containers, &self.placement.cpus);
         Ok(self)
     }
 
@@ -430,7 +432,7 @@ impl Stack for ComposeStack {
 
     fn isolation(&self) -> IsolationRecord {
         let grouping = self.resolved.engine.grouping;
-        running::isolation(grouping, self.handle.isolation(), self.limits)
+        running::isolation(grouping, self.handle.isolation(), self.placement.memory_bytes)
     }
 
     fn group(&self) -> ProcessGroup {

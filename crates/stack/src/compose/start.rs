@@ -8,13 +8,14 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use stampede_compose::container::Container;
+use stampede_compose::removal::Leftovers;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
 use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
 use super::build::Builds;
-use super::container::Container;
 use super::edit::{Edit, Limits};
 use super::engine::{Grouping, WayIn, failed};
 use super::error::ComposeError;
@@ -31,7 +32,6 @@ use crate::process::stack::StackHandle;
 use crate::process::working_directory::working_directory;
 use crate::provider::Stack;
 use crate::spec::{StackSpec, StartPurpose};
-use stampede_compose::removal::removal;
 
 /// The names of a stack.
 pub(super) struct Names {
@@ -92,11 +92,22 @@ fn start_once(
     let mut resolved =
         ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
     let images = builds.of(&resolved, &directory).map_err(failed)?.clone();
-    let copies = volumes::copy_paths(&resolved, &names.id, &directory).map_err(failed)?;
     let published = published(resolved.engine.way_in, &spec.placement)?;
-    let processes = process_set(&resolved, &names, &directory, &spec.placement);
+    let of_services = volumes::images_of(&resolved, &images, &resolved.services());
+    let leftovers = Leftovers {
+        project: &names.project,
+        stack: &names.id,
+        writes_data: resolved.source.volumes == VolumeState::Shared,
+        copies: Some(&directory),
+        images: &of_services,
+    };
+    let processes = process_set(&resolved, &leftovers, &directory, &spec.placement);
     let handle = keep.start(&processes).map_err(of_keeper)?;
-    if resolved.services().iter().any(|name| handle.container_group(name).is_none()) {
+    let copies = volumes::copy_paths(&resolved, &names.id, &directory, &images).map_err(failed)?;
+    let lacks_group = |name: &String| handle.container_group(name).is_none();
+    if let Grouping::OneBudget(_) = resolved.engine.grouping
+        && resolved.services().iter().any(lacks_group)
+    {
         resolved.engine.grouping = Grouping::PerService;
     }
     let begun = Instant::now();
@@ -126,12 +137,12 @@ fn published(way_in: WayIn, placement: &Placement) -> Result<Option<SocketAddrV4
 /// The stack's groups, and what removes its containers.
 fn process_set(
     resolved: &ResolvedProject,
-    names: &Names,
+    leftovers: &Leftovers<'_>,
     directory: &Path,
     placement: &Placement,
 ) -> ProcessSetSpec {
     ProcessSetSpec {
-        id: names.id.clone(),
+        id: leftovers.stack.to_owned(),
         work: directory.to_owned(),
         in_memory: Vec::new(),
         bind: None,
@@ -143,11 +154,7 @@ fn process_set(
         containers: Some(ContainersSpec {
             roles: resolved.services(),
             groups: resolved.engine.grouping.maker(),
-            removal: removal(
-                &names.project,
-                &names.id,
-                resolved.source.volumes == VolumeState::Shared,
-            ),
+            removal: leftovers.removal(),
         }),
         first: 0,
     }
@@ -202,6 +209,7 @@ impl Starting<'_> {
         up.run().map_err(|error| failed(&engine.compose_name("up"), &error))?;
         let containers = Container::all(engine, &self.names.id)?;
         running::check_groups(engine, &containers, &groups)?;
+        running::place(engine.grouping, &containers, &placement.cpus);
         let entrance = self.entrance(&containers, published)?;
         Ok((containers, entrance))
     }
@@ -209,7 +217,7 @@ impl Starting<'_> {
     /// The group of each service, where the engine uses them.
     fn groups(&self) -> BTreeMap<String, PathBuf> {
         match self.resolved.engine.grouping {
-            Grouping::PerService => BTreeMap::new(),
+            Grouping::PerService | Grouping::CpusAlone => BTreeMap::new(),
             Grouping::OneBudget(_) => {
                 let services = self.resolved.services().into_iter();
                 services

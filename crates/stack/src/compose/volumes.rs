@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,12 +12,12 @@ use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
 use super::edit::{LABEL, Mount, written_paths};
-use super::engine::{WORKS_WITHIN, failed};
+use super::engine::{Engine, WORKS_WITHIN, failed};
 use super::error::ComposeError;
 use super::start::Names;
 
 /// Copies what the project may write to of this machine into `directory`: path → copy. Owners,
-/// modes and links stay as they are.
+/// modes and links stay as they are. What other users own is copied by a container if this user may not.
 ///
 /// # Errors
 /// Something cannot be copied.
@@ -24,7 +25,9 @@ pub(super) fn copy_paths(
     resolved: &ResolvedProject,
     stack: &str,
     directory: &Path,
+    images: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<PathBuf, PathBuf>, ComposeError> {
+    let is_root = rustix::process::geteuid().is_root();
     let mut copies = BTreeMap::new();
     for (number, path) in written_paths(&resolved.project).into_iter().enumerate() {
         let copy = directory.join(format!("mount-{number}"));
@@ -37,6 +40,12 @@ pub(super) fn copy_paths(
         match path.exists() {
             // The engine would create it in the user's project.
             false => fs::create_dir(&copy).map_err(unwritten)?,
+            true if !is_root && holds_files_of_others(&path) => {
+                let images = &images_of(resolved, images, &resolved.services());
+                let copy = ContainerCopy { engine: &resolved.engine, stack, images };
+                let (from, to) = (path.display().to_string(), directory.display().to_string());
+                copy.run(&from, &to, ["", &format!("/mount-{number}")])?;
+            }
             true => {
                 let copied = TimedCommand::new("cp", WORKS_WITHIN)
                     .env(MARKER, stack)
@@ -50,6 +59,19 @@ pub(super) fn copy_paths(
         copies.insert(path, copy);
     }
     Ok(copies)
+}
+
+/// Whether something at or below a path belongs to another user, or cannot be looked into.
+fn holds_files_of_others(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let Ok(found) = fs::symlink_metadata(path) else { return true };
+    let below = || match fs::read_dir(path) {
+        Ok(mut entries) => {
+            entries.any(|entry| entry.is_ok_and(|entry| holds_files_of_others(&entry.path())))
+        }
+        Err(_) => true,
+    };
+    found.uid() != own || found.is_dir() && below()
 }
 
 /// The volumes of the engine that take the place of the project's own, by the key of the project.
@@ -82,7 +104,11 @@ pub(super) fn settle(
             VolumeState::Copied if exists() => {
                 check_unused(resolved, &own)?;
                 let images = images_of(resolved, images, &used[key]);
-                let copy = copy(resolved, names, &own, key, &images)?;
+                let copy = format!("{}_{key}", names.project);
+                let label = format!("{LABEL}={}", names.id);
+                engine.run(&["volume", "create", "--label", &label, &copy])?;
+                let copier = ContainerCopy { engine, stack: &names.id, images: &images };
+                copier.run(&own, &copy, ["/.", "/"])?;
                 settled.insert(key.clone(), copy);
             }
             VolumeState::Copied => {}
@@ -144,40 +170,47 @@ fn create_as_declared(
 }
 
 /// The images of the services, of which one brings a `cp`.
-fn images_of(
+pub(super) fn images_of<'a>(
     resolved: &ResolvedProject,
     images: &BTreeMap<String, String>,
-    services: &BTreeSet<String>,
+    services: impl IntoIterator<Item = &'a String>,
 ) -> Vec<String> {
     let of_service = |name: &String| {
         let own = resolved.project.service(name).and_then(|service| service["image"].as_str());
         images.get(name).cloned().or_else(|| own.map(str::to_owned))
     };
-    services.iter().filter_map(of_service).collect()
+    let all: BTreeSet<String> = services.into_iter().filter_map(of_service).collect();
+    all.into_iter().collect()
 }
 
-fn copy(
-    resolved: &ResolvedProject,
-    names: &Names,
-    from: &str,
-    key: &str,
-    images: &[String],
-) -> Result<String, ComposeError> {
-    let engine = &resolved.engine;
-    let (copy, label) = (format!("{}_{key}", names.project), format!("{LABEL}={}", names.id));
-    engine.run(&["volume", "create", "--label", &label, &copy])?;
-    let (source, target) = (format!("{from}:/stampede-from:ro"), format!("{copy}:/stampede-to"));
-    let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
-    let mounts = ["-v", &source, "-v", &target, "--entrypoint", "cp"];
-    let mut copied = Err(ComposeError::NoImage { service: key.to_owned() });
-    for image in images {
-        let command = [image.as_str(), "-a", "/stampede-from/.", "/stampede-to/"];
-        copied = engine.run(&[&options[..], &mounts, &command].concat());
-        if copied.is_ok() {
-            break;
+/// Copies as root of a container, which may read and write what this user may not.
+struct ContainerCopy<'a> {
+    engine: &'a Engine,
+    stack: &'a str,
+    /// Images, of which one has the program `cp`.
+    images: &'a [String],
+}
+
+impl ContainerCopy<'_> {
+    /// Mounts a volume or directory `from`, read-only, and another one `to`, and copies between them. Both
+    /// `paths` begin at these.
+    fn run(&self, from: &str, to: &str, paths: [&str; 2]) -> Result<(), ComposeError> {
+        let label = format!("{LABEL}={}", self.stack);
+        let [source, target] = [format!("{from}:/stampede-from:ro"), format!("{to}:/stampede-to")];
+        let [of_source, of_target] = paths;
+        let paths = [format!("/stampede-from{of_source}"), format!("/stampede-to{of_target}")];
+        let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
+        let mounts = ["--security-opt", "label=disable", "-v", &source, "-v", &target];
+        let mut copied = Err(ComposeError::NoImage { service: from.to_owned() });
+        for image in self.images {
+            let command = ["--entrypoint", "cp", image, "-a", &paths[0], &paths[1]];
+            copied = self.engine.run(&[&options[..], &mounts, &command].concat());
+            if copied.is_ok() {
+                break;
+            }
         }
+        copied.map(drop)
     }
-    copied.map(|_| copy)
 }
 
 #[cfg(test)]

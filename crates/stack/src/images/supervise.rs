@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
+use stampede_compose::container::{Container, SERVICE};
 use stampede_compose::edit::LABEL;
 use stampede_compose::engine::{
     DOCKER, Engine, EngineKind, Grouping, OF_ENGINE, engine_variables, parent_name,
 };
-use stampede_keeper::spec::{ContainersSpec, GroupMaker, ProcessSetSpec, ProcessSpec};
+use stampede_keeper::spec::{
+    ContainersSpec, GroupMaker, ProcessSetSpec, ProcessSpec, RemovalCommand,
+};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_linux::cpu_list;
 use stampede_model::isolation::{Exit, IsolationRecord};
@@ -17,11 +20,10 @@ use stampede_model::record::ContainerRecord;
 
 use super::RuntimeImages;
 use crate::compose::ComposeError;
-use crate::compose::container::{Container, SERVICE};
 use crate::compose::running;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
 use crate::process::{OPEN_FILES, Supervise};
-use stampede_compose::removal::removal;
+use stampede_compose::removal::Leftovers;
 
 /// The label of a compose project, by which the removal finds networks and volumes.
 const PROJECT: &str = "com.docker.compose.project";
@@ -52,7 +54,7 @@ impl Supervisor for ContainerSupervisor {
         let mut roles: Vec<String> = spec.processes.iter().map(|one| one.role.clone()).collect();
         roles.dedup();
         let project = project_of(&spec.id);
-        let removal = removal(&project, &spec.id, false);
+        let removal = removal(&project, &spec.id);
         let containers = ContainersSpec { roles, groups: images.engine.grouping.maker(), removal };
         let groups = ProcessSetSpec {
             processes: Vec::new(),
@@ -98,7 +100,7 @@ impl Supervisor for ContainerSupervisor {
         };
         let processes = spec.processes.iter().map(step).collect();
         // A client that is killed leaves its container behind.
-        let removal = removal(&project_of(&stack), &stack, false);
+        let removal = removal(&project_of(&stack), &stack);
         let groups = GroupMaker::Keeper;
         let containers = Some(ContainersSpec { roles: Vec::new(), groups, removal });
         let steps = ProcessSetSpec { processes, containers, bind: None, ..spec.clone() };
@@ -108,6 +110,11 @@ impl Supervisor for ContainerSupervisor {
     fn can_bind(&self) -> bool {
         true
     }
+}
+
+/// Removes the containers of a stack. They write as this user.
+fn removal(project: &str, stack: &str) -> RemovalCommand {
+    Leftovers { project, stack, writes_data: false, copies: None, images: &[] }.removal()
 }
 
 /// The name under which an engine groups the containers of a stack.
@@ -141,13 +148,14 @@ impl ContainerSet {
     fn grouping(&self) -> Grouping {
         let has_groups =
             self.spec.processes.iter().all(|one| self.handle.container_group(&one.role).is_some());
-        if has_groups { self.engine().grouping } else { Grouping::PerService }
+        match self.engine().grouping {
+            Grouping::OneBudget(_) if !has_groups => Grouping::PerService,
+            grouping => grouping,
+        }
     }
 
     fn groups(&self) -> BTreeMap<String, PathBuf> {
-        if self.grouping() == Grouping::PerService {
-            return BTreeMap::new();
-        }
+        let Grouping::OneBudget(_) = self.grouping() else { return BTreeMap::new() };
         let roles = self.spec.processes.iter().map(|process| process.role.clone());
         roles.filter_map(|role| Some((role.clone(), self.handle.container_group(&role)?))).collect()
     }
@@ -204,10 +212,6 @@ impl ContainerSet {
             all.extend([format!("--memory={bytes}"), format!("--memory-swap={bytes}")]);
         }
         all
-    }
-
-    fn limits_in_short(&self) -> (u64, bool) {
-        (self.spec.memory_bytes, self.spec.cpu_quota.is_some())
     }
 }
 
@@ -325,7 +329,7 @@ impl StackHandle for ContainerSet {
     }
 
     fn isolation(&self) -> IsolationRecord {
-        running::isolation(self.grouping(), self.handle.isolation(), self.limits_in_short())
+        running::isolation(self.grouping(), self.handle.isolation(), self.spec.memory_bytes)
     }
 
     fn lost(&self) -> Option<Failure> {

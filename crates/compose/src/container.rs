@@ -5,21 +5,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+use stampede_linux::proc::Proc;
 use stampede_linux::process::Identity;
 use stampede_model::record::ContainerRecord;
 use stampede_proof::{EffectiveLimits, base_system, c_library};
 
-use super::edit::LABEL;
-use super::engine::Engine;
-use super::error::ComposeError;
+use crate::edit::LABEL;
+use crate::engine::Engine;
+use crate::error::ComposeError;
 
 /// The label by which every compose tool names a container's service.
-pub(crate) const SERVICE: &str = "com.docker.compose.service";
+pub const SERVICE: &str = "com.docker.compose.service";
 
 /// A container of the stack.
 #[derive(Clone, Debug)]
-pub(crate) struct Container {
+pub struct Container {
+    /// Its id, which the engine chose.
     pub id: String,
+    /// The service that it belongs to.
     pub service: String,
     /// The image as the project names it.
     pub image: String,
@@ -29,6 +32,7 @@ pub(crate) struct Container {
     pub main: Option<Identity>,
     /// Its state as the engine says it: `running`, `exited` …
     pub state: String,
+    /// The exit code of its main process; 0 as long as it runs.
     pub exit_code: i64,
     /// Its addresses in the networks of the project.
     pub addresses: Vec<IpAddr>,
@@ -126,6 +130,16 @@ impl Container {
             cpu_quota_thousandths: limits.cpu_quota_thousandths,
             memory_limit_bytes: limits.memory_limit_bytes,
         }
+    }
+
+    /// Whether the process that the engine named is seen here as the container's. The engine may number
+    /// processes otherwise, in a virtual machine.
+    pub fn is_seen(&self) -> bool {
+        let Some(main) = self.main else { return false };
+        let proc = Proc::default();
+        // An engine without groups still mounts files of its own for each container.
+        let names = |text: &str| !self.id.is_empty() && text.contains(&self.id);
+        names(&proc.cgroup(main.pid)) || names(&proc.text(&format!("{}/mountinfo", main.pid)))
     }
 
     /// Its root as this machine sees it; `None`: it does not run.
