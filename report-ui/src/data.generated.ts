@@ -3562,6 +3562,10 @@ export type Containers =
   | {
     code: "limits_per_service";
   }
+  /** The engine limits neither memory nor CPU time. */
+  | {
+    code: "limits_missing";
+  }
   /** Volumes that other projects share with this one. */
   | {
     code: "external_volumes";

@@ -35,6 +35,7 @@ mod containers_php;
 mod containers_podman;
 mod containers_registry;
 mod containers_support;
+mod containers_user;
 mod corpus;
 mod database;
 mod deployed;

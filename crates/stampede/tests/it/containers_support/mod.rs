@@ -209,6 +209,16 @@ impl Engine {
         format!("unix://{}", self.directory.path().join("docker.sock").display())
     }
 
+    /// Lets every user of this machine use the engine, as the group `docker` may.
+    pub fn let_everybody_in(&self) {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let place = self.directory.path();
+        for (path, mode) in [(place.to_owned(), 0o755), (place.join("docker.sock"), 0o666)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+        }
+    }
+
     /// Runs the engine's client.
     pub fn docker(&self, args: &[&str]) -> Output {
         let mut command = Command::new("docker");
