@@ -265,17 +265,24 @@ fn masked_tail(dir: &Path, file: &Path, from: u64) -> String {
     mask_foreign(&tail(dir, file, from))
 }
 
+/// The end of a file from `from` on, in whole lines: half a line looks like another one, and half a secret
+/// is not known as one.
 fn tail(dir: &Path, file: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = open(dir, file).and_then(|mut file| {
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES).max(from)))?;
-        file.take(TAIL_BYTES).read_to_end(&mut bytes)
+        let begin = length.saturating_sub(TAIL_BYTES).max(from);
+        let is_cut = begin > from;
+        file.seek(SeekFrom::Start(if is_cut { begin - 1 } else { begin }))?;
+        file.take(TAIL_BYTES + u64::from(is_cut)).read_to_end(&mut bytes)?;
+        Ok(is_cut)
     });
-    match read {
-        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(_) => String::new(),
-    }
+    let whole = match read {
+        Ok(true) => bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
+        Ok(false) => 0,
+        Err(_) => return String::new(),
+    };
+    String::from_utf8_lossy(&bytes[whole..]).into_owned()
 }
 
 #[cfg(test)]
@@ -312,6 +319,12 @@ mod tests {
         write("1-web.log", &format!("new\n{requests}"));
         write("access.log", "GET /\n");
         assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d", "new"]);
+        let many = requests.repeat(2 * TAIL_BYTES as usize / requests.len());
+        for cut in 0..requests.len() {
+            write("1-web.log", &format!("{}{many}", &requests[cut..]));
+            assert_eq!(marks.last_lines_since(place.path()), ["b ***", "c", "d"], "cut at {cut}");
+        }
+        write("1-web.log", "new\n");
         write("0-php.log", "ready\nkey\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n");
         assert_eq!(marks.last_lines_since(place.path()), ["key", "***", "***", "new"]);
         assert_eq!(
