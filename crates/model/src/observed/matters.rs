@@ -49,6 +49,11 @@ pub(super) fn ini_matters(directive: &str) -> bool {
     INI.contains(&directive)
 }
 
+/// Whether a directive is about OPcache's JIT alone.
+pub(super) fn is_of_jit(directive: &str) -> bool {
+    directive == "opcache.jit" || directive.starts_with("opcache.jit_")
+}
+
 /// Whether it matters that an extension is loaded. Its name is in lower case.
 pub(super) fn extension_matters(name: &str) -> bool {
     EXTENSIONS.contains(&name)
@@ -61,17 +66,24 @@ pub(super) fn is_new_in_php(extension: &str) -> bool {
 }
 
 /// Whether two values of a directive are the same to PHP. An empty one and `0` both switch it off, as the
-/// words for it do.
+/// words for it do, and `1M` is 1048576.
 pub(super) fn is_same_ini(a: Option<&String>, b: Option<&String>) -> bool {
     let plain = |value: &String| {
         let word = value.to_ascii_lowercase();
         match word.as_str() {
             "" | "off" | "no" | "false" | "none" => "0".to_owned(),
             "on" | "yes" | "true" => "1".to_owned(),
-            _ => value.clone(),
+            _ => in_bytes(&word).unwrap_or_else(|| value.clone()),
         }
     };
     a.map(plain) == b.map(plain)
+}
+
+/// A size such as `128m` in bytes.
+fn in_bytes(size: &str) -> Option<String> {
+    let power = ["k", "m", "g"].iter().position(|unit| size.ends_with(unit))?;
+    let count: u64 = size[..size.len() - 1].parse().ok()?;
+    Some(count.checked_mul(1 << (10 * (power + 1)))?.to_string())
 }
 
 #[cfg(test)]
@@ -83,6 +95,8 @@ mod tests {
         let same = |a: &str, b: &str| is_same_ini(Some(&a.to_owned()), Some(&b.to_owned()));
         assert!(same("", "0") && same("Off", "0") && same("On", "1") && same("128M", "128M"));
         assert!(!same("0", "1") && !same("128M", "256M") && !same("-1", "0"));
+        assert!(same("128M", "134217728") && same("1g", "1048576K") && !same("1M", "1K"));
+        assert!(!same("m", "M2") && !same("/dev/disk", "/dev/dis"));
         assert!(!is_same_ini(None, Some(&"0".to_owned())), "the directive is not there");
     }
 }

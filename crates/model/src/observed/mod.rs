@@ -401,7 +401,10 @@ impl RuntimePair<'_> {
         };
         let mut values = Vec::new();
         let differs = |key: &&String| !matters::is_same_ini(a.get(*key), b.get(*key));
-        for key in keys.into_iter().filter(differs) {
+        // What a JIT would do is no difference between two that have none. PHP 8.4 changed its defaults.
+        let has_jit = self.first.observed.jit || self.one.observed.jit;
+        let keys = keys.into_iter().filter(|key| has_jit || !matters::is_of_jit(key));
+        for key in keys.filter(differs) {
             let (reference, value) = (a.get(key).cloned(), b.get(key).cloned());
             let is_there_in_both = reference.is_some() && value.is_some();
             let of = |key: &String| IniValue { directive: key.clone(), value, reference };

@@ -366,6 +366,28 @@ fn of_a_proven_php_in_containers_what_matters_is_compared() {
     ");
 }
 
+/// PHP 8.4 has other defaults for a JIT that is off in both.
+#[test]
+fn the_settings_of_a_jit_matter_where_there_is_one() {
+    let of = |name: &str, how: &str, bytes: &str, on: bool| {
+        let mut one = project(name);
+        one.observed.ini.insert("opcache.jit".into(), how.into());
+        one.observed.ini.insert("opcache.jit_buffer_size".into(), bytes.into());
+        one.observed.jit = on;
+        one
+    };
+    let old = of("a", "tracing", "0", false);
+    assert_eq!(differences(&old, &of("b", "disable", "64M", false)).not_comparable, []);
+    let found =
+        differences(&of("a", "tracing", "64M", true), &of("b", "function", "67108864", true));
+    assert_eq!(found.not_comparable.len(), 1, "{found:?}");
+    let found = differences(&old, &of("b", "tracing", "64M", true));
+    insta::assert_snapshot!(sentences(&found).join("\n"), @r"
+    its JIT is on instead of off
+    its php.ini differs: opcache.jit_buffer_size `64M` instead of `0`
+    ");
+}
+
 #[test]
 fn a_project_whose_php_is_not_known_is_marked_and_only_its_answers_are_compared() {
     let mut unproven = project("b");

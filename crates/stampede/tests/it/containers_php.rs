@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{
     Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
 };
-use crate::containers_support::{Engine, unchanged, write_project};
+use crate::containers_support::{Engine, IMAGE, LATER_IMAGE, unchanged, write_project};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -232,7 +232,7 @@ fn versions_of_php_are_rows_and_one_that_is_not_what_was_asked_for_is_marked() {
     });
     let context = sandbox.path().join("shop").display().to_string();
     engine.words(&["build", "-q", "-t", "stampede-test/shop:8.2", &context]);
-    // No image with another PHP can be had here: this one has a wrong name.
+    // An image with a wrong name.
     engine.words(&["tag", "stampede-test/shop:8.2", "stampede-test/shop:8.4"]);
     sandbox.write(
         "plan.yaml",
@@ -247,6 +247,48 @@ fn versions_of_php_are_rows_and_one_that_is_not_what_was_asked_for_is_marked() {
     let [mark] = marks.as_slice() else { panic!("{marks:#?}\n{text}") };
     assert_eq!((&mark["code"], &mark["reference"]), (&"php_version_differs".into(), &"8.4".into()));
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}
+
+/// Two releases of PHP, by a build argument of a project and by the names of official images: each row runs its
+/// own, and no row is marked for it.
+#[test]
+#[ignore = "long: 60 s, containers"]
+fn two_releases_of_php_are_compared() {
+    let Some(engine) = Engine::start() else { return };
+    engine.make_later_image();
+    for (name, image) in [("nginx:1", IMAGE), ("php:8.2-fpm", IMAGE), ("php:8.4-fpm", LATER_IMAGE)]
+    {
+        engine.words(&["tag", image, name]);
+    }
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "Dockerfile" => text
+            .replace(
+                "FROM stampede-test/php:8.2",
+                "ARG PHP_VERSION=8.2\nFROM stampede-test/php:${PHP_VERSION}\nARG PHP_VERSION",
+            )
+            .replace("/etc/php/8.2/", "/etc/php/${PHP_VERSION}/"),
+        "compose.yml" => text.replace("php-fpm8.2", "php-fpm${PHP_VERSION:-8.2}"),
+        _ => unchanged(name, text),
+    });
+    let load = "php: [8.2, 8.4]\nbudget: {cpus: 1}\nwarm_up: 1s\nload: {peak: {concurrency: 2, for: 1s}}\n";
+    let of_project = format!("runtimes: [{{shop: {{compose: shop/compose.yml}}}}]\n{load}");
+    let of_images =
+        format!("app: hello\nruntimes: [{{shop: {{use: nginx-fpm, images: official}}}}]\n{load}");
+    for (name, plan) in [("project.yaml", of_project), ("images.yaml", of_images)] {
+        sandbox.write(name, &plan);
+        let output = finish(engine.stampede(&sandbox, &["compare", name]), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        assert_measured(&sandbox, &output);
+        for version in ["8.2", "8.4"] {
+            let row = format!("shop php={version}");
+            assert_eq!(marks(&sandbox, &row), [Value::Null; 0], "{name}: {text}");
+            let found = before(&sandbox, &row)["php_version"].as_str().unwrap_or_default().to_owned();
+            assert!(found.starts_with(version), "{name}: {row} ran {found}: {text}");
+        }
+        assert_eq!(engine.left_behind(), [""; 0], "{name}: {text}");
+        std::fs::remove_dir_all(sandbox.path().join("stampede-results")).expect("results");
+    }
 }
 
 /// A server that needs no library: it is all that its image has beside a C library.

@@ -16,6 +16,10 @@ pub const IMAGE: &str = "stampede-test/php:8.2";
 const SUITE: &str = "bookworm";
 const PACKAGES: [&str; 6] =
     ["nginx-light", "php8.2-fpm", "php8.2-opcache", "php8.2-cli", "php8.2-mbstring", "php8.2-xml"];
+/// The image with nginx and a later PHP-FPM.
+pub const LATER_IMAGE: &str = "stampede-test/php:8.4";
+const LATER_SUITE: &str = "trixie";
+const LATER_PACKAGES: [&str; 4] = ["nginx-light", "php8.4-fpm", "php8.4-opcache", "php8.4-cli"];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
 const PROJECT: [(&str, &str); 5] = [
     ("compose.yml", include_str!("project/compose.yml")),
@@ -193,12 +197,23 @@ impl Engine {
     }
 
     fn make_image(&self) {
+        self.make_image_with(IMAGE, SUITE, &PACKAGES);
+    }
+
+    /// Makes the image with a later PHP beside the usual one.
+    pub fn make_later_image(&self) {
+        self.make_image_with(LATER_IMAGE, LATER_SUITE, &LATER_PACKAGES);
+    }
+
+    /// Makes an image of packages of a suite of Debian. The files are kept from run to run.
+    pub fn make_image_with(&self, name: &str, suite: &str, packages: &[&str]) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let output = Command::new(root.join("scripts/make-image"))
-            .args([IMAGE, SUITE])
-            .args(PACKAGES)
+            .args([name, suite])
+            .args(packages)
             .env("DOCKER_HOST", self.host())
             .env("STAMPEDE_IMAGES", images())
+            .env("STAMPEDE_ROOTS", data().with_file_name("root-tars"))
             .output()
             .expect("the script");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
