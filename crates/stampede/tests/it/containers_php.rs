@@ -283,7 +283,8 @@ fn two_releases_of_php_are_compared() {
         for version in ["8.2", "8.4"] {
             let row = format!("shop php={version}");
             assert_eq!(marks(&sandbox, &row), [Value::Null; 0], "{name}: {text}");
-            let found = before(&sandbox, &row)["php_version"].as_str().unwrap_or_default().to_owned();
+            let found =
+                before(&sandbox, &row)["php_version"].as_str().unwrap_or_default().to_owned();
             assert!(found.starts_with(version), "{name}: {row} ran {found}: {text}");
         }
         assert_eq!(engine.left_behind(), [""; 0], "{name}: {text}");

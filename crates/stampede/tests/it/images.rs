@@ -1,20 +1,25 @@
 //! Tests the image with runtimes: `docker run … compare --app /app`, where only Docker is.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, trials};
+use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, summary, trials};
 use crate::containers_support::{Engine, IMAGE};
 
-/// Builds `stampede:all` from the program under test. Its base has the packages already, so that no
-/// network is needed.
+/// Builds `stampede:all` with some runtimes from the program under test.
 fn build(engine: &Engine) {
+    build_on(engine, IMAGE, "nginx-fpm,php-builtin");
+}
+
+/// The same on a base that has the packages already, so that no network is needed.
+fn build_on(engine: &Engine, base: &str, runtimes: &str) {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let output = Command::new(format!("{root}/scripts/build-images"))
-        .args(["--network", "none", "--build-arg", &format!("DEBIAN={IMAGE}")])
-        .args(["--build-arg", "RUNTIMES=nginx-fpm,php-builtin", "--build-arg", "PACKAGES="])
+        .args(["--network", "none", "--build-arg", &format!("DEBIAN={base}")])
+        .args(["--build-arg", &format!("RUNTIMES={runtimes}"), "--build-arg", "PACKAGES="])
         .env("STAMPEDE_BINARY", env!("CARGO_BIN_EXE_stampede"))
         .env("DOCKER_HOST", engine.host())
         .output()
@@ -108,6 +113,114 @@ fn an_app_is_compared_where_only_docker_is() {
             assert!(!fact(notes, "memory_limit_missing").is_null(), "{notes:#}");
         }
     }
+}
+
+/// What the image's packages bring, of the release that this machine's programs were built for.
+const PACKAGES: [&str; 10] = [
+    "nginx-light",
+    "apache2",
+    "libapache2-mod-php8.2",
+    "php8.2-fpm",
+    "php8.2-cgi",
+    "php8.2-cli",
+    "php8.2-mbstring",
+    "php8.2-opcache",
+    "php8.2-xml",
+    "spawn-fcgi",
+];
+
+/// Makes the base of an image with all runtimes: the packages, and below the directory where stampede installs
+/// to, RoadRunner and FrankenPHP as they were built here. Returns the runtimes that it has.
+fn make_base(engine: &Engine, sandbox: &Sandbox, name: &str) -> Vec<&'static str> {
+    engine.make_image_with("stampede-test/all:8.2", "bookworm", &PACKAGES);
+    let mut runtimes = vec!["nginx-fpm", "apache-modphp", "nginx-fcgi", "php-builtin"];
+    let place = sandbox.path().join("base");
+    std::fs::create_dir_all(place.join("lib")).expect("a directory");
+    for (runtime, need, directory) in
+        [("roadrunner", "rr", "rr"), ("frankenphp", "frankenphp", "frankenphp")]
+    {
+        let Some(program) = built(sandbox, runtime, need) else {
+            println!("NOT TRIED: {runtime} is not here");
+            continue;
+        };
+        let from = program.parent().expect("a directory");
+        let copied = Command::new("cp")
+            .args([Path::new("-a"), from, &place.join("lib").join(directory)])
+            .status();
+        assert!(copied.expect("cp").success());
+        runtimes.push(runtime);
+    }
+    let text = "FROM stampede-test/all:8.2\nCOPY lib /usr/local/share/stampede/lib\n";
+    std::fs::write(place.join("Dockerfile"), text).expect("a file");
+    engine.words(&["build", "-q", "-t", name, &place.display().to_string()]);
+    runtimes
+}
+
+/// The program of a runtime that stampede has built on this machine.
+fn built(sandbox: &Sandbox, runtime: &str, need: &str) -> Option<PathBuf> {
+    let output = finish(
+        sandbox.stampede(&["up", runtime, "--php", "8.2", "--dry-run"]),
+        Duration::from_secs(60),
+    );
+    let found: Value = serde_json::from_str(&stdout(&output)).ok()?;
+    let path = found.pointer(&format!("/runtime/needs/{need}/path"))?.as_str()?;
+    Some(path.into()).filter(|path: &PathBuf| path.ends_with(format!("lib/{need}/{need}")))
+}
+
+/// What of `--privileged` a measurement needs.
+const NEARLY_PRIVILEGED: [&str; 11] = [
+    "--rm",
+    "--cap-add",
+    "SYS_ADMIN",
+    "--cap-add",
+    "SYS_PTRACE",
+    "--security-opt",
+    "seccomp=unconfined",
+    "--security-opt",
+    "apparmor=unconfined",
+    "-v",
+    "/sys/fs/cgroup:/sys/fs/cgroup",
+];
+
+/// With Docker alone and all that a container may do: each runtime of the image has the budget.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn every_runtime_of_the_image_is_measured_within_one_budget() {
+    let Some(engine) = Engine::start() else { return };
+    let (sandbox, base) = (Sandbox::new(), "stampede-test/all-base:1");
+    let runtimes = make_base(&engine, &sandbox, base);
+    build_on(&engine, base, &runtimes.join(","));
+    let compare = format!(
+        "compare --app /app --runtimes {} --rate 50 --for 1s --warm-up 200ms --cpus 1 --memory 256MiB",
+        runtimes.join(",")
+    );
+    let mounts = mounts(&sandbox);
+    let hello = concat!(env!("CARGO_MANIFEST_DIR"), "/../../apps/hello/.");
+    let copied = Command::new("cp").args(["-r", hello]).arg(sandbox.path().join("app")).status();
+    assert!(copied.expect("cp").success());
+    let mut output = engine.docker(&run(&mounts, &["--rm", "--privileged"], &compare));
+    if String::from_utf8_lossy(&output.stderr).contains("unable to apply caps") {
+        // This machine itself lacks a capability. These are the ones that count.
+        output = engine.docker(&run(&mounts, &NEARLY_PRIVILEGED, &compare));
+    }
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{text}");
+    let summary = summary(&sandbox);
+    let cases = summary["cases"].as_array().expect("cases");
+    let trials = trials(&sandbox);
+    for runtime in &runtimes {
+        // What was built here says so: `roadrunner (custom build)`.
+        let is_its = |case: &Value| {
+            case["runtime"].as_str().is_some_and(|name| name.split(' ').next() == Some(runtime))
+        };
+        let index = cases.iter().position(is_its).unwrap_or_else(|| panic!("{runtime}: {text}"));
+        let trial = trials.iter().find(|trial| trial["case"] == index).expect("a trial");
+        let (counts, isolation) = (&trial["load"]["counts"], &trial["isolation"]);
+        assert!(counts["ok"].is_u64() && counts["ok"] == counts["planned"], "{runtime}: {text}");
+        assert_eq!(isolation["memory_bytes"], 256 << 20, "{runtime}: {text}");
+        assert_ne!(isolation["memory_limit"], "none", "{runtime}: {text}");
+    }
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
 }
 
 /// Ctrl-C and `docker stop` reach stampede, which is the first process of the container.
