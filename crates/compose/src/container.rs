@@ -104,6 +104,21 @@ impl Container {
         self.state == "running"
     }
 
+    /// How it ended: `ended with exit code 1`. Others of `all` that have ended, too, may be why.
+    pub fn end_in_words(&self, all: &[Container]) -> String {
+        let end = |one: &Container| match one.state.as_str() {
+            "exited" | "dead" => format!("ended with exit code {}", one.exit_code),
+            other => format!("is {other}"),
+        };
+        let others = all.iter().filter(|one| one.id != self.id && one.state == "exited");
+        let others: Vec<String> =
+            others.map(|one| format!("`{}` {}, too", one.service, end(one))).collect();
+        match others.is_empty() {
+            true => end(self),
+            false => format!("{} ({})", end(self), others.join("; ")),
+        }
+    }
+
     /// What is known of the container and its image, for the record.
     pub fn record(&self, engine: &Engine, is_beside: bool) -> ContainerRecord {
         let words = ["image", "inspect", "--format", "{{json .}}", &self.image_id];
@@ -194,6 +209,22 @@ mod tests {
         assert!(!container.runs());
         let ours = json!({"State": {"Pid": std::process::id()}});
         assert!(Container::of(&ours).runs());
+    }
+
+    #[test]
+    fn what_ended_names_what_else_has_ended() {
+        let of = |id: &str, service: &str, state: &str, code: i64| {
+            Container::of(&json!({
+                "Id": id, "Config": {"Labels": {SERVICE: service}},
+                "State": {"Status": state, "ExitCode": code},
+            }))
+        };
+        let (web, php) = (of("1", "web", "exited", 1), of("2", "php", "exited", 0));
+        let all = [web.clone(), php, of("3", "db", "running", 0)];
+        let both = "ended with exit code 1 (`php` ended with exit code 0, too)";
+        assert_eq!(web.end_in_words(&all), both);
+        assert_eq!(web.end_in_words(&all[..1]), "ended with exit code 1");
+        assert_eq!(of("4", "web", "created", 0).end_in_words(&all[2..]), "is created");
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl ComposeStack {
     /// Waits until the project answers, as its description asks for.
     pub fn ready(mut self, begun: Instant) -> Result<ComposeStack, RuntimeError> {
         if let Some(failed) = self.containers.iter().find(|one| self.has_failed(one)) {
-            return Err(self.ended(failed));
+            return Err(self.ended(failed, &self.containers));
         }
         self.wait_for_port(begun)?;
         self.never_healthy = self.wait_until_healthy(begun)?;
@@ -246,9 +246,9 @@ impl ComposeStack {
         if self.containers.iter().all(|one| one.main.is_none() || one.runs()) {
             return Ok(());
         }
-        let now = Container::all(&self.resolved.engine, &self.names.id);
-        let failed = now.unwrap_or_default().into_iter().find(|one| self.has_failed(one));
-        failed.map_or(Ok(()), |one| Err(self.ended(&one)))
+        let now = Container::all(&self.resolved.engine, &self.names.id).unwrap_or_default();
+        let failed = now.iter().find(|one| self.has_failed(one));
+        failed.map_or(Ok(()), |one| Err(self.ended(one, &now)))
     }
 
     /// Whether a container has ended that should run. A service that prepares something ends with
@@ -261,12 +261,10 @@ impl ComposeStack {
         !container.runs() && !has_prepared && needed().contains(&container.service)
     }
 
-    fn ended(&self, container: &Container) -> RuntimeError {
-        let state = match container.state.as_str() {
-            "exited" | "dead" => format!("ended with exit code {}", container.exit_code),
-            other => format!("is {other}"),
-        };
+    /// `all`: the containers of the stack as they are now.
+    fn ended(&self, container: &Container, all: &[Container]) -> RuntimeError {
         let (service, log) = (container.service.clone(), self.log_of(container));
+        let state = container.end_in_words(all);
         self.problem(ComposeError::Ended { service, state, log })
     }
 
