@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 /// Something that is looked for in an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedNeed {
@@ -199,9 +201,40 @@ impl ImageContent {
 /// Alpine. PHP's official images name it as a way to do so.
 const INSTALLER: &str = "mlocati/php-extension-installer:2";
 
+/// Packages of the distributions that images are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Packages {
+    /// Names in Debian, and so in Ubuntu.
+    pub debian: Vec<String>,
+    /// Names in Alpine; empty: it does not have them.
+    #[serde(default)]
+    pub alpine: Vec<String>,
+}
+
+impl Packages {
+    /// The line of a Dockerfile that installs them.
+    fn line(&self) -> String {
+        let apt = format!(
+            "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {} && \
+             rm -rf /var/lib/apt/lists/*",
+            self.debian.join(" ")
+        );
+        match self.alpine.is_empty() {
+            true => format!("RUN {apt}"),
+            false => format!(
+                "RUN if command -v apk >/dev/null; then apk add --no-cache {}; else {apt}; fi",
+                self.alpine.join(" ")
+            ),
+        }
+    }
+}
+
 /// What is added to an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
+    /// Packages of its distribution.
+    pub packages: Option<Packages>,
     /// A file of another image, which is copied to `/usr/local/bin`: image and path.
     pub copy: Option<(String, String)>,
     /// Extensions of PHP.
@@ -220,6 +253,9 @@ impl Additions {
     pub fn dockerfile(&self, base: &str) -> Option<String> {
         let mut text = format!("FROM {base}\nUSER root\n");
         let bare = text.len();
+        if let Some(packages) = &self.packages {
+            let _ = writeln!(text, "{}", packages.line());
+        }
         if let Some((image, path)) = &self.copy {
             let _ = writeln!(text, "COPY --from={image} {path} /usr/local/bin/");
         }
@@ -322,6 +358,7 @@ mod tests {
     fn a_dockerfile_adds_what_is_missing_and_nothing_else() {
         assert_eq!(Additions::default().dockerfile("php:8.4-fpm"), None);
         let all = Additions {
+            packages: None,
             copy: Some(("ghcr.io/roadrunner-server/roadrunner:2025".into(), "/usr/bin/rr".into())),
             extensions: vec!["intl".to_owned(), "sockets".to_owned()],
         };
@@ -333,6 +370,19 @@ mod tests {
         RUN install-php-extensions intl sockets
         ");
         assert_eq!(all.sources().len(), 2);
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let of = |alpine: &[&str]| {
+            let debian = words(&["apache2", "libapache2-mod-fcgid"]);
+            let packages = Packages { debian, alpine: words(alpine) };
+            let added = Additions { packages: Some(packages), ..Additions::default() };
+            added.dockerfile("php:8.4-cli").expect("a file")
+        };
+        assert!(of(&[]).ends_with("rm -rf /var/lib/apt/lists/*\n"), "{}", of(&[]));
+        let both = of(&["apache2", "apache2-mod-fcgid"]);
+        assert!(
+            both.contains("apk add --no-cache apache2 apache2-mod-fcgid; else apt-get update"),
+            "{both}"
+        );
         assert_eq!(with_php("php:{php}-fpm", "8.4"), "php:8.4-fpm");
     }
 }

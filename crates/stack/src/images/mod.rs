@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 use stampede_compose::build::BUILT;
 use stampede_compose::build_log::logged_build;
 use stampede_compose::fetch::{check_architecture, fetch_image};
-use stampede_compose::image::{Additions, FoundNeed, ImageContent, WantedNeed, script, with_php};
+use stampede_compose::image::{
+    Additions, FoundNeed, ImageContent, Packages, WantedNeed, script, with_php,
+};
 use stampede_model::record::CustomBuild;
 use stampede_model::words;
 
@@ -46,6 +48,9 @@ pub struct OfficialImage {
     /// A program that another image brings, where this one lacks it.
     #[serde(default)]
     pub copy: Option<CopiedProgram>,
+    /// Packages that bring the role's program, where the image lacks it.
+    #[serde(default)]
+    pub packages: Option<Packages>,
     /// Extensions of PHP that the runtime needs.
     #[serde(default)]
     pub extensions: Vec<String>,
@@ -209,7 +214,7 @@ impl ImageRequest<'_> {
     ) -> Result<(BTreeMap<String, RoleImage>, BTreeMap<String, ImageContent>), ComposeError> {
         let version = self.version();
         let (mut by_role, mut contents) = (BTreeMap::new(), BTreeMap::new());
-        for (role, _) in self.roles() {
+        for (role, program) in self.roles() {
             let official = self.runtime.manifest.images.get(role);
             let named = self.given.get(role).or(official.map(|official| &official.image));
             let none = || ComposeError::NoOfficialImage { role: role.to_owned() };
@@ -217,7 +222,7 @@ impl ImageRequest<'_> {
             fetch_image(engine, &named)?;
             check_architecture(engine, role, &named)?;
             let content = self.look(engine, &named)?;
-            let additions = self.missing(official, &content);
+            let additions = self.missing(official, program, &content);
             let (used, content) = match add(engine, &named, &additions)? {
                 Some(made) => (made.clone(), self.look(engine, &made)?),
                 None => (named.clone(), content),
@@ -236,8 +241,15 @@ impl ImageRequest<'_> {
         asked.or(VERSIONS.iter().find(allowed).copied()).unwrap_or(VERSIONS[0])
     }
 
-    /// What an image lacks for its role.
-    fn missing(&self, official: Option<&OfficialImage>, content: &ImageContent) -> Additions {
+    /// What an image lacks for its role, whose process runs the need `program`.
+    fn missing(
+        &self,
+        official: Option<&OfficialImage>,
+        program: &str,
+        content: &ImageContent,
+    ) -> Additions {
+        let packages = official.and_then(|official| official.packages.clone());
+        let packages = packages.filter(|_| !content.needs.contains_key(program));
         let copy = official.and_then(|official| official.copy.as_ref());
         let is_there = |copy: &&CopiedProgram| {
             let name = copy.path.rsplit('/').next().unwrap_or_default();
@@ -251,7 +263,7 @@ impl ImageRequest<'_> {
         let wanted = wanted.filter(|_| content.extensions.is_some());
         let lacks: BTreeSet<String> =
             wanted.filter(|name| !content.has_extension(name)).cloned().collect();
-        Additions { copy, extensions: lacks.into_iter().collect() }
+        Additions { packages, copy, extensions: lacks.into_iter().collect() }
     }
 
     /// What an image has. Each image is asked once.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::{Sandbox, fact, finish, skipped, stderr, stdout, summary, trials};
-use crate::containers_support::{Engine, IMAGE};
+use crate::containers_support::{Engine, FULL_IMAGE, IMAGE};
 
 /// Builds `stampede:all` with some runtimes from the program under test.
 fn build(engine: &Engine) {
@@ -115,24 +115,10 @@ fn an_app_is_compared_where_only_docker_is() {
     }
 }
 
-/// What the image's packages bring, of the release that this machine's programs were built for.
-const PACKAGES: [&str; 10] = [
-    "nginx-light",
-    "apache2",
-    "libapache2-mod-php8.2",
-    "php8.2-fpm",
-    "php8.2-cgi",
-    "php8.2-cli",
-    "php8.2-mbstring",
-    "php8.2-opcache",
-    "php8.2-xml",
-    "spawn-fcgi",
-];
-
 /// Makes the base of an image with all runtimes: the packages, and below the directory where stampede installs
 /// to, RoadRunner and FrankenPHP as they were built here. Returns the runtimes that it has.
 fn make_base(engine: &Engine, sandbox: &Sandbox, name: &str) -> Vec<&'static str> {
-    engine.make_image_with("stampede-test/all:8.2", "bookworm", &PACKAGES);
+    engine.make_full_image();
     let mut runtimes = vec!["nginx-fpm", "apache-modphp", "nginx-fcgi", "php-builtin"];
     let place = sandbox.path().join("base");
     std::fs::create_dir_all(place.join("lib")).expect("a directory");
@@ -150,7 +136,7 @@ fn make_base(engine: &Engine, sandbox: &Sandbox, name: &str) -> Vec<&'static str
         assert!(copied.expect("cp").success());
         runtimes.push(runtime);
     }
-    let text = "FROM stampede-test/all:8.2\nCOPY lib /usr/local/share/stampede/lib\n";
+    let text = format!("FROM {FULL_IMAGE}\nCOPY lib /usr/local/share/stampede/lib\n");
     std::fs::write(place.join("Dockerfile"), text).expect("a file");
     engine.words(&["build", "-q", "-t", name, &place.display().to_string()]);
     runtimes

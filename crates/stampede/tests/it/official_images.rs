@@ -1,6 +1,7 @@
 //! Tests runtimes of the catalogue whose programs come from container images. The official images
 //! cannot be fetched here: images of Debian's packages have their names.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use rustix::process::{Pid, Signal};
 use crate::common::{
     Sandbox, assert_measured, fact, finish, skipped, stderr, stdout, summary, trials,
 };
-use crate::containers_support::{Engine, IMAGE};
+use crate::containers_support::{Engine, FULL_IMAGE, IMAGE};
 use crate::seams::{ANSWER_US, SLOWER_US};
 use crate::words::code_or;
 
@@ -125,6 +126,61 @@ fn what_an_official_image_lacks_is_added_to_it() {
 
 /// The steps that prepare an app run in the image of PHP, with its extensions, and nothing of them is left.
 /// Sessions are kept. A path with a comma is no option of the engine.
+/// Makes a source of packages in a directory, of files that `apt-get download` brings.
+const SOURCE: &str = "set -e; cd \"$0\"; apt-get -qq download spawn-fcgi; for file in *.deb; do
+dpkg-deb -f \"$file\"
+printf 'Filename: ./%s\\nSize: %s\\nSHA256: %s\\n\\n' \"$file\" \"$(stat -c %s \"$file\")\" \"$(sha256sum <\"$file\" | cut -c 1-64)\"
+done >Packages";
+
+/// A program that the image of PHP lacks comes from a package of its distribution. The next run finds the
+/// image that was made.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn a_package_brings_the_program_that_an_image_lacks() {
+    let Some(engine) = engine() else { return };
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "cli/Dockerfile",
+        &format!(
+            "FROM {FULL_IMAGE}\nCOPY packages /packages\n\
+             RUN dpkg --purge spawn-fcgi && rm -rf /etc/apt/sources.list.d/* && \
+             echo 'deb [trusted=yes] file:/packages ./' >/etc/apt/sources.list\n"
+        ),
+    );
+    let packages = sandbox.path().join("cli/packages");
+    std::fs::create_dir(&packages).expect("a directory");
+    let made = std::process::Command::new("sh").args(["-c", SOURCE]).arg(&packages).output();
+    let made = made.expect("sh");
+    if !made.status.success() {
+        return println!("SKIPPED: no package is to be had: {}", stderr(&made));
+    }
+    engine.make_full_image();
+    let context = sandbox.path().join("cli").display().to_string();
+    engine.words(&["build", "-q", "-t", "php:8.2-cli", &context]);
+    sandbox.write("app/index.php", "<?php echo 'hello';");
+    let plan = format!(
+        "app: ./app\nphp: 8.2\nruntimes: [{{images: {{use: nginx-fcgi, images: official}}}}]\n{LOAD}"
+    );
+    sandbox.write("plan.yaml", &plan);
+    let list = ["image", "ls", "-q", "--filter", "reference=stampede-build/*"];
+    let made = || engine.words(&list).into_iter().collect::<BTreeSet<String>>();
+    let mut known = BTreeSet::new();
+    for out in ["first", "second"] {
+        let command = engine.stampede(&sandbox, &["compare", "plan.yaml", "--out", out]);
+        let output = finish(command, LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{text}");
+        let summary =
+            std::fs::read(sandbox.path().join(out).join("summary.json")).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_slice(&summary).expect("JSON");
+        assert_eq!(summary["cases"][0]["not_comparable"], serde_json::json!([]), "{text}");
+        let now = made();
+        assert!(out == "first" || now == known, "made again: {now:?}, not {known:?}: {text}");
+        known = now;
+        assert_eq!(engine.left_behind(), [""; 0], "{text}");
+    }
+}
+
 #[test]
 #[ignore = "long: 20 s, containers"]
 fn an_app_is_prepared_in_the_image_of_php() {

@@ -20,6 +20,20 @@ const PACKAGES: [&str; 6] =
 pub const LATER_IMAGE: &str = "stampede-test/php:8.4";
 const LATER_SUITE: &str = "trixie";
 const LATER_PACKAGES: [&str; 4] = ["nginx-light", "php8.4-fpm", "php8.4-opcache", "php8.4-cli"];
+/// The image with every runtime that needs only packages.
+pub const FULL_IMAGE: &str = "stampede-test/all:8.2";
+const FULL_PACKAGES: [&str; 10] = [
+    "nginx-light",
+    "apache2",
+    "libapache2-mod-php8.2",
+    "php8.2-fpm",
+    "php8.2-cgi",
+    "php8.2-cli",
+    "php8.2-mbstring",
+    "php8.2-opcache",
+    "php8.2-xml",
+    "spawn-fcgi",
+];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
 const PROJECT: [(&str, &str); 5] = [
     ("compose.yml", include_str!("project/compose.yml")),
@@ -205,8 +219,13 @@ impl Engine {
         self.make_image_with(LATER_IMAGE, LATER_SUITE, &LATER_PACKAGES);
     }
 
+    /// Makes the image with every runtime that needs only packages.
+    pub fn make_full_image(&self) {
+        self.make_image_with(FULL_IMAGE, SUITE, &FULL_PACKAGES);
+    }
+
     /// Makes an image of packages of a suite of Debian. The files are kept from run to run.
-    pub fn make_image_with(&self, name: &str, suite: &str, packages: &[&str]) {
+    fn make_image_with(&self, name: &str, suite: &str, packages: &[&str]) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let output = Command::new(root.join("scripts/make-image"))
             .args([name, suite])
