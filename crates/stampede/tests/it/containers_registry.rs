@@ -201,6 +201,48 @@ fn images_of_a_registry_are_fetched_and_what_goes_wrong_is_said() {
     engine.words(&["rmi", &registry.image("shop:1")]);
 }
 
+/// The engine's disk is full while an image is fetched, and while a volume is copied: one error that says so, and
+/// nothing is left.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn a_disk_that_a_fetch_or_a_copy_fills_is_said() {
+    let Some(registry) = Registry::open() else { return };
+    let Some(engine) = Engine::on_small_disk(450) else { return };
+    let sandbox = Sandbox::new();
+    let named = registry.image("large:1");
+    let mut random = fastrand::Rng::with_seed(7);
+    let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(60 << 20).collect();
+    engine.make_image_of(&named, &[("blob", &bytes)]);
+    engine.words(&["push", &named]);
+    engine.words(&["rmi", &named]);
+    // The volume belongs to the user's project, and its copy has no place.
+    let fill = "head -c 160000000 /dev/zero >/data/zeros";
+    engine.in_image(&["--rm", "-v", "shop_data:/data"], &["sh", "-c", fill]);
+    let service = "ports: [\"80:80\"]";
+    sandbox.write(
+        "shop/compose.yml",
+        &format!("services:\n  web: {{image: \"{IMAGE}\", volumes: [\"data:/data\"], {service}}}\nvolumes: {{data: {{}}}}\n"),
+    );
+    sandbox.write(
+        "large/compose.yml",
+        &format!("services:\n  web: {{image: \"{named}\", {service}}}\n"),
+    );
+    for (file, more) in [("shop/compose.yml", 0), ("large/compose.yml", 60_000_000)] {
+        // What is left is too little for the image, too.
+        let fill = format!("head -c {more} /dev/zero >/data/more");
+        engine.in_image(&["--rm", "-v", "shop_data:/data"], &["sh", "-c", &fill]);
+        let args = ["compare", "--compose", file, "-c", "1", "--for", "1s", "--out", "out"];
+        let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+        let text = stdout(&output) + &stderr(&output);
+        let _ = std::fs::remove_dir_all(sandbox.path().join("out"));
+        assert_eq!(output.status.code(), Some(2), "{file}: {text}");
+        let hint = "the disk of the engine is full: `docker system df`";
+        assert!(crate::words::CODES || text.contains(hint), "{file}: {text}");
+        assert_eq!(engine.left_behind(), [""; 0], "{file}: {text}");
+        assert_eq!(sandbox.left_behind(), [""; 0], "{file}: {text}");
+    }
+}
+
 /// The names of official images lead to Docker Hub. An engine with a mirror asks that first.
 #[test]
 #[ignore = "long: 40 s, containers"]
