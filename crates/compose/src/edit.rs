@@ -351,6 +351,8 @@ pub struct Mount {
     pub is_read_only: bool,
     /// The long form, where it is one.
     long: Option<Map<String, Value>>,
+    /// How the short form asks SELinux to label the files: `z` or `Z`.
+    label: Option<String>,
 }
 
 impl Mount {
@@ -366,7 +368,9 @@ impl Mount {
                     [] => return None,
                 };
                 let is_read_only = mode.split(',').any(|word| word == "ro");
-                Some(Mount { source, target: target.to_owned(), is_read_only, long: None })
+                let label = mode.split(',').find(|word| ["z", "Z"].contains(word));
+                let (target, label) = (target.to_owned(), label.map(str::to_owned));
+                Some(Mount { source, target, is_read_only, long: None, label })
             }
             Value::Object(long) => {
                 let kind = long.get("type").and_then(Value::as_str).unwrap_or("volume");
@@ -379,6 +383,7 @@ impl Mount {
                     target: text("target")?,
                     is_read_only: long.get("read_only") == Some(&json!(true)),
                     long: Some(long.clone()),
+                    label: None,
                 })
             }
             _ => None,
@@ -397,6 +402,11 @@ impl Mount {
 
     /// The same mount of another path.
     pub(crate) fn bound(&self, source: &str, is_read_only: bool) -> Value {
+        if let Some(label) = &self.label {
+            // docker-compose 1 has no long form of this.
+            let mode = if is_read_only { "ro" } else { "rw" };
+            return json!(format!("{source}:{}:{mode},{label}", self.target));
+        }
         let mut long = self.long.clone().unwrap_or_default();
         long.insert("type".to_owned(), json!("bind"));
         long.insert("source".to_owned(), json!(source));

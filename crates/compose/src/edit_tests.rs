@@ -236,6 +236,22 @@ fn what_lies_below_a_copied_path_is_in_the_copy() {
     assert_eq!(source("web", 0), json!("/copies/0/public"));
 }
 
+/// A copy needs the label that the original asks for.
+#[test]
+fn a_mount_keeps_how_selinux_shall_label_it() {
+    let given = json!({"services": {"web": {"volumes": [
+        "/srv/shop:/app:z", "/srv/shop/public:/public:ro,Z",
+        {"type": "bind", "source": "/srv/shop", "target": "/long", "bind": {"selinux": "z"}},
+    ]}}});
+    let mut nothing = Nothing::new();
+    nothing.copies.insert("/srv/shop".into(), "/copies/0".into());
+    let edited = nothing.edit().apply(&project(&given));
+    let long =
+        json!({"type": "bind", "source": "/copies/0", "target": "/long", "bind": {"selinux": "z"}});
+    let expected = json!(["/copies/0:/app:rw,z", "/copies/0/public:/public:ro,Z", long]);
+    assert_eq!(edited["services"]["web"]["volumes"], expected);
+}
+
 #[test]
 fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
     let given = json!({"services": {
