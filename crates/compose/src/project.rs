@@ -29,6 +29,20 @@ pub struct Target {
     pub port: u16,
 }
 
+/// The variable that names the profiles whose services are started.
+const PROFILES: &str = "COMPOSE_PROFILES";
+
+/// The profiles that compose files name.
+fn profiles_in(files: &[PathBuf]) -> Vec<String> {
+    let documents = files.iter().filter_map(|file| {
+        serde_saphyr::from_str::<Value>(&std::fs::read_to_string(file).ok()?).ok()
+    });
+    let services = documents.filter_map(|found| found["services"].as_object().cloned());
+    let profiles = services.flatten().filter_map(|(_, one)| one["profiles"].as_array().cloned());
+    let names = profiles.flatten().filter_map(|name| name.as_str().map(str::to_owned));
+    names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
 impl Project {
     /// Lets the compose tool render the files, with these variables beside those of the environment.
     /// Nothing is started.
@@ -58,7 +72,12 @@ impl Project {
         let mut project =
             project.map_err(|problem| ComposeError::NotAProject { command, problem })?;
         if engine.is_compose_v1() {
-            project.drop_inactive(&given("COMPOSE_PROFILES", directory).unwrap_or_default());
+            let active = variables.get(PROFILES).cloned().or_else(|| given(PROFILES, directory));
+            project.drop_inactive(&active.unwrap_or_default());
+        }
+        project.forget_profiles();
+        if project.services().next().is_none() {
+            return Err(ComposeError::NoneActive { profiles: profiles_in(&files) });
         }
         project.mount_bound_volumes();
         Ok(project)
@@ -73,6 +92,14 @@ impl Project {
             let mut names = profiles.iter().filter_map(Value::as_str);
             profiles.is_empty() || names.any(|name| active.contains(&name))
         });
+    }
+
+    /// Makes the services that are left a project without profiles.
+    fn forget_profiles(&mut self) {
+        let services = self.document.get_mut("services").and_then(Value::as_object_mut);
+        for service in services.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
+            service.remove("profiles");
+        }
     }
 
     /// Reads what the tool printed.
@@ -459,128 +486,5 @@ fn short_port(text: &str) -> Option<u16> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn project(text: &str) -> Project {
-        Project::parse(text, Path::new("/srv/My Shop!")).expect("a project")
-    }
-
-    fn target(
-        text: &str,
-        service: Option<&str>,
-        port: Option<u16>,
-    ) -> Result<(String, u16), String> {
-        let found = project(text).target(service, port);
-        found.map(|found| (found.service, found.port)).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_only_published_service_is_found_in_every_form_of_ports() {
-        for ports in [
-            "[\"8080:80\"]",
-            "[\"127.0.0.1:8080:80/tcp\"]",
-            "[80]",
-            "[\"80\"]",
-            "[{target: 80, published: \"8080\"}]",
-            "[{target: 80, published: 8080, protocol: tcp, mode: ingress}, {target: 443, published: 443}]",
-            "[\"80:80/tcp\", \"443:443/tcp\", \"443:443/udp\"]",
-            "[\"8080-8090:80-90\"]",
-            "[\"80:80\", \"81:80\"]",
-        ] {
-            let text = format!(
-                "services:\n  db: {{image: mysql, ports: [\"3306:3306\"]}}\n  web: {{image: nginx, ports: {ports}}}\n"
-            );
-            assert_eq!(target(&text, None, None), Ok(("web".to_owned(), 80)), "{ports}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_clear_is_asked_for() {
-        let two = "services: {a: {ports: [\"80:80\"]}, b: {ports: [\"81:8080\"]}, c: {}}";
-        let error = "several services of the project publish a port: a, b";
-        assert_eq!(target(two, None, None), Err(error.to_owned()));
-        assert_eq!(target(two, Some("b"), None), Ok(("b".to_owned(), 8080)));
-        assert_eq!(target(two, None, Some(8080)), Ok(("b".to_owned(), 8080)));
-        assert_eq!(target(two, Some("c"), Some(9000)), Ok(("c".to_owned(), 9000)));
-        assert_eq!(target(two, Some("c"), None), Err("service `c` publishes no port".to_owned()));
-        assert_eq!(target(two, Some("d"), None), Err("the project has no service `d`".to_owned()));
-        let none = "services: {a: {}, b: {}}";
-        assert_eq!(
-            target(none, None, None),
-            Err("no service of the project publishes a port of a web server".to_owned())
-        );
-        let several = "services: {a: {ports: [\"80:80\", \"8080:8080\"]}}";
-        let error = "service `a` publishes several ports: 80, 8080";
-        assert_eq!(target(several, None, None), Err(error.to_owned()));
-        // A single service needs no published port, only its number.
-        assert_eq!(target("services: {a: {}}", None, Some(80)), Ok(("a".to_owned(), 80)));
-    }
-
-    #[test]
-    fn tools_of_developers_are_neither_measured_nor_started_unless_they_are_needed() {
-        let text = "services:
-  web: {image: nginx, ports: [\"80:80\", \"5173:5173\"], depends_on: [php]}
-  php: {build: ., depends_on: {db: {condition: service_started}}}
-  db: {image: mysql, ports: [\"3306:3306\"]}
-  adminer: {ports: [\"8081:8080\"], depends_on: [db]}
-  mail: {image: \"axllent/mailpit:v1.20\", ports: [\"8025:8025\"]}
-  search: {image: \"registry.example/elastic/elasticsearch@sha256:ab\", ports: [\"9200:9200\"]}
-";
-        assert_eq!(target(text, None, None), Ok(("web".to_owned(), 80)));
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(project(text).left_out("web"), names(&["adminer", "mail"]));
-        assert_eq!(project(text).left_out("adminer"), names(&["mail"]));
-        let needed = text.replace("[php]", "[php, mail]");
-        assert_eq!(project(&needed).left_out("web"), names(&["adminer"]));
-        assert_eq!(project(text).needed_by(["web"].into_iter()), names(&["db", "php", "web"]));
-    }
-
-    #[test]
-    fn a_directory_stands_for_the_files_that_compose_finds_there() {
-        let place = tempfile::tempdir().unwrap();
-        let place = place.path().canonicalize().unwrap();
-        assert!(all_of(&place).is_err() && all_of(&place.join("a.yml")).is_err());
-        for name in ["docker-compose.yml", "docker-compose.override.yaml", "compose.yaml"] {
-            std::fs::write(place.join(name), "").unwrap();
-        }
-        assert_eq!(all_of(&place).unwrap(), [place.join("compose.yaml")]);
-        std::fs::remove_file(place.join("compose.yaml")).unwrap();
-        let both =
-            ["docker-compose.yml", "docker-compose.override.yaml"].map(|name| place.join(name));
-        assert_eq!(all_of(&place).unwrap(), both);
-        assert_eq!(all_of(&both[0]).unwrap(), both[..1]);
-    }
-
-    #[test]
-    fn a_project_has_the_name_that_its_user_would_give_it() {
-        assert_eq!(project("services: {a: {}}").name, "myshop");
-        assert_eq!(project("{name: shop, services: {a: {}}}").name, "shop");
-        for wrong in ["[]", "services: []", "x: 1", "a: b: c"] {
-            assert!(Project::parse(wrong, Path::new("/srv")).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_name_and_the_profiles_of_the_environment_file_are_read() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join(".env"), "A=1\nCOMPOSE_PROJECT_NAME=\"shop\"\n").unwrap();
-        let text = "services: {web: {}, tool: {profiles: [debug]}, host: {network_mode: host}}";
-        let mut project = Project::parse(text, place.path()).unwrap();
-        assert_eq!(project.name, "shop");
-        assert_eq!(project.with_host_network(), Some("host"));
-        project.drop_inactive("debug, other");
-        assert_eq!(project.services().count(), 3);
-        project.drop_inactive("");
-        assert_eq!(project.services().map(|(name, _)| name).collect::<Vec<_>>(), ["web", "host"]);
-    }
-
-    #[test]
-    fn services_that_others_wait_for_until_healthy_are_known() {
-        let text = "services: {web: {depends_on: {db: {condition: service_healthy}, redis: {condition: service_started}}}, \
-                    db: {}, redis: {}}";
-        let project = project(text);
-        assert!(project.is_waited_for_until_healthy("db"));
-        assert!(!project.is_waited_for_until_healthy("redis"));
-    }
-}
+#[path = "project_tests.rs"]
+mod tests;

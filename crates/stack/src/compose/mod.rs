@@ -130,9 +130,10 @@ impl ComposeProvider {
             let files = versioned(&source.files, &app.checkouts);
             // The version of PHP may be a build argument, or a variable in the name of an image.
             let versions = source.php.iter();
-            let versions =
-                versions.map(|php| (php.argument.clone(), php.version.clone())).collect();
-            let mut project = Project::render(&engine, &files, &versions)?;
+            let versions = versions.map(|php| (php.argument.clone(), php.version.clone()));
+            let env = app_env_given(app, choice);
+            let variables = env.clone().into_iter().chain(versions).collect();
+            let mut project = Project::render(&engine, &files, &variables)?;
             for Checkout { top, tree, .. } in &app.checkouts {
                 project.use_originals(tree, top);
             }
@@ -153,7 +154,6 @@ impl ComposeProvider {
             if let Some((service, line)) = project.with_other_container() {
                 return Err(ComposeError::OtherContainer { service: service.to_owned(), line });
             }
-            let env = app_env_given(app, choice);
             let (source, checkouts) = (source.clone(), app.checkouts.clone());
             Ok(ResolvedProject { engine, project, left_out, target, source, env, checkouts })
         };

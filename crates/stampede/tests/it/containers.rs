@@ -383,6 +383,37 @@ fn a_full_disk_of_the_engine_is_said() {
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
 }
 
+/// What `--env` gives is known where the project's files name it, too: in build arguments, in names of images, and
+/// as the profiles whose services are started.
+#[test]
+#[ignore = "long: 30 s, containers"]
+fn variables_of_a_flag_are_those_of_the_projects_files() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| {
+        match name {
+        "compose.yml" => text
+            .replace("build: .", "profiles: [\"${NAME:-shop}\"]\n    build: {context: ., args: {SHOP: \"${SHOP:-none}\"}}"),
+        "Dockerfile" => text.to_owned() + "ARG SHOP\nRUN echo \"<?php echo 'built for $SHOP';\" >/app/public/index.php\n",
+        _ => text.to_owned(),
+    }
+    });
+    let args = compare(&["--compose", "shop/compose.yml", "--out", "out"]);
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    for part in ["no service of the project is active", "COMPOSE_PROFILES="] {
+        assert!(CODES || text.contains(part), "`{part}` is not in\n{text}");
+    }
+    let variables = ["--env", "COMPOSE_PROFILES=shop", "--env", "SHOP=Ada"];
+    let args = [&compare(&["--compose", "shop/compose.yml"])[..], &variables].concat();
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert!(CODES || text.contains("built for Ada"), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}
+
 /// Without an engine, and with one that does not answer, the error says so at once.
 #[test]
 fn a_machine_without_an_engine_gets_one_clear_error() {

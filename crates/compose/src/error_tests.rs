@@ -1,0 +1,52 @@
+use super::*;
+
+/// The hint for what a tool says of a project that may have an example of its `.env`.
+fn hint(command: &str, said: &str) -> String {
+    let (command, said) = (command.to_owned(), said.to_owned());
+    let error = ComposeError::Tool { command, said, example: None };
+    let example = Some("/srv/shop/.env.example".into());
+    error.with_environment_file(example).hint().unwrap_or_default()
+}
+
+#[test]
+fn what_a_tool_says_has_the_hint_that_helps() {
+    for (said, expected) in [
+        (
+            "Couldn't find env file: /srv/shop/.env",
+            "copy `/srv/shop/.env.example` to `/srv/shop/.env`",
+        ),
+        ("services.web.ports contains an invalid type", ".env.example"),
+        ("mkdir /x: no space left on device", "docker system prune"),
+        ("head: error writing: No space left on device", "docker system prune"),
+        ("services.php.ports contains unsupported option: 'name'", "version 2"),
+        ("build path /srv/vendor/laravel/sail/runtimes/8.4 does not exist", "composer install"),
+        ("Service web has neither an image nor a build", "base.yml:override.yml"),
+        ("mapping values are not allowed here", ""),
+    ] {
+        let found = hint("docker-compose config", said);
+        assert!(
+            found.contains(expected) && found.is_empty() == expected.is_empty(),
+            "{said}: {found}"
+        );
+    }
+    for (said, expected) in [
+        (
+            "Head \"http://127.0.0.1:5000/v2/a/manifests/1\": no basic auth credentials",
+            "docker login",
+        ),
+        ("manifest for a:2 not found: manifest unknown: manifest unknown", "no such image or tag"),
+        ("unexpected EOF", "broke off"),
+        ("toomanyrequests: You have reached your pull rate limit", "or wait"),
+        ("dial tcp 127.0.0.1:1: connect: connection refused", "is it up?"),
+    ] {
+        let found = hint("docker pull --quiet", said);
+        assert!(found.contains(expected), "{said}: {found}");
+    }
+    // What an app says while its image is built is no matter of a registry.
+    let built = "RUN curl http://127.0.0.1: connect: connection refused";
+    assert_eq!(hint("docker-compose build", built), "");
+    let here = "Error: dockerfile parse error line 10: unknown instruction: APT-GET";
+    assert!(hint("docker-compose build", here).contains("docker-buildx-plugin"));
+    let version_2 = hint("docker compose config", "unsupported option: 'name'");
+    assert_eq!(version_2, "", "which version would know it?");
+}
