@@ -10,6 +10,7 @@ use stampede_model::fact::containers::DevelopmentSign;
 
 use crate::error::ComposeError;
 use crate::known::Kind;
+use crate::layers::{self, merge};
 use crate::project::{NAMES, Project, Target, given};
 use crate::signs::development_signs;
 use crate::variables::interpolate;
@@ -115,28 +116,16 @@ fn files(directory: &Path) -> Vec<ComposeFile> {
     let read = |place: PathBuf| {
         let path = directory.join(&place);
         fs::metadata(&path).ok().filter(|found| found.len() <= BYTES_MAX)?;
-        let document: Value = serde_saphyr::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        let document: Value = serde_saphyr::from_str(&fs::read_to_string(&path).ok()?).ok()?;
         let Value::Object(mut document) = document else { return None };
-        include(directory, &place, &mut document);
+        let own = path.parent().unwrap_or(directory);
+        layers::include(own, &mut document);
+        layers::extend(own, &mut document);
+        layers::add_env_files(own, &mut document);
         document.get("services")?.as_object()?;
         Some(ComposeFile { place, document })
     };
     places.into_iter().filter_map(read).collect()
-}
-
-/// Adds the services of the files that a project includes.
-fn include(directory: &Path, place: &Path, document: &mut Map<String, Value>) {
-    let listed = document.remove("include").unwrap_or_default();
-    let base = place.parent().unwrap_or(Path::new(""));
-    for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
-        let Some(path) = entry.as_str().or_else(|| entry["path"].as_str()) else { continue };
-        let Ok(text) = fs::read_to_string(directory.join(base).join(path)) else { continue };
-        if let Ok(Value::Object(included)) = serde_saphyr::from_str(&text) {
-            let mut whole = included;
-            merge(&mut whole, document);
-            *document = whole;
-        }
-    }
 }
 
 fn is_compose_name(place: &Path) -> bool {
@@ -217,28 +206,6 @@ fn in_service(project: &Project, service: &str) -> Option<Target> {
         let port = crate::project::published_ports(project.service(service)?).first().copied()?;
         Some(Target { service: service.to_owned(), port })
     })
-}
-
-/// Lays one document over another as the compose tools do: maps key by key, lists one behind the
-/// other, variables by their names.
-fn merge(to: &mut Map<String, Value>, from: &Map<String, Value>) {
-    for (key, value) in from {
-        match (to.get_mut(key), value) {
-            (Some(known), _) if key == "environment" || key == "args" => {
-                let mut all = crate::edit::variables(known);
-                all.extend(crate::edit::variables(value));
-                *known = Value::Object(all.into_iter().collect());
-            }
-            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
-            (Some(Value::Array(known)), Value::Array(value)) => {
-                known.extend(value.iter().cloned());
-            }
-            (Some(_), Value::Null) => {}
-            (_, value) => {
-                to.insert(key.clone(), value.clone());
-            }
-        }
-    }
 }
 
 /// Mounted paths and those of builds become those of the machine, so that what is in them is seen.

@@ -17,6 +17,7 @@ pub mod fetch;
 pub mod health;
 pub mod image;
 pub mod known;
+mod layers;
 mod limits;
 mod outside;
 pub mod project;
