@@ -10,16 +10,22 @@ use stampede_mask::mask_foreign;
 
 use crate::engine::build_failed;
 use crate::error::ComposeError;
+use crate::long_work::{LongWork, told};
 
 /// The most bytes of each stream that are kept.
 const STREAM_BYTES_MAX: usize = 16 << 20;
 
-/// Runs a build, and keeps its log as `NAME.log`. `said_as`: the command for messages.
+/// Runs a build, and keeps its log as `NAME.log`. `said_as`: the command for messages. `of`: what is built.
 ///
 /// # Errors
 /// The build fails; the error names the log.
-pub fn logged_build(command: TimedCommand, said_as: &str, name: &str) -> Result<(), ComposeError> {
-    let result = command.keep(STREAM_BYTES_MAX).run();
+pub fn logged_build(
+    command: TimedCommand,
+    said_as: &str,
+    name: &str,
+    of: &[String],
+) -> Result<(), ComposeError> {
+    let result = told(LongWork::Build { of }, || command.keep(STREAM_BYTES_MAX).run());
     let output = match &result {
         Ok(output) => Some(output),
         Err(error) => error.output(),

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::ComposeError;
+use crate::long_work::{LongWork, told};
 
 /// Fetches an image that is not here yet.
 ///
@@ -10,7 +11,7 @@ use crate::error::ComposeError;
 pub fn fetch_image(engine: &Engine, image: &str) -> Result<(), ComposeError> {
     if engine.command(&["image", "inspect", image]).run().is_err() {
         // The first words are the name of the command in messages.
-        engine.run(&["pull", image, "--quiet"])?;
+        told(LongWork::Fetch { image }, || engine.run(&["pull", image, "--quiet"]))?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ pub mod image;
 pub mod known;
 mod layers;
 mod limits;
+pub mod long_work;
 mod outside;
 pub mod project;
 pub mod removal;

@@ -86,7 +86,7 @@ fn build(
             words.iter().copied().chain(step.iter().map(String::as_str)).collect();
         let command = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
         let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
-        logged_build(command, &engine.compose_name("build"), &log)
+        logged_build(command, &engine.compose_name("build"), &log, step)
     });
     let built = built.try_for_each(|step| step);
     for path in files.keys() {

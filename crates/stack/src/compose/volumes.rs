@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use stampede_compose::long_work::{LongWork, told};
 use stampede_keeper::MARKER;
 use stampede_linux::run::TimedCommand;
 use stampede_plan::model::VolumeState;
@@ -47,12 +48,11 @@ pub(super) fn copy_paths(
                 copy.run(&from, &to, ["", &format!("/mount-{number}")])?;
             }
             true => {
-                let copied = TimedCommand::new("cp", WORKS_WITHIN)
-                    .env(MARKER, stack)
-                    // A path that is a link is followed, and links below it are copied as such.
-                    .args([Path::new("-a"), Path::new("-H"), Path::new("--"), &path, &copy])
-                    .interruptible()
-                    .run();
+                // A path that is a link is followed, and links below it are copied as such.
+                let args = [Path::new("-a"), Path::new("-H"), Path::new("--"), &path, &copy];
+                let copier = TimedCommand::new("cp", WORKS_WITHIN).env(MARKER, stack).args(args);
+                let from = &path.display().to_string();
+                let copied = told(LongWork::Copy { from }, || copier.interruptible().run());
                 copied.map_err(|error| failed(&name(), &error))?;
             }
         }
@@ -204,7 +204,9 @@ impl ContainerCopy<'_> {
         let mut copied = Err(ComposeError::NoImage { service: from.to_owned() });
         for image in self.images {
             let command = ["--entrypoint", "cp", image, "-a", &paths[0], &paths[1]];
-            copied = self.engine.run(&[&options[..], &mounts, &command].concat());
+            copied = told(LongWork::Copy { from }, || {
+                self.engine.run(&[&options[..], &mounts, &command].concat())
+            });
             if copied.is_ok() {
                 break;
             }

@@ -385,7 +385,7 @@ fn add(engine: &Engine, base: &str, additions: &Additions) -> Result<Option<Stri
     if engine.command(&["image", "inspect", &name]).run().is_err() {
         let words = ["build", "--force-rm", "--tag", &name, "-"];
         let command = engine.work(&words).input(dockerfile.as_bytes());
-        logged_build(command, "docker build", &hash[..HASH_LENGTH])?;
+        logged_build(command, "docker build", &hash[..HASH_LENGTH], &[base.to_owned()])?;
     }
     Ok(Some(name))
 }

@@ -1,6 +1,8 @@
 //! Draws the live picture: up to four lines at the bottom of the terminal, with the ended trials
 //! above.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use console::{Term, style};
 use stampede_mask::mask_known;
 use stampede_model::event::{Event, EventListener, Phase, RemainingUntil};
@@ -18,14 +20,22 @@ pub struct TerminalProgress {
     so_far: FiguresSoFar,
     /// App and load of the trial in progress.
     shown: (String, String),
-    drawn: usize,
+}
+
+/// How many lines the picture has on the terminal now.
+static DRAWN: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes a line where the picture is. It is drawn again below it at the next event.
+pub fn print_in_place(term: &Term, line: &str) {
+    let _ = term.clear_last_lines(DRAWN.swap(0, Ordering::SeqCst));
+    let _ = term.write_line(&mask_known(line));
 }
 
 impl TerminalProgress {
     /// A listener that draws on `term`.
     pub fn new(term: Term) -> TerminalProgress {
         let (tally, so_far) = (ComparisonState::default(), FiguresSoFar::default());
-        TerminalProgress { term, tally, so_far, shown: Default::default(), drawn: 0 }
+        TerminalProgress { term, tally, so_far, shown: Default::default() }
     }
 
     /// Draws the picture. Errors are ignored, because a closed terminal must not cost the trials.
@@ -36,17 +46,15 @@ impl TerminalProgress {
             let line = mask_known(line);
             let _ = self.term.write_line(&console::truncate_str(&line, width, "…"));
         }
-        self.drawn = lines.len();
+        DRAWN.store(lines.len(), Ordering::SeqCst);
     }
 
     fn erase(&mut self) {
-        let _ = self.term.clear_last_lines(self.drawn);
-        self.drawn = 0;
+        let _ = self.term.clear_last_lines(DRAWN.swap(0, Ordering::SeqCst));
     }
 
     fn print_above(&mut self, line: &str) {
-        self.erase();
-        let _ = self.term.write_line(&mask_known(line));
+        print_in_place(&self.term, line);
     }
 }
 

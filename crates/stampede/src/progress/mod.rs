@@ -7,8 +7,9 @@ pub mod so_far;
 pub mod tally;
 pub mod words;
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
+use stampede_compose::long_work::LongWork;
 use stampede_mask::MaskingWriter;
 
 use stampede_model::event::EventListener;
@@ -17,6 +18,16 @@ use stampede_model::event::EventListener;
 pub fn is_live() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     std::io::stderr().is_terminal() && !dumb
+}
+
+/// Shows that something takes long. The picture of a comparison is drawn again when it goes on.
+pub fn tell(work: &LongWork<'_>) {
+    let line = words::long_work(work);
+    if is_live() {
+        live::print_in_place(&console::Term::stderr(), &line);
+    } else {
+        let _ = writeln!(MaskingWriter::new(std::io::stderr()), "{line}");
+    }
 }
 
 /// Returns the listener that fits standard error.

@@ -1,5 +1,6 @@
 //! Formats figures as text: the report's functions, and some that only progress needs.
 
+use stampede_compose::long_work::LongWork;
 use stampede_model::time::Nanos;
 use stampede_stats::percentile::Percentile;
 
@@ -16,6 +17,20 @@ pub fn percentile(percentile: Percentile) -> String {
         Percentile::At(ns) => time_ns(ns),
         Percentile::Failed => "failed".to_owned(),
         Percentile::TooFew => "—".to_owned(),
+    }
+}
+
+/// Says what takes long.
+pub fn long_work(work: &LongWork<'_>) -> String {
+    match work {
+        LongWork::Fetch { image } => format!("note: downloading image `{image}`"),
+        LongWork::Build { of: [] } => {
+            "note: building the images of the project; this is done once".to_owned()
+        }
+        LongWork::Build { of } => {
+            format!("note: building the images for {}; this is done once", list(of))
+        }
+        LongWork::Copy { from } => format!("note: copying `{from}` for the trial"),
     }
 }
 

@@ -394,7 +394,7 @@ fn variables_of_a_flag_are_those_of_the_projects_files() {
         match name {
         "compose.yml" => text
             .replace("build: .", "profiles: [\"${NAME:-shop}\"]\n    build: {context: ., args: {SHOP: \"${SHOP:-none}\"}}"),
-        "Dockerfile" => text.to_owned() + "ARG SHOP\nRUN echo \"<?php echo 'built for $SHOP';\" >/app/public/index.php\n",
+        "Dockerfile" => text.to_owned() + &format!("RUN sleep 3; : {}\n", std::process::id()) + "ARG SHOP\nRUN echo \"<?php echo 'built for $SHOP';\" >/app/public/index.php\n",
         _ => text.to_owned(),
     }
     });
@@ -411,6 +411,7 @@ fn variables_of_a_flag_are_those_of_the_projects_files() {
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
     assert!(CODES || text.contains("built for Ada"), "{text}");
+    assert!(text.contains("building the images for "), "what takes long is said: {text}");
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
 }
 
