@@ -89,7 +89,7 @@ mod tests {
     fn a_build_that_fails_is_no_failure_of_the_project_s_tool() {
         let command = TimedCommand::new("sh", Duration::from_secs(9))
             .args(["-c", "echo no >&2; echo step; exit 3"]);
-        match logged_build(command, "docker build", "of-a-test") {
+        match logged_build(command, "docker build", "of-a-test", &[]) {
             Err(ComposeError::Build { said, .. }) => assert_eq!(said, "step\nno"),
             other => panic!("{other:?}"),
         }
