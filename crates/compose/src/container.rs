@@ -13,6 +13,7 @@ use stampede_proof::{EffectiveLimits, base_system, c_library};
 use crate::edit::LABEL;
 use crate::engine::Engine;
 use crate::error::ComposeError;
+use crate::project::Project;
 
 /// The label by which every compose tool names a container's service.
 pub const SERVICE: &str = "com.docker.compose.service";
@@ -104,19 +105,23 @@ impl Container {
         self.state == "running"
     }
 
-    /// How it ended: `ended with exit code 1`. Others of `all` that have ended, too, may be why.
-    pub fn end_in_words(&self, all: &[Container]) -> String {
-        let end = |one: &Container| match one.state.as_str() {
-            "exited" | "dead" => format!("ended with exit code {}", one.exit_code),
+    /// How it ended: `ended with exit code 1`. Others of `all` that have ended, too, may be why; one whose end
+    /// others wait for has done its work.
+    pub fn end_in_words(&self, all: &[Container], project: &Project) -> String {
+        let own = match self.state.as_str() {
+            "exited" | "dead" => format!("ended with exit code {}", self.exit_code),
             other => format!("is {other}"),
         };
-        let others = all.iter().filter(|one| one.id != self.id && one.state == "exited");
-        let others: Vec<String> =
-            others.map(|one| format!("`{}` {}, too", one.service, end(one))).collect();
-        match others.is_empty() {
-            true => end(self),
-            false => format!("{} ({})", end(self), others.join("; ")),
-        }
+        let is_cause = |one: &&Container| {
+            one.id != self.id
+                && one.state == "exited"
+                && !project.is_waited_for_until_its_end(&one.service)
+        };
+        let others = all.iter().filter(is_cause);
+        let others =
+            others.map(|one| format!("`{}` with exit code {}", one.service, one.exit_code));
+        let others = others.collect::<Vec<_>>().join(", ");
+        if others.is_empty() { own } else { format!("{own} (also ended: {others})") }
     }
 
     /// What is known of the container and its image, for the record.
@@ -220,11 +225,14 @@ mod tests {
             }))
         };
         let (web, php) = (of("1", "web", "exited", 1), of("2", "php", "exited", 0));
-        let all = [web.clone(), php, of("3", "db", "running", 0)];
-        let both = "ended with exit code 1 (`php` ended with exit code 0, too)";
-        assert_eq!(web.end_in_words(&all), both);
-        assert_eq!(web.end_in_words(&all[..1]), "ended with exit code 1");
-        assert_eq!(of("4", "web", "created", 0).end_in_words(&all[2..]), "is created");
+        let all = [web.clone(), php, of("3", "db", "running", 0), of("5", "migrate", "exited", 0)];
+        let migrated = json!({"web": {"depends_on": {"migrate": {"condition": "service_completed_successfully"}}}});
+        let document = json!({"services": migrated}).as_object().expect("a map").clone();
+        let project = Project { directory: "/srv".into(), name: "shop".to_owned(), document };
+        let both = "ended with exit code 1 (also ended: `php` with exit code 0)";
+        assert_eq!(web.end_in_words(&all, &project), both);
+        assert_eq!(web.end_in_words(&all[..1], &project), "ended with exit code 1");
+        assert_eq!(of("4", "web", "created", 0).end_in_words(&all[2..], &project), "is created");
     }
 
     #[test]

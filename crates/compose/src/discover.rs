@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use stampede_model::fact::containers::DevelopmentSign;
@@ -40,8 +40,6 @@ pub struct Candidate {
 const BELOW: [&str; 6] = [".docker", "deploy", "deployment", "docker", "infra", "infrastructure"];
 /// The most files that are read.
 const FILES_MAX: usize = 60;
-/// The most bytes of a file that is read: the longest known has 0.1 MB.
-const BYTES_MAX: u64 = 1 << 20;
 
 /// The projects of a directory. What the compose tool takes by itself comes first.
 pub fn find(directory: &Path) -> Vec<Candidate> {
@@ -114,14 +112,7 @@ fn files(directory: &Path) -> Vec<ComposeFile> {
     }
     places.truncate(FILES_MAX);
     let read = |place: PathBuf| {
-        let path = directory.join(&place);
-        fs::metadata(&path).ok().filter(|found| found.len() <= BYTES_MAX)?;
-        let document: Value = serde_saphyr::from_str(&fs::read_to_string(&path).ok()?).ok()?;
-        let Value::Object(mut document) = document else { return None };
-        let own = path.parent().unwrap_or(directory);
-        layers::include(own, &mut document);
-        layers::extend(own, &mut document);
-        layers::add_env_files(own, &mut document);
+        let document = layers::load(&directory.join(&place))?;
         document.get("services")?.as_object()?;
         Some(ComposeFile { place, document })
     };
@@ -165,7 +156,8 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
     let mut unset = Vec::new();
     let look = |name: &str| given(name, &base);
     interpolate(&mut document, &look, &mut unset);
-    absolute_paths(&mut document, &base);
+    layers::absolute_paths(&mut document, &base);
+    layers::add_env_files(&mut document);
     let active = look("COMPOSE_PROFILES").unwrap_or_default();
     let mut project = Project { directory: base.clone(), name: String::new(), document };
     project.drop_inactive(&active);
@@ -206,51 +198,6 @@ fn in_service(project: &Project, service: &str) -> Option<Target> {
         let port = crate::project::published_ports(project.service(service)?).first().copied()?;
         Some(Target { service: service.to_owned(), port })
     })
-}
-
-/// Mounted paths and those of builds become those of the machine, so that what is in them is seen.
-fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
-    // Without dots and without a slash at the end, as the compose tools print them.
-    let absolute = |source: &str| -> String {
-        let joined = base.join(source);
-        let parts = joined.components().filter(|part| *part != Component::CurDir);
-        parts.collect::<PathBuf>().display().to_string()
-    };
-    let Some(Value::Object(services)) = document.get_mut("services") else { return };
-    for service in services.values_mut() {
-        if let Some(context) = build_context(service).filter(|context| !context.contains("://")) {
-            *context = absolute(context);
-        }
-        let Some(Value::Array(mounts)) = service.get_mut("volumes") else { continue };
-        for mount in mounts {
-            match mount {
-                Value::String(short) if short.starts_with('.') => {
-                    let (source, rest) = short.split_once(':').unwrap_or((short, ""));
-                    *short = format!("{}:{rest}", absolute(source));
-                }
-                Value::Object(long) => {
-                    if let Some(Value::String(source)) = long.get_mut("source")
-                        && source.starts_with('.')
-                    {
-                        *source = absolute(source);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// The directory that an image of a service is built from.
-fn build_context(service: &mut Value) -> Option<&mut String> {
-    let build = match service.get_mut("build")? {
-        Value::Object(build) => build.get_mut("context")?,
-        short => short,
-    };
-    match build {
-        Value::String(context) => Some(context),
-        _ => None,
-    }
 }
 
 /// Whether the name of a file says that its project is for development or for tests.

@@ -260,6 +260,23 @@ impl Engine {
     }
 }
 
+/// A file or directory of this machine at a path of the container, as the client reads it: fields of CSV.
+pub fn mount_of(source: &Path, target: &Path) -> String {
+    let field = |name: &str, path: &Path| {
+        let field = format!("{name}={}", path.display());
+        match field.contains([',', '"']) {
+            true => format!("\"{}\"", field.replace('"', "\"\"")),
+            false => field,
+        }
+    };
+    format!("type=bind,{},{}", field("source", source), field("target", target))
+}
+
+/// Whether the engine's client itself, or what loads it, reads a variable.
+pub fn is_of_client(name: &str) -> bool {
+    OF_ENGINE.contains(&name) || name == "TMPDIR" || name.starts_with("LD_")
+}
+
 /// The variables that lead a client to its engine, for programs that inherit no environment.
 pub fn engine_variables() -> BTreeMap<String, String> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));

@@ -52,8 +52,19 @@ impl Here {
     /// subsystem for Linux all have one kernel, and the engine hides its processes all the same.
     fn is_outside(&self, system: &str, kernel: &str) -> bool {
         let is_desktop = IN_MACHINES.iter().any(|name| system.contains(name));
-        let is_other = !kernel.is_empty() && kernel != self.kernel;
+        let is_known = !kernel.is_empty() && kernel != "<unknown>";
+        let is_other = is_known && three_numbers(kernel) != three_numbers(&self.kernel);
         is_other || is_desktop && !self.is_in_container
+    }
+}
+
+/// A release of the kernel as Docker writes it: `6.11-amd64` becomes `6.11.0-amd64`.
+fn three_numbers(release: &str) -> String {
+    let end = release.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(release.len());
+    let (numbers, rest) = release.split_at(end);
+    match numbers.matches('.').count() {
+        1 => format!("{numbers}.0{rest}"),
+        _ => release.to_owned(),
     }
 }
 
@@ -89,9 +100,12 @@ impl EngineFacts {
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
         let may_group = here.is_root && !is_rootless;
+        let limits_memory = info["MemoryLimit"] != Value::Bool(false);
         let grouping =
             match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
                 ("none", _) => Grouping::CpusAlone,
+                // systemd may not have given the user's engine this controller.
+                _ if is_rootless && !limits_memory => Grouping::CpusAlone,
                 ("cgroupfs", _) if may_group => Grouping::OneBudget(GroupMaker::Keeper),
                 // In v1 systemd limits no CPUs of a slice.
                 ("systemd", "2") if may_group => Grouping::OneBudget(GroupMaker::Systemd),
@@ -164,6 +178,14 @@ mod tests {
         let same = Here { is_in_container: true, ..same };
         let inside = EngineFacts::of(&desktop, &same, || false).expect("the same kernel");
         assert_eq!(inside.grouping, Grouping::OneBudget(GroupMaker::Keeper));
+        let near = |kernel: &str, own: &str| {
+            EngineFacts::of(&json!({"KernelVersion": kernel}), &here(own, true), || false).is_ok()
+        };
+        // Docker prints what it has parsed.
+        assert!(
+            near("6.11.0-amd64", "6.11-amd64") && near("<unknown>", "6.1") && near("6.8.0", "6.8")
+        );
+        assert!(!near("6.11.0-amd64", "6.11-arm64") && !near("6.8.1", "6.8"));
         let colima =
             json!({"OperatingSystem": "Ubuntu 24.04.1 LTS", "KernelVersion": "6.8.0-50-generic"});
         let other = EngineFacts::of(&colima, &here("6.1.0-9", true), || false);

@@ -147,7 +147,10 @@ pub enum ComposeError {
         problem: ProjectProblem,
     },
     /// No service of the project would be started.
-    #[error("no service of the project is active: each belongs to a profile")]
+    #[error(
+        "no service of the project is active{}",
+        if profiles.is_empty() { "" } else { ": each belongs to a profile" }
+    )]
     NoneActive {
         /// The profiles.
         profiles: Vec<String>,
@@ -360,11 +363,12 @@ impl ComposeError {
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
                 (!parts.is_empty()).then(|| parts.join("; "))
             }
-            E::NoneActive { profiles } => Some(format!(
-                "choose: `--env COMPOSE_PROFILES={}` (profiles: {})",
-                profiles.first().map_or("NAME", String::as_str),
-                profiles.join(", ")
-            )),
+            E::NoneActive { profiles } => {
+                let all = profiles.join(", ");
+                profiles.first().map(|first| {
+                    format!("choose: `--env COMPOSE_PROFILES={first}` (profiles: {all})")
+                })
+            }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };

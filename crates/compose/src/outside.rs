@@ -77,10 +77,10 @@ fn other_container(service: &Value) -> Option<String> {
 /// What keeps a volume's files; `None`: this machine's disk or memory.
 fn kept_by(volume: &Value) -> Option<&str> {
     let driver = volume["driver"].as_str().filter(|driver| *driver != "local");
+    const OF_NETWORKS: [&str; 8] =
+        ["9p", "ceph", "cifs", "davfs", "glusterfs", "nfs", "nfs4", "smb3"];
     let kind = volume["driver_opts"]["type"].as_str();
-    const HERE: [&str; 10] =
-        ["", "none", "bind", "tmpfs", "ramfs", "ext4", "xfs", "btrfs", "zfs", "overlay"];
-    driver.or(kind.filter(|kind| !HERE.contains(kind)))
+    driver.or(kind.filter(|kind| OF_NETWORKS.contains(kind) || kind.starts_with("fuse")))
 }
 
 /// The directory or file of this machine that a volume stands for; `None`: it is no such volume.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::edit::{Mount, variables};
-use crate::engine::{Engine, failed};
+use crate::engine::{Engine, failed, is_of_client};
 use crate::error::{ComposeError, ProjectProblem};
+use crate::layers::{self, variables_of_file};
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +35,8 @@ const PROFILES: &str = "COMPOSE_PROFILES";
 
 /// The profiles that compose files name.
 fn profiles_in(files: &[PathBuf]) -> Vec<String> {
-    let documents = files.iter().filter_map(|file| {
-        serde_saphyr::from_str::<Value>(&std::fs::read_to_string(file).ok()?).ok()
-    });
-    let services = documents.filter_map(|found| found["services"].as_object().cloned());
+    let documents = files.iter().filter_map(|file| layers::load(file));
+    let services = documents.filter_map(|found| found.get("services")?.as_object().cloned());
     let profiles = services.flatten().filter_map(|(_, one)| one["profiles"].as_array().cloned());
     let names = profiles.flatten().filter_map(|name| name.as_str().map(str::to_owned));
     names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
@@ -61,7 +60,8 @@ impl Project {
         for (name, value) in sail_variables(directory) {
             asked = asked.env(name, value);
         }
-        for (name, value) in variables {
+        // What the client itself reads is the project's alone.
+        for (name, value) in variables.iter().filter(|(name, _)| !is_of_client(name)) {
             asked = asked.env(name, value);
         }
         let output = asked.run().map_err(|error| {
@@ -263,9 +263,17 @@ impl Project {
 
     /// Whether another service waits for this one until it is healthy.
     pub fn is_waited_for_until_healthy(&self, service: &str) -> bool {
-        self.services().any(|(_, other)| {
-            other["depends_on"][service]["condition"].as_str() == Some("service_healthy")
-        })
+        self.is_awaited(service, "service_healthy")
+    }
+
+    /// Whether another service waits until this one has ended with success.
+    pub fn is_waited_for_until_its_end(&self, service: &str) -> bool {
+        self.is_awaited(service, "service_completed_successfully")
+    }
+
+    fn is_awaited(&self, service: &str, condition: &str) -> bool {
+        let mut others = self.services();
+        others.any(|(_, other)| other["depends_on"][service]["condition"] == condition)
     }
 }
 
@@ -433,8 +441,8 @@ fn example_of_environment(directory: &Path) -> Option<PathBuf> {
 pub(crate) fn given(name: &str, directory: &Path) -> Option<String> {
     let own = std::env::var(name).ok();
     let of_file = || {
-        let variables = dotenvy::from_path_iter(directory.join(".env")).ok()?;
-        variables.flatten().find(|(known, _)| known == name).map(|(_, value)| value)
+        let variables = variables_of_file(&directory.join(".env")).into_iter();
+        variables.into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
     };
     own.or_else(of_file).filter(|value| !value.is_empty())
 }

@@ -6,7 +6,7 @@ use stampede_keeper::spec::RemovalCommand;
 use stampede_model::time::Nanos;
 
 use crate::edit::LABEL;
-use crate::engine::{DOCKER, engine_variables};
+use crate::engine::{DOCKER, engine_variables, mount_of};
 
 /// How long the removal may take: less than stampede waits for a keeper.
 const WITHIN: Nanos = Nanos::from_secs(25);
@@ -17,8 +17,8 @@ const STOPS_WITHIN: &str = "10";
 /// an order with its engine, so the script looks again until nothing is found. The keeper runs it
 /// where this program has ended, so it needs nothing but the client.
 const SCRIPT: &str = r#"
-engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3 label=$3 stop=$4 work=$5
-shift 5
+engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3 label=$3 stop=$4 work=$5 mount=$6
+shift 6
 found() {
     "$engine" ps -aq --filter "$project" && "$engine" ps -aq --filter "$stack"
 }
@@ -50,12 +50,15 @@ for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
     sleep 0.1
 done
 # What a container's user wrote to copies of this user's files, another container removes.
-if [ -n "$work" ] && [ -n "$(find "$work" ! -user "$(id -u)" 2>/dev/null | head -n 1)" ]; then
-    copies=$(cd "$work" && printf '/stampede-work/%s ' mount-*)
-    for image; do
-        "$engine" run --rm --network none --user 0 --security-opt label=disable --label "$label" \
-            -v "$work:/stampede-work" --entrypoint rm "$image" -rf $copies >/dev/null && break
-    done
+if [ -n "$work" ]; then
+    chmod -R u+rwX "$work"/mount-* 2>/dev/null
+    if [ -n "$(find "$work" ! -user "$(id -u)" 2>/dev/null | head -n 1)" ]; then
+        copies=$(cd "$work" && printf '/stampede-work/%s ' mount-*)
+        for image; do
+            "$engine" run --rm --network none --user 0 --security-opt label=disable --label "$label" \
+                --mount "$mount" --entrypoint rm "$image" -rf $copies >/dev/null && break
+        done
+    fi
 fi
 [ -z "$(found)" ] || exit 1
 for id in $("$engine" network ls -q --filter "$project"); do
@@ -90,9 +93,11 @@ impl Leftovers<'_> {
         let stop = if self.writes_data { STOPS_WITHIN } else { "" };
         // Root removes everybody's files itself.
         let copies = self.copies.filter(|_| !rustix::process::geteuid().is_root());
+        let mount = copies.map(|path| mount_of(path, Path::new("/stampede-work")));
+        let mount = mount.unwrap_or_default();
         let copies = copies.map(|path| path.display().to_string()).unwrap_or_default();
         let label = format!("{LABEL}={}", self.stack);
-        let args = ["-c", SCRIPT, "stampede", DOCKER, self.project, &label, stop, &copies];
+        let args = ["-c", SCRIPT, "stampede", DOCKER, self.project, &label, stop, &copies, &mount];
         RemovalCommand {
             program: "/bin/sh".into(),
             args: args.into_iter().map(str::to_owned).chain(self.images.iter().cloned()).collect(),

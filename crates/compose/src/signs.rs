@@ -10,6 +10,7 @@ use stampede_model::fact::containers::DevelopmentSign;
 
 use crate::dockerfile::{self, BuiltImage};
 use crate::edit::{Mount, variables};
+use crate::layers::variables_of_file;
 use crate::project::Project;
 
 /// Values of `APP_ENV` and its like that mean development.
@@ -105,8 +106,7 @@ fn file_signs(code: &str, service: &Value, env: &BTreeMap<String, String>) -> Ve
     let given = variables(&service["environment"]);
     let mut known: BTreeMap<String, (&str, String)> = BTreeMap::new();
     for file in [".env", ".env.local"] {
-        let read = dotenvy::from_path_iter(Path::new(code).join(file)).into_iter().flatten();
-        for (name, value) in read.flatten() {
+        for (name, value) in variables_of_file(&Path::new(code).join(file)) {
             known.insert(name, (file, value));
         }
     }

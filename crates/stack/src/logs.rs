@@ -278,7 +278,7 @@ fn tail(dir: &Path, file: &Path, from: u64) -> String {
         Ok(is_cut)
     });
     let whole = match read {
-        Ok(true) => bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1),
+        Ok(true) => bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1),
         Ok(false) => 0,
         Err(_) => return String::new(),
     };

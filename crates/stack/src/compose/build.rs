@@ -32,9 +32,15 @@ impl Builds {
         resolved: &ResolvedProject,
         directory: &Path,
     ) -> Result<&BTreeMap<String, String>, ComposeError> {
-        let document = Value::Object(resolved.project.document.clone());
+        // What else differs is no reason for images of other names.
+        let services = resolved.project.services();
+        let images: Vec<String> = services
+            .map(|(name, service)| format!("{name} {} {}", service["image"], service["build"]))
+            .collect();
+        let secrets = resolved.project.document.get("secrets");
         let directory_of = resolved.project.directory.display();
-        let what = format!("{directory_of}\n{document}{:?}", resolved.source.arguments());
+        let what =
+            format!("{directory_of}\n{images:?}{secrets:?}{:?}", resolved.source.arguments());
         let key = sha256(lasting(what, &resolved.checkouts));
         if !self.0.contains_key(&key) {
             let images = build(resolved, &key[..HASH_LENGTH], directory)?;

@@ -241,7 +241,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
     let volumes = (!volumes.is_empty()).then_some(Containers::ExternalVolumes { volumes });
     let elsewhere = project.volumes_elsewhere();
-    let is_copied = !elsewhere.is_empty() && source.volumes != VolumeState::Shared;
+    let is_copied = !elsewhere.is_empty() && source.volumes == VolumeState::Copied;
     let elsewhere = is_copied.then_some(Containers::VolumesElsewhere { volumes: elsewhere });
     let limited: Vec<OwnLimit> = resolved
         .services()

@@ -12,6 +12,7 @@ use stampede_model::process_group::{ProcessGroup, RoleGroup};
 use super::engine::{Engine, Grouping};
 use super::error::ComposeError;
 use crate::external::{CgroupOwner, accounting};
+use crate::placement::Placement;
 use crate::process::stack::StackHandle;
 
 /// Containers within the budget, by role, as the monitor takes them.
@@ -105,10 +106,21 @@ pub(crate) fn check_groups(
     Ok(())
 }
 
-/// Keeps the processes of containers on the stack's CPUs, where the engine limits nothing.
-pub(crate) fn place(grouping: Grouping, containers: &[Container], cpus: &[usize]) {
-    if grouping == Grouping::CpusAlone {
-        let roots: Vec<u32> = containers.iter().filter_map(|one| Some(one.main?.pid)).collect();
-        place_trees(&roots, cpus);
+/// Keeps the processes of containers on the stack's CPUs, and those of the services `beside` on theirs, where the
+/// engine makes no groups, and may not do so itself.
+pub(crate) fn place(
+    grouping: Grouping,
+    containers: &[Container],
+    beside: &[String],
+    placement: &Placement,
+) {
+    if let Grouping::OneBudget(_) = grouping {
+        return;
     }
+    let roots = |is_beside: bool| -> Vec<u32> {
+        let own = containers.iter().filter(|one| beside.contains(&one.service) == is_beside);
+        own.filter_map(|one| Some(one.main?.pid)).collect()
+    };
+    place_trees(&roots(false), &placement.cpus);
+    place_trees(&roots(true), &placement.beside);
 }

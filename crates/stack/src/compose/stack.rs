@@ -163,7 +163,8 @@ impl ComposeStack {
     fn with_containers_of_now(mut self) -> Result<ComposeStack, RuntimeError> {
         let now = Container::all(&self.resolved.engine, &self.names.id);
         self.containers = now.map_err(|problem| self.problem(problem))?;
-        running::place(self.resolved.engine.grouping, &self.containers, &self.placement.cpus);
+        let ResolvedProject { engine, source, .. } = &self.resolved;
+        running::place(engine.grouping, &self.containers, &source.beside, &self.placement);
         Ok(self)
     }
 
@@ -264,7 +265,7 @@ impl ComposeStack {
     /// `all`: the containers of the stack as they are now.
     fn ended(&self, container: &Container, all: &[Container]) -> RuntimeError {
         let (service, log) = (container.service.clone(), self.log_of(container));
-        let state = container.end_in_words(all);
+        let state = container.end_in_words(all, &self.resolved.project);
         self.problem(ComposeError::Ended { service, state, log })
     }
 

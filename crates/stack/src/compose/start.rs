@@ -209,7 +209,7 @@ impl Starting<'_> {
         up.run().map_err(|error| failed(&engine.compose_name("up"), &error))?;
         let containers = Container::all(engine, &self.names.id)?;
         running::check_groups(engine, &containers, &groups)?;
-        running::place(engine.grouping, &containers, &placement.cpus);
+        running::place(engine.grouping, &containers, &source.beside, placement);
         let entrance = self.entrance(&containers, published)?;
         Ok((containers, entrance))
     }

@@ -13,7 +13,7 @@ use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
 use super::edit::{LABEL, Mount, written_paths};
-use super::engine::{Engine, WORKS_WITHIN, failed};
+use super::engine::{Engine, WORKS_WITHIN, failed, mount_of};
 use super::error::ComposeError;
 use super::start::Names;
 
@@ -43,9 +43,11 @@ pub(super) fn copy_paths(
             false => fs::create_dir(&copy).map_err(unwritten)?,
             true if !is_root && holds_files_of_others(&path) => {
                 let images = &images_of(resolved, images, &resolved.services());
-                let copy = ContainerCopy { engine: &resolved.engine, stack, images };
-                let (from, to) = (path.display().to_string(), directory.display().to_string());
-                copy.run(&from, &to, ["", &format!("/mount-{number}")])?;
+                let copier = ContainerCopy { engine: &resolved.engine, stack, images };
+                let place = format!("/mount-{number}");
+                let paths = if path.is_dir() { ["/.", &place] } else { ["", &place] };
+                path.is_dir().then(|| fs::create_dir(&copy)).transpose().map_err(unwritten)?;
+                copier.run([Place::Path(&path), Place::Path(directory)], paths)?;
             }
             true => {
                 // A path that is a link is followed, and links below it are copied as such.
@@ -61,17 +63,28 @@ pub(super) fn copy_paths(
     Ok(copies)
 }
 
-/// Whether something at or below a path belongs to another user, or cannot be looked into.
+/// Whether something at or below a path belongs to another user or to a group that this user is not in, or
+/// cannot be looked into. The path itself may be a link.
 fn holds_files_of_others(path: &Path) -> bool {
-    let own = rustix::process::geteuid().as_raw();
+    let user = rustix::process::geteuid();
+    let mut groups = rustix::process::getgroups().unwrap_or_default();
+    groups.push(rustix::process::getegid());
+    let groups: Vec<u32> = groups.into_iter().map(rustix::process::Gid::as_raw).collect();
+    let is_other =
+        |found: &fs::Metadata| found.uid() != user.as_raw() || !groups.contains(&found.gid());
+    is_any(&path.canonicalize().unwrap_or_else(|_| path.to_owned()), &is_other)
+}
+
+/// Whether this holds of anything at or below a path, or it cannot be looked into.
+fn is_any(path: &Path, holds: &impl Fn(&fs::Metadata) -> bool) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return true };
     let below = || match fs::read_dir(path) {
         Ok(mut entries) => {
-            entries.any(|entry| entry.is_ok_and(|entry| holds_files_of_others(&entry.path())))
+            entries.any(|entry| entry.is_ok_and(|entry| is_any(&entry.path(), holds)))
         }
         Err(_) => true,
     };
-    found.uid() != own || found.is_dir() && below()
+    holds(&found) || found.is_dir() && below()
 }
 
 /// The volumes of the engine that take the place of the project's own, by the key of the project.
@@ -108,7 +121,7 @@ pub(super) fn settle(
                 let label = format!("{LABEL}={}", names.id);
                 engine.run(&["volume", "create", "--label", &label, &copy])?;
                 let copier = ContainerCopy { engine, stack: &names.id, images: &images };
-                copier.run(&own, &copy, ["/.", "/"])?;
+                copier.run([Place::Volume(&own), Place::Volume(&copy)], ["/.", "/"])?;
                 settled.insert(key.clone(), copy);
             }
             VolumeState::Copied => {}
@@ -191,23 +204,51 @@ struct ContainerCopy<'a> {
     images: &'a [String],
 }
 
+/// What a container has mounted to copy from or to.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    /// A file or directory of this machine.
+    Path(&'a Path),
+    /// A volume of the engine.
+    Volume(&'a str),
+}
+
+impl Place<'_> {
+    fn mount(self, target: &str) -> String {
+        match self {
+            Place::Path(source) => mount_of(source, Path::new(target)),
+            Place::Volume(name) => format!("type=volume,source={name},target={target}"),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Place::Path(path) => path.display().to_string(),
+            Place::Volume(name) => name.to_owned(),
+        }
+    }
+}
+
 impl ContainerCopy<'_> {
-    /// Mounts a volume or directory `from`, read-only, and another one `to`, and copies between them. Both
-    /// `paths` begin at these.
-    fn run(&self, from: &str, to: &str, paths: [&str; 2]) -> Result<(), ComposeError> {
+    /// Mounts the first place, read-only, and the second, and copies between them. Both `paths` begin at
+    /// these.
+    fn run(&self, [from, to]: [Place<'_>; 2], paths: [&str; 2]) -> Result<(), ComposeError> {
         let label = format!("{LABEL}={}", self.stack);
-        let [source, target] = [format!("{from}:/stampede-from:ro"), format!("{to}:/stampede-to")];
-        let [of_source, of_target] = paths;
-        let paths = [format!("/stampede-from{of_source}"), format!("/stampede-to{of_target}")];
+        let [source, target] = ["/stampede-from", "/stampede-to"];
+        let paths = [format!("{source}{}", paths[0]), format!("{target}{}", paths[1])];
+        let (source, target) = (from.mount(source) + ",readonly", to.mount(target));
         let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
-        let mounts = ["--security-opt", "label=disable", "-v", &source, "-v", &target];
-        let mut copied = Err(ComposeError::NoImage { service: from.to_owned() });
+        let mounts = ["--security-opt", "label=disable", "--mount", &source, "--mount", &target];
+        let from = &from.name();
+        let mut copied = Err(ComposeError::NoImage { service: from.clone() });
         for image in self.images {
             let command = ["--entrypoint", "cp", image, "-a", &paths[0], &paths[1]];
             copied = told(LongWork::Copy { from }, || {
                 self.engine.run(&[&options[..], &mounts, &command].concat())
             });
-            if copied.is_ok() {
+            // Another image may have the program.
+            let lacks_it = |said: &str| said.contains("executable file");
+            if !matches!(&copied, Err(ComposeError::Tool { said, .. }) if lacks_it(said)) {
                 break;
             }
         }

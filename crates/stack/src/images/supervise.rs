@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use stampede_compose::container::{Container, SERVICE};
 use stampede_compose::edit::LABEL;
 use stampede_compose::engine::{
-    DOCKER, Engine, EngineKind, Grouping, OF_ENGINE, engine_variables, parent_name,
+    DOCKER, Engine, EngineKind, Grouping, engine_variables, is_of_client, mount_of, parent_name,
 };
 use stampede_keeper::spec::{
     ContainersSpec, GroupMaker, ProcessSetSpec, ProcessSpec, RemovalCommand,
@@ -235,12 +235,12 @@ impl RunContainer<'_> {
         add("--label", format!("{SERVICE}={}", process.role));
         add("--user", format!("{uid}:{gid}"));
         add("--workdir", process.cwd.display().to_string());
-        add("--mount", mount(&spec.work, &spec.work));
+        add("--mount", mount_of(&spec.work, &spec.work));
         if let Some(bind) = &spec.bind {
-            add("--mount", mount(&bind.source, &bind.target));
+            add("--mount", mount_of(&bind.source, &bind.target));
         }
         for directory in &images.frameworks {
-            add("--mount", mount(directory, directory) + ",readonly");
+            add("--mount", mount_of(directory, directory) + ",readonly");
         }
         // No more than this process may open: an engine in the same place has the same limit. Podman gives out
         // more by itself, and sets others anew if it is asked for one.
@@ -263,23 +263,6 @@ impl RunContainer<'_> {
         }
         all
     }
-}
-
-/// A directory of this machine at a path of the container, as the client reads it: fields of CSV.
-fn mount(source: &Path, target: &Path) -> String {
-    let field = |name: &str, path: &Path| {
-        let field = format!("{name}={}", path.display());
-        match field.contains([',', '"']) {
-            true => format!("\"{}\"", field.replace('"', "\"\"")),
-            false => field,
-        }
-    };
-    format!("type=bind,{},{}", field("source", source), field("target", target))
-}
-
-/// Whether the engine's client itself, or what loads it, reads a variable.
-fn is_of_client(name: &str) -> bool {
-    OF_ENGINE.contains(&name) || name == "TMPDIR" || name.starts_with("LD_")
 }
 
 impl StackHandle for ContainerSet {

@@ -1,7 +1,7 @@
 //! Tests projects that an ordinary user measures: with an engine of root's, and with a rootless one.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -22,9 +22,10 @@ const USER: u32 = 54_321;
 /// container's root is the user itself.
 const FIRST_BELOW: u32 = 200_000;
 const WWW_DATA: u32 = 33;
-/// What the project's page says: PHP runs as `www-data`, and reads what only that user may.
-const PAGE: &str =
-    "<?php echo 'owner ', fileowner('/data/deep'), ', ', file_get_contents('/data/deep/f');";
+/// What the project's page says: PHP runs as `www-data`, reads what only that user may, and writes what its
+/// group may.
+const PAGE: &str = "<?php echo 'owner ', fileowner('/data/deep'), ', ', file_get_contents('/data/deep/f'), ', ', \
+                    is_writable('/data/group') ? 'writable' : 'closed';";
 
 /// A rootless engine. It ends with this value.
 struct Rootless {
@@ -114,8 +115,8 @@ fn sandbox(below: u32) -> Sandbox {
         "compose.yml" => text.replacen(
             "command: [\"php-fpm8.2\", \"--nodaemonize\", \"--force-stderr\"]",
             "command: [sh, -c, \"echo x >/data/own && mkdir -p /data/later && chown www-data /data/later && chmod 700 \
-             /data/later && touch /cache/x && exec php-fpm8.2 --nodaemonize --force-stderr\"]\n    \
-             volumes: [\"../data:/data\", \"cache:/cache\"]",
+             /data/later && mkdir /data/closed && touch /data/closed/f && chmod 555 /data/closed && touch /cache/x && exec php-fpm8.2 --nodaemonize --force-stderr\"]\n    \
+             volumes: [\"../linked:/data\", \"cache:/cache\"]",
             1,
         ) + "volumes: {cache: {}}\n",
         "public/index.php" => PAGE.to_owned(),
@@ -123,7 +124,12 @@ fn sandbox(below: u32) -> Sandbox {
     }
     });
     sandbox.write("data/deep/f", "read");
+    fs::create_dir(sandbox.path().join("data/group")).expect("a directory");
+    symlink("data", sandbox.path().join("linked")).expect("a link");
     give(sandbox.path(), USER);
+    let group = sandbox.path().join("data/group");
+    chown(&group, Some(USER), Some(below + WWW_DATA)).expect("given");
+    fs::set_permissions(&group, fs::Permissions::from_mode(0o2775)).expect("a mode");
     let deep = sandbox.path().join("data/deep");
     give(&deep, below + WWW_DATA);
     fs::set_permissions(&deep, fs::Permissions::from_mode(0o700)).expect("a mode");
@@ -158,7 +164,7 @@ fn assert_measured_as_user(sandbox: &Sandbox, host: &str) -> String {
     let output = finish(as_user(sandbox, host, &[]), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_measured(sandbox, &output);
-    assert!(CODES || text.contains("owner 33, read"), "{text}");
+    assert!(CODES || text.contains("owner 33, read, writable"), "{text}");
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
     assert!(!sandbox.path().join("data/own").exists(), "it wrote to its copy");
 

@@ -124,8 +124,6 @@ fn what_an_official_image_lacks_is_added_to_it() {
     engine.words(&["tag", IMAGE, "php:8.2-cli"]);
 }
 
-/// The steps that prepare an app run in the image of PHP, with its extensions, and nothing of them is left.
-/// Sessions are kept. A path with a comma is no option of the engine.
 /// Makes a source of packages in a directory, of files that `apt-get download` brings.
 const SOURCE: &str = "set -e; cd \"$0\"; apt-get -qq download spawn-fcgi; for file in *.deb; do
 dpkg-deb -f \"$file\"
@@ -181,6 +179,8 @@ fn a_package_brings_the_program_that_an_image_lacks() {
     }
 }
 
+/// The steps that prepare an app run in the image of PHP, with its extensions, and nothing of them is left.
+/// Sessions are kept. A path with a comma is no option of the engine.
 #[test]
 #[ignore = "long: 20 s, containers"]
 fn an_app_is_prepared_in_the_image_of_php() {
