@@ -1,5 +1,6 @@
 //! What an engine says of itself, and what follows for a measurement.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub(crate) struct Here {
     pub is_root: bool,
     /// Whether it is in a container, and so may be in the virtual machine of an engine.
     pub is_in_container: bool,
+    /// Whether the engine's socket is an ordinary user's: Podman does not say that it runs without root.
+    pub is_socket_of_user: bool,
 }
 
 impl Here {
@@ -45,7 +48,14 @@ impl Here {
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
         let is_in_container =
             ["/.dockerenv", "/run/.containerenv"].iter().any(|file| Path::new(file).exists());
-        Here { kernel, is_root: rustix::process::geteuid().is_root(), is_in_container }
+        let socket = std::env::var("DOCKER_HOST").unwrap_or_default();
+        let socket = socket.strip_prefix("unix://").and_then(|path| std::fs::metadata(path).ok());
+        Here {
+            kernel,
+            is_root: rustix::process::geteuid().is_root(),
+            is_in_container,
+            is_socket_of_user: socket.is_some_and(|socket| socket.uid() != 0),
+        }
     }
 
     /// Whether an engine with this system and kernel is in another machine, also a virtual one. In Windows'
@@ -98,9 +108,18 @@ impl EngineFacts {
             return Err(ComposeError::EngineHidden { system });
         }
         let security = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
-        let is_rootless = security.iter().any(|one| text(one).contains("rootless"));
+        let version = text(&info["ServerVersion"]);
+        let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
+            true => EngineKind::Podman,
+            false => EngineKind::Docker,
+        };
+        let is_users_podman = kind == EngineKind::Podman && here.is_socket_of_user;
+        let is_rootless =
+            is_users_podman || security.iter().any(|one| text(one).contains("rootless"));
         let may_group = here.is_root && !is_rootless;
-        let limits_memory = info["MemoryLimit"] != Value::Bool(false);
+        // Podman ignores limits there, and does not say so.
+        let ignores = is_users_podman && text(&info["CgroupVersion"]) == "1";
+        let limits_memory = info["MemoryLimit"] != Value::Bool(false) && !ignores;
         let grouping =
             match (text(&info["CgroupDriver"]).as_str(), text(&info["CgroupVersion"]).as_str()) {
                 ("none", _) => Grouping::CpusAlone,
@@ -111,11 +130,6 @@ impl EngineFacts {
                 ("systemd", "2") if may_group => Grouping::OneBudget(GroupMaker::Systemd),
                 _ => Grouping::PerService,
             };
-        let version = text(&info["ServerVersion"]);
-        let kind = match is_old(&version, EngineKind::Docker.oldest()) && is_podman() {
-            true => EngineKind::Podman,
-            false => EngineKind::Docker,
-        };
         let (name, oldest) = (kind.name(), kind.oldest());
         if is_old(&version, oldest) {
             let oldest = format!("{}.{}", oldest.0, oldest.1);
@@ -138,7 +152,8 @@ mod tests {
     use super::*;
 
     fn here(kernel: &str, is_root: bool) -> Here {
-        Here { kernel: kernel.to_owned(), is_root, is_in_container: false }
+        let (kernel, is_in_container) = (kernel.to_owned(), false);
+        Here { kernel, is_root, is_in_container, is_socket_of_user: false }
     }
 
     #[test]
@@ -204,6 +219,13 @@ mod tests {
             EngineFacts::of(&info, &here("6.1", true), || true).map(|facts| facts.version)
         };
         assert_eq!(podman("4.3.1").ok().as_deref(), Some("Podman 4.3.1"));
+        let of_user = |cgroups: &str| {
+            let info = json!({"ServerVersion": "4.3.1", "CgroupDriver": "cgroupfs", "CgroupVersion": cgroups});
+            let here = Here { is_socket_of_user: true, ..here("6.1", false) };
+            EngineFacts::of(&info, &here, || true).ok().map(|facts| (facts.grouping, facts.way_in))
+        };
+        assert_eq!(of_user("1"), Some((Grouping::CpusAlone, WayIn::PublishedPort)));
+        assert_eq!(of_user("2"), Some((Grouping::PerService, WayIn::PublishedPort)));
         assert!(matches!(podman("3.0.1"), Err(ComposeError::EngineOld { name: "Podman", .. })));
         let podman = EngineFacts::of(&json!({"host": {}}), &here("6.1", true), || false);
         assert!(matches!(podman, Err(ComposeError::Podman {})));

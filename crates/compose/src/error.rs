@@ -228,6 +228,16 @@ pub enum ComposeError {
         /// The service.
         service: String,
     },
+    /// The container's address is in no network of this machine: a request would go to somebody else.
+    #[error(
+        "the container of service `{service}` is at {address}, which is in no network of this machine"
+    )]
+    FarAddress {
+        /// The service.
+        service: String,
+        /// The address that the engine names.
+        address: String,
+    },
     /// A process of the project is outside the group with the budget.
     #[error("process {pid} of service `{service}` runs outside the group of the budget")]
     OutsideBudget {
@@ -456,6 +466,10 @@ impl ComposeError {
             E::Ended { .. } => Some(
                 "in a trial nothing is restarted (`restart` is off): let it wait for what it needs, by `depends_on` \
                  with `condition: service_healthy`",
+            ),
+            E::FarAddress { .. } => Some(
+                "the engine's networks are not this machine's: it may run without root or in a virtual machine; use \
+                 Docker Engine here, or run stampede where the engine runs",
             ),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(

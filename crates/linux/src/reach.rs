@@ -32,6 +32,47 @@ impl Reach {
     }
 }
 
+/// Whether an address is in a network that this machine is connected to by itself: nobody else passes on what is
+/// sent there. Read from the kernel's tables of routes; nothing is sent.
+pub fn is_on_link(address: IpAddr) -> bool {
+    let proc = Proc::default();
+    match address {
+        _ if address.is_loopback() => true,
+        IpAddr::V4(v4) => is_on_link_v4(&proc.text("net/route"), v4),
+        IpAddr::V6(v6) => is_on_link_v6(&proc.text("net/ipv6_route"), v6),
+    }
+}
+
+/// Of the routes to an address, the narrowest decides. Each is the mask's length and whether it has no gateway.
+fn is_direct(routes: impl Iterator<Item = (u32, bool)>) -> bool {
+    routes.max_by_key(|(length, _)| *length).is_some_and(|(length, direct)| direct && length > 0)
+}
+
+/// `table`: `/proc/net/route`, whose numbers are in the order of this machine's bytes.
+fn is_on_link_v4(table: &str, address: Ipv4Addr) -> bool {
+    let route = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = |index: usize| u32::from_str_radix(fields.get(index)?, 16).ok();
+        let (destination, gateway, mask) = (number(1)?, number(2)?, number(7)?);
+        let address = u32::from_ne_bytes(address.octets());
+        (address & mask == destination).then(|| (mask.count_ones(), gateway == 0))
+    };
+    is_direct(table.lines().skip(1).filter_map(route))
+}
+
+/// `table`: `/proc/net/ipv6_route`.
+fn is_on_link_v6(table: &str, address: Ipv6Addr) -> bool {
+    let route = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let number = |index: usize| u128::from_str_radix(fields.get(index)?, 16).ok();
+        let (destination, length, gateway) = (number(0)?, number(1)?, number(4)?);
+        let length = u32::try_from(length).ok().filter(|length| *length <= 128)?;
+        let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
+        (u128::from(address) & mask == destination).then_some((length, gateway == 0))
+    };
+    is_direct(table.lines().filter_map(route))
+}
+
 /// Whether the kernel lets a process bind to addresses that are not this machine's. Servers that
 /// take over one another's address need this setting.
 fn may_bind_to_others(address: IpAddr) -> bool {
@@ -56,6 +97,28 @@ mod tests {
     use rustix::thread::UnshareFlags;
 
     use super::*;
+
+    #[test]
+    fn only_networks_of_this_machine_are_on_link() {
+        // As x86 writes it: 172.18.0.0/16 at a bridge, 10.89.0.5 by a gateway, the rest by another one.
+        let table = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
+            eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+            br-1\t000012AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n\
+            eth0\t0500590A\t0100000A\t0007\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n\
+            wide\t0000000A\t00000000\t0001\t0\t0\t0\t000000FF\t0\t0\t0\n";
+        let at = |address: &str| is_on_link_v4(table, address.parse().unwrap());
+        if cfg!(target_endian = "little") {
+            assert!(at("172.18.0.3") && at("10.0.0.9"));
+            assert!(!at("172.19.0.3") && !at("10.89.0.5") && !at("192.0.2.1"));
+        }
+        let tunnel = "Iface\ntun0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n";
+        assert!(!is_on_link_v4(tunnel, "192.0.2.1".parse().unwrap()), "everything goes there");
+        let table = "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 0 0 0 br-1\n\
+            00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe800000000000000000000000000001 00000400 0 0 3 eth0\n";
+        assert!(is_on_link_v6(table, "fd00::3".parse().unwrap()));
+        assert!(!is_on_link_v6(table, "fd01::3".parse().unwrap()));
+        assert!(is_on_link("127.0.0.1".parse().unwrap()) && is_on_link("::1".parse().unwrap()));
+    }
 
     #[test]
     fn addresses_that_may_belong_to_others_are_not_near() {

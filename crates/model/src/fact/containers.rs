@@ -244,7 +244,7 @@ impl fmt::Display for Containers {
                  rows that have more services than others",
             ),
             Containers::LimitsMissing {} => f.write_str(
-                "this engine limits neither memory nor fractions of a CPU (its cgroup driver is `none`): containers \
+                "this engine limits neither memory nor fractions of a CPU (it runs without root, and has no cgroups): containers \
                  stay on the CPUs of the budget, and have all of this machine's memory",
             ),
             Containers::ThroughAProxy {} => f.write_str(

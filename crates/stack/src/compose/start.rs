@@ -12,6 +12,7 @@ use stampede_compose::container::Container;
 use stampede_compose::removal::Leftovers;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
+use stampede_linux::reach::is_on_link;
 use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
@@ -254,6 +255,10 @@ impl Starting<'_> {
             None => own,
         };
         let addresses = owners.iter().filter_map(|one| one.addresses.first());
+        if let Some(far) = addresses.clone().find(|address| !is_on_link(**address)) {
+            let (service, address) = (target.service.clone(), far.to_string());
+            return Err(ComposeError::FarAddress { service, address });
+        }
         let addresses: Vec<_> = addresses.map(|address| (*address, target.port).into()).collect();
         match addresses.is_empty() && containers.iter().all(Container::runs) {
             true => Err(ComposeError::NoAddress { service: target.service.clone() }),

@@ -96,7 +96,7 @@ fn budget(grouping: Grouping) -> &'static str {
             "one for all containers of a stack, by a slice of systemd"
         }
         Grouping::PerService => "each container has limits of its own",
-        Grouping::CpusAlone => "CPUs alone: this engine limits no memory (cgroup driver `none`)",
+        Grouping::CpusAlone => "CPUs alone: this engine limits no memory (no root, no cgroups)",
     }
 }
 
