@@ -106,8 +106,10 @@ fn files(directory: &Path) -> Vec<ComposeFile> {
     for below in BELOW {
         places.extend(yaml_files(directory, Path::new(below)));
         for nested in directories(&directory.join(below)) {
+            // `docker/compose/web.yaml` as well as `docker/web/compose.yaml`.
+            let is_named = is_compose_name(&nested);
             let found = yaml_files(directory, &Path::new(below).join(nested));
-            places.extend(found.into_iter().filter(|place| is_compose_name(place)));
+            places.extend(found.into_iter().filter(|place| is_named || is_compose_name(place)));
         }
     }
     places.truncate(FILES_MAX);

@@ -95,6 +95,7 @@ fn each_whole_file_is_a_project_of_its_own() {
         ("shop/docker-compose.dev.yml", "services: {app: {image: shop, ports: [\"80:80\"]}}"),
         ("shop/docker/fpm.yml", WEB),
         ("shop/docker/franken/compose.yml", "services: {app: {image: franken, ports: [8000]}}"),
+        ("shop/docker/compose/web-php.yaml", "services: {caddy: {image: caddy, ports: [8080]}}"),
         ("shop/docker/php/pool.yaml", "services: {not: one}"),
     ]);
     assert_eq!(
@@ -104,6 +105,7 @@ fn each_whole_file_is_a_project_of_its_own() {
             "mysql: docker-compose.mysql.yml -> app:80",
             "sqlite: docker-compose.sqlite.yml -> app:80",
             "fpm: docker/fpm.yml -> web:80",
+            "web-php: docker/compose/web-php.yaml -> caddy:8080",
             "franken: docker/franken/compose.yml -> app:8000",
         ]
     );

@@ -58,12 +58,21 @@ pub fn development_signs(
     signs
 }
 
-/// Whether two signs show the same. Several services may mount the same code.
+/// Whether two signs show the same. Several services may mount the same code, and one of them may be given
+/// the variables of a file that another one reads from there.
 fn is_same(one: &DevelopmentSign, other: &DevelopmentSign) -> bool {
-    use DevelopmentSign::MountedCode;
+    use DevelopmentSign::{MountedCode, OfFile, Variable};
+    let variable = |sign: &DevelopmentSign| match sign {
+        Variable { variable, value } | OfFile { variable, value, .. } => {
+            Some((variable.clone(), value.clone()))
+        }
+        _ => None,
+    };
     match (one, other) {
         (MountedCode { path, .. }, MountedCode { path: other, .. }) => path == other,
-        (one, other) => one == other,
+        (one, other) => {
+            one == other || variable(one).is_some_and(|one| Some(one) == variable(other))
+        }
     }
 }
 
@@ -267,6 +276,20 @@ mod tests {
         );
         let env = [("APP_ENV", "prod"), ("APP_DEBUG", "0"), ("XDEBUG_MODE", "off")];
         assert_eq!(signs(services(), &env), [""; 0]);
+    }
+
+    #[test]
+    fn a_variable_that_two_services_have_from_one_file_is_one_sign() {
+        let of = |variable: &str, value: &str| (variable.to_owned(), value.to_owned());
+        let in_file = |(variable, value)| DevelopmentSign::OfFile {
+            file: ".env".to_owned(),
+            variable,
+            value,
+        };
+        let given = |(variable, value)| DevelopmentSign::Variable { variable, value };
+        assert!(is_same(&in_file(of("APP_ENV", "local")), &given(of("APP_ENV", "local"))));
+        assert!(!is_same(&in_file(of("APP_ENV", "local")), &given(of("APP_ENV", "dev"))));
+        assert!(!is_same(&in_file(of("APP_ENV", "1")), &given(of("APP_DEBUG", "1"))));
     }
 
     #[test]
