@@ -238,6 +238,14 @@ pub enum ComposeError {
         /// The address that the engine names.
         address: String,
     },
+    /// Something listens in the container, and connections from here do not get there.
+    #[error("the container of service `{service}` is not reached at {address}")]
+    Unreached {
+        /// The service.
+        service: String,
+        /// Its address and port.
+        address: String,
+    },
     /// A process of the project is outside the group with the budget.
     #[error("process {pid} of service `{service}` runs outside the group of the budget")]
     OutsideBudget {
@@ -470,6 +478,9 @@ impl ComposeError {
             E::FarAddress { .. } => Some(
                 "the engine's networks are not this machine's: it may run without root or in a virtual machine; use \
                  Docker Engine here, or run stampede where the engine runs",
+            ),
+            E::Unreached { .. } => Some(
+                "nor by a port on 127.0.0.1: a firewall or a route may keep this machine from its engine's networks",
             ),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(

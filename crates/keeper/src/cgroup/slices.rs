@@ -248,7 +248,7 @@ mod tests {
         let own = slices.role_name("php-fpm", None);
         assert_eq!(slices.path(&own), stack.join("stampede_17_a_b-role_php_fpm.slice"));
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
         let shared = stack.join("stampede_17_a_b-cpu_quota.slice");
         let web = shared.join("stampede_17_a_b-cpu_quota-role_web.slice");
         assert_eq!(slices.path(&slices.role_name("web", Some(&quota))), web);
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(words(allowed_cpus(&[2, 9])), "AllowedCPUs ay 2 4 2");
         assert_eq!(words(memory(1 << 20)), "MemoryMax t 1048576 MemorySwapMax t 0");
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(1_500);
-        let quota = QuotaSpec { cpus, roles: Default::default(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: Default::default() };
         let text = "CPUQuotaPerSecUSec t 1500000 CPUQuotaPeriodUSec t 100000";
         assert_eq!(words(cpu_quota(&quota)), text);
     }
@@ -309,7 +309,14 @@ done
         let roles = [("db", vec![1]), ("web", vec![0])];
         let roles = roles.map(|(role, cpus)| (role.to_owned(), cpus)).into();
         let freezer = super::super::Freezer::NotNeeded;
-        GroupSpec { cpus: vec![0, 1], memory_bytes: 64 << 20, roles, quota, freezer }
+        GroupSpec {
+            cpus: vec![0, 1],
+            memory_bytes: 64 << 20,
+            roles,
+            quota,
+            freezer,
+            for_containers: true,
+        }
     }
 
     #[test]
@@ -317,7 +324,7 @@ done
         let place = tempfile::tempdir().unwrap();
         let slices = with_fake(place.path());
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
         let tree = slices.create(&wanted(Some(quota))).expect("groups");
         assert!(["cpuset", "memory", "cpu"].iter().all(|one| tree.limits(one)));
         let stack = place.path().join("stampede_one.slice");

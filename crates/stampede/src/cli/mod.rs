@@ -57,7 +57,7 @@ pub fn run() -> ExitCode {
     crate::own_words::set();
     shell::mask_panics();
     fire::guard_terminal();
-    stampede_compose::long_work::tell_by(crate::progress::tell);
+    stampede_compose::news::tell_by(crate::progress::tell);
     stampede_mask::environment(std::env::vars_os());
     stampede_mask::args(
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
