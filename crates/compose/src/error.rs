@@ -82,6 +82,14 @@ pub enum ComposeError {
         /// The role.
         role: String,
     },
+    /// The runtime's image is of a release of Debian, and none has this PHP.
+    #[error("there is no release of Debian with PHP {php}, of which this runtime's image is made: they have {}", known.join(", "))]
+    NoDebian {
+        /// The version of PHP.
+        php: String,
+        /// The versions that there are.
+        known: Vec<String>,
+    },
     /// The plan names an image for a role that a runtime does not have.
     #[error("this runtime has no role `{role}`")]
     NoRole {
@@ -351,6 +359,7 @@ impl ComposeError {
         matches!(
             self,
             E::NoOfficialImage { .. }
+                | E::NoDebian { .. }
                 | E::NotInImages { .. }
                 | E::NotWithImages { .. }
                 | E::OtherArchitecture { .. }
@@ -409,6 +418,9 @@ impl ComposeError {
                 "name one in the plan (`images: {{{role}: \"…\"}}`), or measure this runtime with the programs of \
                  this machine (`images: off`)"
             )),
+            E::NoDebian { .. } => Some(
+                "ask for one of these (`php` in a plan), or name an image of your own (`images`)".to_owned(),
+            ),
             E::NoRole { known, .. } => Some(format!("its roles: {}", known.join(", "))),
             E::NotInImages { .. } => Some(
                 "name images that have it (`images` in a plan); an image must have a shell, too".to_owned(),

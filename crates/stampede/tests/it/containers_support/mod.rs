@@ -22,7 +22,7 @@ const LATER_SUITE: &str = "trixie";
 const LATER_PACKAGES: [&str; 4] = ["nginx-light", "php8.4-fpm", "php8.4-opcache", "php8.4-cli"];
 /// The image with every runtime that needs only packages.
 pub const FULL_IMAGE: &str = "stampede-test/all:8.2";
-const FULL_PACKAGES: [&str; 10] = [
+const FULL_PACKAGES: [&str; 13] = [
     "nginx-light",
     "apache2",
     "libapache2-mod-php8.2",
@@ -33,6 +33,10 @@ const FULL_PACKAGES: [&str; 10] = [
     "php8.2-opcache",
     "php8.2-xml",
     "spawn-fcgi",
+    // What Swoole is linked to.
+    "libstdc++6",
+    "uwsgi-core",
+    "uwsgi-plugin-php",
 ];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
 const PROJECT: [(&str, &str); 5] = [
