@@ -458,8 +458,8 @@ impl ComposeError {
                  `systemctl start podman.socket`, `export DOCKER_HOST=unix:///run/podman/podman.sock`",
             ),
             E::EngineHidden { .. } => Some(
-                "run stampede where its containers run: in the same Linux, or in a container of this engine \
-                 (docs/containers.md, \"From a container\")",
+                "load the image `stampede:all` into this engine, and stampede runs there by itself (docs/containers.md, \
+                 \"From a container\"), or run stampede in the Linux of its containers",
             ),
             E::OutsideBudget { .. } => Some(
                 "the engine does not see the groups of this machine (it runs in a container, or has another \
