@@ -3,6 +3,7 @@
 //! project. The compose tool and the engine are asked by their command lines; nothing is started here.
 
 pub mod access;
+mod behind_proxy;
 pub mod build;
 pub mod build_log;
 pub mod container;
