@@ -30,6 +30,7 @@ use super::wire::RoleDirectories;
 use slices::Slices;
 use tree::Tree;
 
+pub(super) use slices::are_possible as are_slices_possible;
 pub(super) use tree::is_full_root;
 
 /// Prefix of the directories that stampede creates. It never removes a directory without it.
