@@ -18,7 +18,7 @@ pub mod health;
 pub mod image;
 pub mod known;
 mod layers;
-mod limits;
+pub mod limits;
 pub mod long_work;
 mod outside;
 pub mod project;
