@@ -68,8 +68,8 @@ impl Limits {
     }
 
     fn limit_cpu_time(&self, service: &mut Map<String, Value>) {
-        self.drop_looser(service);
         let is_deployed = limit_of(service, "cpus").is_some();
+        self.drop_looser(service);
         let least = own_cpus(service).into_iter().chain(self.cpu_quota).reduce(f64::min);
         let Some(least) = least else { return };
         // Two places or two forms of a limit at once are an error of the tools.
