@@ -164,6 +164,7 @@ impl Edit<'_> {
         }
         if let Some(group) = self.groups.get(name) {
             service.insert("cgroup_parent".to_owned(), json!(parent_name(group)));
+            self.limits.drop_looser(service);
             return;
         }
         self.limits.add_to(service);

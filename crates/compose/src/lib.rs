@@ -20,7 +20,7 @@ pub mod health;
 pub mod image;
 pub mod known;
 mod layers;
-mod limits;
+pub mod limits;
 pub mod news;
 mod outside;
 pub mod project;

@@ -3,12 +3,59 @@
 
 use serde_json::{Map, Value, json};
 
+use stampede_linux::cpu_list;
+
 use crate::edit::Limits;
+use crate::project::Project;
 
 /// The length of the period that `cpu_quota` is a part of, in µs, where the project names none.
 const PERIOD_US: f64 = 100_000.0;
 
+/// Keys of a service that limit it alone, beside `deploy.resources.limits`.
+const OWN: [&str; 5] = ["cpus", "cpu_quota", "cpu_period", "mem_limit", "memswap_limit"];
+
+/// Removes the limits of CPU time and memory that the project's files set for single services.
+pub fn drop_own(project: &mut Project) {
+    let services = project.document.get_mut("services").and_then(Value::as_object_mut);
+    for service in services.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
+        for key in OWN {
+            service.remove(key);
+        }
+        if let Some(Value::Object(limits)) =
+            resources(service).and_then(|all| all.get_mut("limits"))
+        {
+            limits.remove("cpus");
+            limits.remove("memory");
+        }
+    }
+}
+
 impl Limits {
+    /// Removes limits of a service that allow it more CPUs than the budget has: they limit nothing, and the
+    /// engine refuses those that are above what the machine has.
+    pub(crate) fn drop_looser(&self, service: &mut Map<String, Value>) {
+        if own_cpus(service).is_none_or(|own| own < self.whole()) {
+            return;
+        }
+        for key in CPU_TIME {
+            service.remove(key);
+        }
+        if let Some(Value::Object(limits)) =
+            resources(service).and_then(|all| all.get_mut("limits"))
+        {
+            limits.remove("cpus");
+        }
+    }
+
+    /// The CPUs of the budget.
+    fn whole(&self) -> f64 {
+        let listed = match cpu_list::parse(&self.cpus).len() {
+            0 => f64::INFINITY,
+            listed => listed as f64,
+        };
+        self.cpu_quota.unwrap_or(listed)
+    }
+
     /// Gives a service the limits.
     pub(crate) fn add_to(&self, service: &mut Map<String, Value>) {
         if !self.cpus.is_empty() {
@@ -21,19 +68,15 @@ impl Limits {
     }
 
     fn limit_cpu_time(&self, service: &mut Map<String, Value>) {
-        let deployed = limit_of(service, "cpus").as_ref().and_then(number);
-        let period = service.get("cpu_period").and_then(number).filter(|period| *period > 0.0);
-        let quota = service.get("cpu_quota").and_then(number).filter(|quota| *quota > 0.0);
-        let quota = quota.map(|quota| quota / period.unwrap_or(PERIOD_US));
-        let own = [deployed, service.get("cpus").and_then(number), quota].into_iter().flatten();
-        let own = own.filter(|cpus| *cpus > 0.0).reduce(f64::min);
-        let least = own.into_iter().chain(self.cpu_quota).reduce(f64::min);
+        let is_deployed = limit_of(service, "cpus").is_some();
+        self.drop_looser(service);
+        let least = own_cpus(service).into_iter().chain(self.cpu_quota).reduce(f64::min);
         let Some(least) = least else { return };
         // Two places or two forms of a limit at once are an error of the tools.
-        for key in ["cpus", "cpu_quota", "cpu_period"] {
+        for key in CPU_TIME {
             service.remove(key);
         }
-        match deployed.is_some() {
+        match is_deployed {
             true => set_limit(service, "cpus", json!(least.to_string())),
             false => {
                 service.insert("cpus".to_owned(), json!(least));
@@ -65,6 +108,19 @@ impl Limits {
         // Without swap, as in the groups.
         service.insert("memswap_limit".to_owned(), json!(least));
     }
+}
+
+/// Keys of a service that limit its CPU time.
+const CPU_TIME: [&str; 3] = ["cpus", "cpu_quota", "cpu_period"];
+
+/// The lowest limit of CPU time that a service has of its own, in CPUs.
+fn own_cpus(service: &Map<String, Value>) -> Option<f64> {
+    let deployed = limit_of(service, "cpus").as_ref().and_then(number);
+    let period = service.get("cpu_period").and_then(number).filter(|period| *period > 0.0);
+    let quota = service.get("cpu_quota").and_then(number).filter(|quota| *quota > 0.0);
+    let quota = quota.map(|quota| quota / period.unwrap_or(PERIOD_US));
+    let own = [deployed, service.get("cpus").and_then(number), quota].into_iter().flatten();
+    own.filter(|cpus| *cpus > 0.0).reduce(f64::min)
 }
 
 fn resources(service: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
@@ -134,6 +190,44 @@ mod tests {
             limited(json!({"cpu_quota": 100_000, "cpu_period": 50_000})),
             of(512 << 20, 1.5)
         );
+    }
+
+    /// Docker refuses a limit above the CPUs of the machine.
+    #[test]
+    fn limits_above_the_budget_are_left_out() {
+        let budget = Limits { cpus: "0-3".to_owned(), cpu_quota: None, memory_bytes: 0 };
+        let without = |service: Value| {
+            let Value::Object(mut service) = service else { panic!("a map") };
+            budget.drop_looser(&mut service);
+            Value::Object(service)
+        };
+        let deployed =
+            |cpus: &str| json!({"deploy": {"resources": {"limits": {"cpus": cpus, "pids": 9}}}});
+        assert_eq!(without(json!({"cpus": 16})), json!({}));
+        assert_eq!(without(json!({"cpus": 2})), json!({"cpus": 2}));
+        assert_eq!(without(json!({"cpu_quota": 800_000})), json!({}));
+        assert_eq!(without(deployed("1")), deployed("1"));
+        assert_eq!(
+            without(deployed("16")),
+            json!({"deploy": {"resources": {"limits": {"pids": 9}}}})
+        );
+        let mut alone = serde_json::Map::from_iter([("cpus".to_owned(), json!(16))]);
+        budget.add_to(&mut alone);
+        assert_eq!(Value::Object(alone), json!({"cpuset": "0-3"}), "where services share no group");
+    }
+
+    #[test]
+    fn a_project_can_be_freed_of_its_limits() {
+        let service = json!({"image": "a", "cpus": 1, "mem_limit": "1g", "memswap_limit": "1g",
+            "deploy": {"replicas": 2, "resources": {"limits": {"cpus": "1", "memory": "1g", "pids": 9}}}});
+        let document = json!({"services": {"php": service, "web": {"image": "b"}}});
+        let Value::Object(document) = document else { panic!("a map") };
+        let mut project = Project { directory: "/a".into(), name: "a".to_owned(), document };
+        drop_own(&mut project);
+        let freed =
+            json!({"image": "a", "deploy": {"replicas": 2, "resources": {"limits": {"pids": 9}}}});
+        assert_eq!(project.service("php"), Some(&freed));
+        assert_eq!(project.service("web"), Some(&json!({"image": "b"})));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::error::{Help, Mistake, PlanError};
 use super::keys::COMPOSE;
-use super::model::{ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource, VolumeState};
+use super::model::{
+    ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource, ServiceLimits, VolumeState,
+};
 use super::php_version::{PHP, PhpVersions};
 use super::read::{home, path};
 use super::runtimes::{NamedRuntime, RuntimeDefaults, env};
@@ -15,6 +17,9 @@ const FILES: &str = "`compose: docker-compose.yml`, or a list of files as with `
 
 /// Values of `volumes`.
 pub(super) const VOLUMES: [&str; 3] = ["copy", "empty", "keep"];
+
+/// Values of `limits`.
+pub(super) const LIMITS: [&str; 2] = ["keep", "none"];
 
 /// Most compose files of one runtime.
 pub(super) const FILES_MAX: usize = 20;
@@ -44,6 +49,7 @@ pub(super) fn compose(
         before_trial: fields.get("before_trial").map_or(Ok(Vec::new()), commands)?,
         build_args: fields.get("build_args").map_or(Ok(BTreeMap::new()), env)?,
         volumes: fields.get("volumes").map_or(Ok(VolumeState::Copied), volumes)?,
+        limits: fields.get("limits").map_or(Ok(ServiceLimits::Kept), limits)?,
         php: None,
     };
     let mut env_of_all = common.env.clone();
@@ -146,6 +152,13 @@ fn volumes(node: &Node) -> Result<VolumeState, PlanError> {
         "keep" => VolumeState::Shared,
         "empty" => VolumeState::Empty,
         _ => VolumeState::Copied,
+    })
+}
+
+fn limits(node: &Node) -> Result<ServiceLimits, PlanError> {
+    Ok(match name_of(node, "choice of limits", &LIMITS)? {
+        "none" => ServiceLimits::Dropped,
+        _ => ServiceLimits::Kept,
     })
 }
 

@@ -112,6 +112,20 @@ fn each_version_of_php_is_a_row_that_asks_the_project_for_it() {
 }
 
 #[test]
+fn limits_of_services_stay_unless_the_plan_says_otherwise() {
+    let limits = |more: &str| {
+        let text = format!("runtimes: [{{a: {{compose: a.yml{more}}}}}]\nload: [\"const(5,1s)\"]");
+        match plan(&text).stack.runtimes.remove(0).source {
+            RuntimeSource::Compose(source) => source.limits,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(limits(""), ServiceLimits::Kept);
+    assert_eq!(limits(", limits: keep"), ServiceLimits::Kept);
+    assert_eq!(limits(", limits: none"), ServiceLimits::Dropped);
+}
+
+#[test]
 fn a_search_takes_compose_projects_from_flags_alone() {
     let compose = vec!["docker/fpm.yml".to_owned()];
     let flags = Overrides { compose, service: Some("web".to_owned()), ..Overrides::default() };

@@ -326,6 +326,9 @@ pub struct ComposeSource {
     /// What is in the volumes at the start of each trial.
     #[serde(default)]
     pub volumes: VolumeState,
+    /// What becomes of the limits of single services.
+    #[serde(default)]
+    pub limits: ServiceLimits,
     /// The version of PHP that the project is asked for; `None`: the one that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub php: Option<PhpVersionChoice>,
@@ -346,6 +349,17 @@ impl ComposeSource {
         let php = self.php.iter().map(|php| (php.argument.clone(), php.version.clone()));
         self.build_args.clone().into_iter().chain(php).collect()
     }
+}
+
+/// What becomes of the limits that a compose project sets for single services.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServiceLimits {
+    /// They stay, within the budget.
+    #[default]
+    Kept,
+    /// They are removed: only the budget limits the services.
+    Dropped,
 }
 
 /// What is in the declared volumes of a compose project at the start of each trial.

@@ -38,7 +38,7 @@ pub(crate) fn of_comparison(comparison: &PublishedComparison) -> String {
 }
 
 /// Said of claims about rows whose budgets differ.
-const UNEQUAL: &str = "The budgets are not equal, as published: with `--cpus` and `--memory` every runtime gets the same.";
+const UNEQUAL: &str = "The budgets are not equal, as published: with `--cpus` and `--memory`, and `limits: none` of compose projects, every runtime gets the same.";
 
 /// `Of 40 rankings in article 000, 9 agree with this run; …`
 fn orders(verdicts: &[OrderVerdict], publication: &str) -> String {

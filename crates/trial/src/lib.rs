@@ -154,6 +154,7 @@ fn measure(
     };
     record.isolation = measured.isolation();
     record.runtime = shared_start::of_this_load(measured.record(), record);
+    record.mark_own_limits();
     let result = match look_result {
         Some(cold) => {
             record.runtime.first_answer_ns = cold.first_answer_ns;

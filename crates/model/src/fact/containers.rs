@@ -281,7 +281,7 @@ impl fmt::Display for Containers {
             ),
             Containers::OwnLimits { services } => write!(
                 f,
-                "the project's files limit {} below the budget, and these limits stay",
+                "the project's files limit {}: limits below the budget stay (`limits: none` in a plan removes them)",
                 words::list(&services.iter().map(ToString::to_string).collect::<Vec<_>>())
             ),
             Containers::HttpsName { name } => write!(

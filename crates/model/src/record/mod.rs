@@ -4,6 +4,7 @@
 mod case;
 mod container;
 pub mod expectations;
+mod own_limits;
 mod page;
 mod run;
 mod unknown;
@@ -67,7 +68,7 @@ pub struct TrialRecord {
     pub isolation: IsolationRecord,
     /// CPUs of the whole stack's budget. All of them busy is 100 % of CPU. A fraction is a quota.
     pub budget_cpus: CpuCount,
-    /// Whether the budget is split by role.
+    /// Whether the budget is split by role, or single services have limits of their own.
     pub budget_unequal: bool,
     /// How its processes ended.
     pub exits: Vec<Exit>,

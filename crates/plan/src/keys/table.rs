@@ -2,7 +2,7 @@
 
 use super::super::app_settings::SESSIONS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
-use super::super::compose::VOLUMES;
+use super::super::compose::{LIMITS, VOLUMES};
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX};
 use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, STARTS};
 use super::super::runtimes::RUNTIMES_MAX;
@@ -339,6 +339,8 @@ pub static COMPOSE: Object = Object {
             Key::new("before_trial", &VALUES, "Services with a command that runs there before each trial, in this order. One that fails is run again until the project should be ready.").like("{php: \"php artisan migrate --seed\"}"),
             Key::new("volumes", &Kind::Words(&VOLUMES), "What is in the project's volumes at the start of each trial. `copy`: a copy of what they hold now. `empty`: what the images bring. `keep`: the project's own volumes, to which the trials write.")
                 .or("copy"),
+            Key::new("limits", &Kind::Words(&LIMITS), "What becomes of the limits that the project's files set for single services (`cpus`, `mem_limit`, `deploy.resources.limits`). `keep`: they stay, within the budget. `none`: only the budget limits the services.")
+                .or("keep"),
             Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),
             Key::new("php", &PHP_VERSIONS, "The version of PHP that the project is asked for, by `php_arg`. A list makes a row for each version.")
                 .otherwise("the one that the project has")

@@ -348,21 +348,33 @@ fn about_budgets(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String
             add(Importance::Doubt, format!("{}: {text}", case.runtime));
         }
     }
-    let split =
-        |case: &&&CaseSummary| case.provider != ProviderKind::External && case.budget_unequal;
-    let unequal: Vec<String> =
-        cases.iter().filter(split).map(|case| case.runtime.clone()).collect();
-    if !unequal.is_empty() {
-        let who =
-            if unequal.len() == cases.len() { "all".to_owned() } else { words::list(&unequal) };
-        let what = "the budget is split by role, so the stacks did not have the same resources";
-        add(Importance::Doubt, format!("unequal budget ({who}): {what}"));
-    }
+    about_unequal_stacks(cases, add);
     let budgets: Vec<CpuCount> = cases.iter().map(|case| case.budget_cpus).collect();
     if budgets.windows(2).any(|pair| pair[0] != pair[1]) {
         let each = cases.iter().map(|case| format!("{} {}", case.runtime, case.budget_cpus));
         let each = each.collect::<Vec<_>>().join(", ");
         add(Importance::Doubt, format!("unequal budget in CPUs: {each}"));
+    }
+}
+
+/// Says which stacks that stampede started had other means than one budget, and why.
+fn about_unequal_stacks(cases: &[&CaseSummary], add: &mut impl FnMut(Importance, String)) {
+    let split = "the budget is split by role, so the stacks did not have the same resources";
+    let limited = "single services have limits of their own, so the stacks did not have the same \
+                   resources (`limits: none` in the plan removes them)";
+    for (what, of_services) in [(split, false), (limited, true)] {
+        let is_one = |case: &&&CaseSummary| {
+            case.provider != ProviderKind::External
+                && case.budget_unequal
+                && (case.provider == ProviderKind::Compose) == of_services
+        };
+        let unequal: Vec<String> =
+            cases.iter().filter(is_one).map(|case| case.runtime.clone()).collect();
+        if !unequal.is_empty() {
+            let who =
+                if unequal.len() == cases.len() { "all".to_owned() } else { words::list(&unequal) };
+            add(Importance::Doubt, format!("unequal budget ({who}): {what}"));
+        }
     }
 }
 

@@ -162,7 +162,7 @@ pub struct CaseSummary {
     pub budget_cpus: CpuCount,
     /// Memory limit of the whole stack in bytes. 0: no limit.
     pub budget_memory_bytes: u64,
-    /// Whether the budget is split by role.
+    /// Whether the budget is split by role, or single services have limits of their own.
     pub budget_unequal: bool,
     /// Timeout of a request. 0: nothing was sent.
     pub timeout_ns: u64,

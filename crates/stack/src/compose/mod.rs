@@ -21,11 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
-use stampede_compose::{access, edit, engine, error, known, project, signs};
+use stampede_compose::{access, edit, engine, error, known, limits, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
-use stampede_plan::model::{Checkout, ComposeSource, RuntimeChoice, RuntimeSource, VolumeState};
+use stampede_plan::model::{
+    Checkout, ComposeSource, RuntimeChoice, RuntimeSource, ServiceLimits, VolumeState,
+};
 
 use crate::app::App;
 use crate::error::RuntimeError;
@@ -143,6 +145,9 @@ impl ComposeProvider {
                 project.use_originals(tree, top);
             }
             project.learn_secrets();
+            if source.limits == ServiceLimits::Dropped {
+                limits::drop_own(&mut project);
+            }
             let target = project.target(source.service.as_deref(), source.port)?;
             for service in &source.beside {
                 if project.service(service).is_none() {

@@ -80,6 +80,7 @@ mod paths_support;
 mod php_logs;
 mod plan;
 mod published;
+mod published_compose;
 mod report;
 mod report_fixture;
 mod rounds;

@@ -67,7 +67,7 @@ fn a_runtime_of_official_images_is_measured_as_one_of_this_machine() {
 }
 
 /// The RoadRunner that stampede finds here.
-fn road_runner(sandbox: &Sandbox) -> Option<PathBuf> {
+pub(crate) fn road_runner(sandbox: &Sandbox) -> Option<PathBuf> {
     let output = finish(sandbox.stampede(&["up", "roadrunner", "--dry-run"]), LIMIT);
     let found: serde_json::Value = serde_json::from_str(&stdout(&output)).ok()?;
     Some(found.pointer("/runtime/needs/rr/path")?.as_str()?.into())

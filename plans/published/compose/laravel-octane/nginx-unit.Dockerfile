@@ -1,0 +1,18 @@
+ARG PHP_VERSION=8.3
+
+FROM composer:2 AS code
+ARG APP=laravel
+WORKDIR /app
+COPY apps/${APP} /app
+# A vendor directory that is there is used.
+RUN test -f vendor/autoload.php || composer install --no-dev --no-interaction --no-progress --ignore-platform-reqs
+
+FROM unit:php${PHP_VERSION}
+RUN php -m | grep -q 'Zend OPcache' || docker-php-ext-install opcache
+COPY --from=code /app /app
+COPY plans/published/compose/laravel-octane/php.ini /etc/article/php.ini
+ENV PHP_INI_SCAN_DIR=:/etc/article APP_ENV=prod APP_DEBUG=0
+WORKDIR /app
+RUN mkdir -p storage bootstrap/cache && { test ! -f prepare.php || php prepare.php; } && chown -R www-data: storage bootstrap/cache
+# Unit's own state: it serves this configuration from its start.
+COPY plans/published/compose/laravel-octane/unit.json /var/lib/unit/conf.json

@@ -1,0 +1,20 @@
+ARG PHP_VERSION=8.4
+
+FROM composer:2 AS code
+WORKDIR /app
+COPY apps/symfony-twig /app
+# A vendor directory that is there is used.
+RUN test -f vendor/autoload.php || composer install --no-dev --no-interaction --no-progress --ignore-platform-reqs
+
+FROM dunglas/frankenphp:php${PHP_VERSION}
+RUN php -m | grep -q 'Zend OPcache' || docker-php-ext-install opcache
+COPY --from=code /app /app
+RUN APP_ENV=prod php /app/prepare.php && chown -R www-data: /app/var
+COPY plans/published/compose/symfony-twig/php.ini /etc/article/php.ini
+ENV PHP_INI_SCAN_DIR=:/etc/article APP_ENV=prod APP_DEBUG=0
+COPY php /library
+COPY plans/published/compose/worker.php /worker/worker.php
+RUN mkdir -p /worker/tmp && chown -R www-data: /worker
+COPY plans/published/compose/symfony-twig/Caddyfile plans/published/compose/symfony-twig/Caddyfile.worker /etc/article/
+ENV WORKER=FrankenPhp
+CMD ["frankenphp", "run", "--adapter", "caddyfile", "--config", "/etc/article/Caddyfile"]
