@@ -386,7 +386,9 @@ fn compose_tool(client: Client) -> Result<(Vec<String>, String), ComposeError> {
             let is_own = |line: &&str| {
                 line.contains("version") && (client == Client::Docker || line.contains("compose"))
             };
-            let version = text.lines().map(str::trim).find(is_own).unwrap_or(words[0]).to_owned();
+            let version = text.lines().map(str::trim).find(is_own).unwrap_or(words[0]);
+            // Its first versions call themselves `podman-composer`.
+            let version = version.replace("composer version", "compose version");
             return Ok((words.iter().map(|&word| word.to_owned()).collect(), version));
         }
     }

@@ -69,13 +69,28 @@ impl OneByOne {
         }
         for (name, start) in &mut starts {
             let known = aliases.remove(name).unwrap_or_default();
-            start.options.extend(known.iter().map(|alias| format!("--network-alias={alias}")));
+            start.add_aliases(known.iter().map(String::as_str));
         }
         let mut creations = Vec::new();
         let services = document.get("services").cloned().unwrap_or_default();
         create_networks(&mut document, &services, (project, stack), &mut creations);
         create_volumes(&mut document, (project, stack), &mut creations);
         OneByOne { document, creations, services: in_order(starts) }
+    }
+}
+
+impl ServiceStart {
+    /// Lets other services know it by these names, too. Podman takes an option for all that podman-compose says of
+    /// names, so its own name is repeated.
+    fn add_aliases<'a>(&mut self, aliases: impl Iterator<Item = &'a str>) {
+        let mut names = aliases.peekable();
+        let own = names.peek().is_some().then(|| self.name.clone());
+        let all = own.into_iter().chain(names.map(str::to_owned));
+        for option in all.map(|name| format!("--network-alias={name}")) {
+            if !self.options.contains(&option) {
+                self.options.push(option);
+            }
+        }
     }
 }
 
@@ -191,8 +206,7 @@ impl Change<'_> {
             items(&networks, '=').into_iter().map(|item| first(&item, '=')).collect();
         for (_, network) in networks.as_object().into_iter().flatten() {
             let aliases = network["aliases"].as_array().into_iter().flatten();
-            let aliases = aliases.filter_map(Value::as_str);
-            self.start.options.extend(aliases.map(|alias| format!("--network-alias={alias}")));
+            self.start.add_aliases(aliases.filter_map(Value::as_str));
             for (key, option) in [("ipv4_address", "--ip"), ("ipv6_address", "--ip6")] {
                 let address = network[key].as_str().map(|address| format!("{option}={address}"));
                 self.start.options.extend(address);

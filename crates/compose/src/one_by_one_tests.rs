@@ -57,6 +57,7 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
             "--dns=10.0.0.1",
             "--memory-swap=512",
             "--sysctl=net.core.somaxconn=1024",
+            "--network-alias=web",
             "--network-alias=shop_web",
             "--ip=10.9.0.7",
             "--label=org.stampede.stack=4F",

@@ -11,20 +11,21 @@ use crate::edit::variables;
 use crate::engine::Engine;
 
 impl BuildPlan {
-    /// The commands that build a step. `file` holds the plan's document, for the project `name`.
+    /// The commands that build a step, with the services that each is for. `file` holds the plan's document, for the project `name`.
     pub fn commands(
         &self,
         engine: &Engine,
         step: &[String],
         (file, name): (&Path, &str),
         directory: &Path,
-    ) -> Vec<TimedCommand> {
+    ) -> Vec<(Vec<String>, TimedCommand)> {
         if !engine.is_podman_compose() {
             // Version 2 builds without containers, or removes them by itself.
             let removes = ["--force-rm"].into_iter().filter(|_| engine.is_compose_v1());
             let words = ["-p", name, "build"].into_iter().chain(removes);
             let words: Vec<&str> = words.chain(step.iter().map(String::as_str)).collect();
-            return vec![engine.compose(&[file.to_owned()], directory, &words)];
+            let command = engine.compose(&[file.to_owned()], directory, &words);
+            return vec![(step.to_owned(), command)];
         }
         let one = |service: &String| {
             let build = &self.document["services"][service.as_str()]["build"];
@@ -34,10 +35,11 @@ impl BuildPlan {
             let all: Vec<&str> =
                 engine.build().iter().copied().chain(words.iter().map(String::as_str)).collect();
             let command = engine.work(&all).dir(directory);
-            Some(match build["dockerfile_inline"].as_str() {
+            let command = match build["dockerfile_inline"].as_str() {
                 Some(inline) => command.input(plain(inline).as_bytes()),
                 None => command,
-            })
+            };
+            Some((vec![service.clone()], command))
         };
         step.iter().filter_map(one).collect()
     }

@@ -88,7 +88,7 @@ fn build(
         let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
         let commands = plan.commands(engine, step, (&file, &project_name), &project.directory);
         let mut commands = commands.into_iter();
-        commands.try_for_each(|command| logged_build(command, &name, &log, step))
+        commands.try_for_each(|(of, command)| logged_build(command, &name, &log, &of))
     });
     let built = built.try_for_each(|step| step);
     for path in files.keys() {
