@@ -15,10 +15,10 @@ impl ComposeError {
                 example.display(),
                 example.with_file_name(".env").display()
             )),
-            E::Tool { said, command, .. } => tool_hint(command, said).map(str::to_owned),
+            E::Tool { said, command, .. } => tool_hint(command, said),
             E::Build { said, command, log } => {
                 let log = log.as_ref().map(|log| format!("all that it said is in {}", log.display()));
-                let parts = [tool_hint(command, said).map(str::to_owned), log];
+                let parts = [tool_hint(command, said), log];
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
                 (!parts.is_empty()).then(|| parts.join("; "))
             }
@@ -131,8 +131,8 @@ impl ComposeError {
             ),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(
-                "stop the project first (`docker compose stop`), or measure without its data (`volumes: empty` in the \
-                 plan)",
+                "stop the project first (`docker compose stop`, `podman-compose stop`), or measure without its data \
+                 (`volumes: empty` in the plan)",
             ),
             _ => None,
         }
@@ -164,14 +164,28 @@ const OF_REGISTRIES: [(&str, &str); 9] = [
     ("no such host", "the registry's name is not known: is it right, and is there a network?"),
 ];
 
-/// What the user can do about what a tool said.
-fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
+/// What the user can do about what a tool said, with the client that was used.
+fn tool_hint(command: &str, said: &str) -> Option<String> {
+    let hint = hint_of(command, said)?;
+    Some(match command.starts_with("podman") {
+        true => hint.replace("`docker ", "`podman "),
+        false => hint.to_owned(),
+    })
+}
+
+fn hint_of(command: &str, said: &str) -> Option<&'static str> {
     const NEWER: [&str; 3] =
         ["unsupported option", "does not match any of the regexes", "is unsupported"];
     if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
         return Some(
             "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
              `docker-compose-plugin`",
+        );
+    }
+    if said.contains("short-name") {
+        return Some(
+            "write the registry into the image's name (`docker.io/…`), or \
+             `unqualified-search-registries = [\"docker.io\"]` into /etc/containers/registries.conf",
         );
     }
     let of_buildkit = ["unknown instruction", "requires BuildKit", "failed to parse platform"];

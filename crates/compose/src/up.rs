@@ -119,7 +119,8 @@ impl<'a> Starting<'a> {
             self.engine.run(&[&words[..], &["--format", "{{.ID}} {{.State}}"]].concat())?;
         let all: Vec<(&str, &str)> =
             printed.lines().filter_map(|line| line.split_once(' ')).collect();
-        let has_begun = |state: &str| !["created", "configured", "initialized"].contains(&state);
+        let before = ["created", "configured", "initialized"];
+        let has_begun = |state: &str| !before.contains(&state.to_ascii_lowercase().as_str());
         if all.is_empty() || !all.iter().all(|(_, state)| has_begun(state)) {
             let (command, said) = (command.to_owned(), said.to_owned());
             return Err(ComposeError::Tool { command, said, example: None });
