@@ -135,8 +135,12 @@ impl Engine {
                 Ok(Engine::of(Client::Docker, facts))
             }
             _ => {
+                let host = std::env::var("CONTAINER_HOST").unwrap_or_default();
+                if !host.is_empty() && !is_here(&host) {
+                    return Err(ComposeError::EngineElsewhere { host });
+                }
                 let info = info(Client::Podman)?.ok_or(ComposeError::NoEngine {})?;
-                let facts = EngineFacts::of_podman(&info, &Here::look(), is_at_socket())?;
+                let facts = EngineFacts::of_podman(&info, &Here::look(), !host.is_empty())?;
                 Ok(Engine::of(Client::Podman, facts))
             }
         }
@@ -357,8 +361,13 @@ fn is_missing(error: &io::Error) -> bool {
 fn remote_host() -> Option<String> {
     let host = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
     let host = host.or_else(context_host)?;
+    (!is_here(&host)).then_some(host)
+}
+
+/// Whether the address of an engine is of this machine.
+fn is_here(host: &str) -> bool {
     let here = ["unix://", "npipe://", "tcp://127.", "tcp://localhost", "tcp://[::1]"];
-    (!here.iter().any(|begin| host.starts_with(begin))).then_some(host)
+    here.iter().any(|begin| host.starts_with(begin))
 }
 
 /// The address of Docker's current context.
@@ -425,11 +434,6 @@ fn info(client: Client) -> Result<Option<Value>, ComposeError> {
 fn is_alias_of_podman() -> bool {
     let output = command(&["docker", "--version"], ANSWERS_WITHIN).run();
     output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("podman"))
-}
-
-/// Whether Podman's client is led to a socket of this machine, where it calls the engine a remote one.
-fn is_at_socket() -> bool {
-    std::env::var("CONTAINER_HOST").is_ok_and(|host| host.starts_with("unix://"))
 }
 
 /// Whether the engine that Docker's client talks to is Podman, which answers at a socket of its own as

@@ -81,7 +81,7 @@ impl ComposeError {
                 Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
             }
             E::EngineElsewhere { .. } => Some(
-                "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
+                "use an engine of this machine: unset DOCKER_HOST (Podman: CONTAINER_HOST), or `docker context use default`",
             ),
             E::EngineOld { .. } => Some("install a newer version of it"),
             E::ToolOld { .. } => Some("install podman-compose 1.0.6 or newer"),

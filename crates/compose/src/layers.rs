@@ -17,12 +17,23 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// A compose file with what it includes and extends. Its own paths stay as they are. `None`: it is none.
 pub(crate) fn load(path: &Path) -> Option<Map<String, Value>> {
-    Reader { prepare: &|_| {}, problem: &|_, _| {} }.load(path)
+    Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} }.load(path)
+}
+
+/// What becomes of tags of the newest compose files, such as `!reset`, which have no meaning here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// Their value is read as if they were not there.
+    Ignored,
+    /// They are an error.
+    Refused,
 }
 
 /// Reads compose files.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
+    /// What becomes of tags.
+    pub tags: Tags,
     /// What is done with each file before it leads to others.
     pub prepare: &'a dyn Fn(&mut Map<String, Value>),
     /// Is told of each file that cannot be read.
@@ -47,7 +58,9 @@ impl Reader<'_> {
             told(FileProblem::Missing {});
             return None;
         };
-        let parsed = serde_saphyr::from_str(&text);
+        let options =
+            serde_saphyr::options! { reject_unsupported_tags: self.tags == Tags::Refused };
+        let parsed = serde_saphyr::from_str_with_options(&text, options);
         let Value::Object(mut document) =
             parsed.inspect_err(|error| told(FileProblem::of(error))).ok()?
         else {
@@ -388,7 +401,7 @@ mod tests {
             "loop": {"extends": "loop", "image": "x"},
             "gone": {"extends": {"file": "none.yml", "service": "x"}, "image": "y"},
         }}));
-        let reader = Reader { prepare: &|_| {}, problem: &|_, _| {} };
+        let reader = Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} };
         reader.extend(place.path(), &mut document, &[]);
         let services = &document["services"];
         let php = json!({"image": "php", "user": "www", "environment": {"A": "1", "B": "2"}});

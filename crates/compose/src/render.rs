@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::{Mount, variables};
 use crate::error::{ComposeError, FileProblem};
-use crate::layers::{Reader, absolute_paths, by_name, merge, variables_of_file};
+use crate::layers::{Reader, Tags, absolute_paths, by_name, merge, variables_of_file};
 use crate::variables::{Unset, interpolate};
 
 /// The document of the files. `look`: the values of variables.
@@ -23,6 +23,7 @@ pub(crate) fn document(
 ) -> Result<Map<String, Value>, ComposeError> {
     let (problems, unset) = (RefCell::new(Vec::new()), RefCell::new(Unset::default()));
     let reader = Reader {
+        tags: Tags::Refused,
         prepare: &|document| interpolate(document, look, &mut unset.borrow_mut()),
         problem: &|file, problem| problems.borrow_mut().push((file.to_owned(), problem)),
     };

@@ -266,6 +266,8 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
     let of = |text: &'static str| error(&[("compose.yml", text)]);
     let syntax = of("services:\n  web:\n    image: a\n   ports: [");
     assert!(syntax.starts_with("compose file `/compose.yml`: line 4: "), "{syntax}");
+    let tag = of("services:\n  web:\n    image: a\n    ports: !reset []");
+    assert!(tag.starts_with("compose file `/compose.yml`: line 4: "), "{tag}");
     assert_eq!(of("- a"), "compose file `/compose.yml`: it is no map");
     assert_eq!(of("version: '3'"), "compose file `/compose.yml`: it has no services");
     let included = "include: [none.yml]\nservices: {web: {image: a}}";
