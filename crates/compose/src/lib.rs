@@ -1,6 +1,6 @@
 //! Compose projects as documents: which files make one, which of its services answers requests, what
 //! shows that it is meant for development, and what has to change so that it runs beside the user's own
-//! project. The compose tool and the engine are asked by their command lines; nothing is started here.
+//! project. The compose tool and the engine are asked by their command lines, also to start what the stack consists of.
 
 pub mod access;
 pub mod build;
