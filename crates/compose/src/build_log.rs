@@ -10,7 +10,7 @@ use stampede_mask::mask_foreign;
 
 use crate::engine::build_failed;
 use crate::error::ComposeError;
-use crate::long_work::{LongWork, told};
+use crate::news::{LongWork, told};
 
 /// The most bytes of each stream that are kept.
 const STREAM_BYTES_MAX: usize = 16 << 20;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use stampede_linux::proc::Proc;
 use stampede_linux::process::Identity;
 use stampede_model::record::ContainerRecord;
-use stampede_proof::{EffectiveLimits, base_system, c_library};
+use stampede_proof::{EffectiveLimits, base_system, c_library, limits_inside};
 
 use crate::edit::LABEL;
 use crate::engine::Engine;
@@ -149,6 +149,7 @@ impl Container {
             cpus_allowed: limits.cpus_allowed,
             cpu_quota_thousandths: limits.cpu_quota_thousandths,
             memory_limit_bytes: limits.memory_limit_bytes,
+            inside: root.as_deref().and_then(limits_inside),
         }
     }
 

@@ -338,11 +338,12 @@ pub fn last_lines(text: &str) -> String {
 }
 
 /// Whether a line is not what went wrong. A warning of a compose tool: `level=warning` is of version 2,
-/// `WARNING:` of 1. Or what Docker's client says last: where it explains its options.
+/// `WARNING:` of 1, which leaves the word out where nobody watches. Or what Docker's client says last: where it explains its options.
 fn is_warning(line: &str) -> bool {
     let explains = |begin: &str| line.starts_with(begin) && line.contains("--help'");
     line.contains("level=warning")
         || line.starts_with("WARNING:")
+        || line.ends_with("variable is not set. Defaulting to a blank string.")
         || explains("See 'docker")
         || explains("See 'podman")
         || explains("Run 'docker")
@@ -462,6 +463,11 @@ mod tests {
         let warned = "time=\"x\" level=warning msg=\"the variable A is not set\"\nno such file\nWARNING: b\n";
         assert_eq!(last_lines(warned), "no such file");
         assert_eq!(last_lines("WARNING: b\n"), "WARNING: b");
+        let unset = "The DB_NAME variable is not set. Defaulting to a blank string.\n";
+        assert_eq!(
+            last_lines(&format!("{unset}unsupported option: 'x'\n")),
+            "unsupported option: 'x'"
+        );
         let explained = "docker: no such image\nSee 'docker run --help'.\n";
         assert_eq!(last_lines(explained), "docker: no such image");
     }

@@ -40,6 +40,8 @@ pub(crate) struct Here {
     pub is_in_container: bool,
     /// Whether the engine's socket is an ordinary user's: Podman does not say that it runs without root.
     pub is_socket_of_user: bool,
+    /// Whether systemd answers this process.
+    pub reaches_systemd: fn() -> bool,
 }
 
 impl Here {
@@ -55,6 +57,7 @@ impl Here {
             is_root: rustix::process::geteuid().is_root(),
             is_in_container,
             is_socket_of_user: socket.is_some_and(|socket| socket.uid() != 0),
+            reaches_systemd: stampede_keeper::reaches_systemd,
         }
     }
 
@@ -123,7 +126,9 @@ impl EngineFacts {
                 _ if is_rootless && !limits_memory => Grouping::CpusAlone,
                 ("cgroupfs", _) if may_group => Grouping::OneBudget(GroupMaker::Keeper),
                 // In v1 systemd limits no CPUs of a slice.
-                ("systemd", "2") if may_group => Grouping::OneBudget(GroupMaker::Systemd),
+                ("systemd", "2") if may_group && (here.reaches_systemd)() => {
+                    Grouping::OneBudget(GroupMaker::Systemd)
+                }
                 _ => Grouping::PerService,
             };
         let architecture = text(&info["Architecture"]);
@@ -145,7 +150,7 @@ impl EngineFacts {
         if is_remote || here.is_outside("", &text(&host["kernel"])) {
             let distribution = &host["distribution"];
             let system = format!(
-                "{} {}",
+                "Podman on {} {}",
                 text(&distribution["distribution"]),
                 text(&distribution["version"])
             );
@@ -199,7 +204,8 @@ mod tests {
 
     fn here(kernel: &str, is_root: bool) -> Here {
         let (kernel, is_in_container) = (kernel.to_owned(), false);
-        Here { kernel, is_root, is_in_container, is_socket_of_user: false }
+        let reaches_systemd = || true;
+        Here { kernel, is_root, is_in_container, is_socket_of_user: false, reaches_systemd }
     }
 
     #[test]
@@ -223,6 +229,10 @@ mod tests {
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
         assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
+        let info = json!({"CgroupDriver": "systemd", "CgroupVersion": "2"});
+        let without = Here { reaches_systemd: || false, ..here("6.1", true) };
+        let alone = EngineFacts::of(&info, &without, || false).expect("facts");
+        assert_eq!(alone.grouping, Grouping::PerService, "a container without its bus");
         let none = docker("none 1", debian, json!(["name=seccomp", "name=rootless"]), false).ok();
         assert_eq!(none, Some((Grouping::CpusAlone, WayIn::PublishedPort)));
         let far = Some((Grouping::PerService, WayIn::PublishedPort));
@@ -315,7 +325,7 @@ mod tests {
         let remote = || json!({"serviceIsRemote": true});
         let hidden = of(remote(), true, false).map(drop);
         assert!(
-            matches!(&hidden, Err(ComposeError::EngineHidden { system }) if system == "fedora 41")
+            matches!(&hidden, Err(ComposeError::EngineHidden { system }) if system == "Podman on fedora 41")
         );
         assert!(of(remote(), true, true).is_ok(), "a socket of this machine");
         let machine = of(json!({"kernel": "6.11.5-300.fc41.x86_64"}), true, true);

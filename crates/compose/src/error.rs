@@ -92,6 +92,14 @@ pub enum ComposeError {
         /// The role.
         role: String,
     },
+    /// The runtime's image is of a release of Debian, and none has this PHP.
+    #[error("there is no release of Debian with PHP {php}, of which this runtime's image is made: they have {}", known.join(", "))]
+    NoDebian {
+        /// The version of PHP.
+        php: String,
+        /// The versions that there are.
+        known: Vec<String>,
+    },
     /// The plan names an image for a role that a runtime does not have.
     #[error("this runtime has no role `{role}`")]
     NoRole {
@@ -288,6 +296,14 @@ pub enum ComposeError {
         /// The address that the engine names.
         address: String,
     },
+    /// Something listens in the container, and connections from here do not get there.
+    #[error("the container of service `{service}` is not reached at {address}")]
+    Unreached {
+        /// The service.
+        service: String,
+        /// Its address and port.
+        address: String,
+    },
     /// A process of the project is outside the group with the budget.
     #[error("process {pid} of service `{service}` runs outside the group of the budget")]
     OutsideBudget {
@@ -384,6 +400,7 @@ impl ComposeError {
         matches!(
             self,
             E::NoOfficialImage { .. }
+                | E::NoDebian { .. }
                 | E::NotInImages { .. }
                 | E::NotWithImages { .. }
                 | E::OtherArchitecture { .. }

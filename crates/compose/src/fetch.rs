@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::ComposeError;
-use crate::long_work::{LongWork, told};
+use crate::news::{LongWork, told};
 
 /// Fetches an image that is not here yet.
 ///

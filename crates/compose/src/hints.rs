@@ -50,6 +50,9 @@ impl ComposeError {
                 "name one in the plan (`images: {{{role}: \"…\"}}`), or measure this runtime with the programs of \
                  this machine (`images: off`)"
             )),
+            E::NoDebian { .. } => Some(
+                "ask for one of these (`php` in a plan), or name an image of your own (`images`)".to_owned(),
+            ),
             E::NoRole { known, .. } => Some(format!("its roles: {}", known.join(", "))),
             E::NotInImages { .. } => Some(
                 "name images that have it (`images` in a plan); an image must have a shell, too".to_owned(),
@@ -87,9 +90,12 @@ impl ComposeError {
             E::ToolOld { .. } => Some("install podman-compose 1.0.6 or newer"),
             E::NoTool { client: "podman" } => Some("install `podman-compose`"),
             E::NoTool { .. } => Some("install `docker-compose-plugin` or `docker-compose`"),
+            E::EngineHidden { system } if system.starts_with("Podman") => {
+                Some("run stampede in the Linux of its containers (`podman machine ssh`)")
+            }
             E::EngineHidden { .. } => Some(
-                "run stampede where its containers run: in the same Linux, or in a container of this engine \
-                 (docs/containers.md, \"From a container\")",
+                "load the image `stampede:all` into this engine, and stampede runs there by itself (docs/containers.md, \
+                 \"From a container\"), or run stampede in the Linux of its containers",
             ),
             E::OutsideBudget { .. } => Some(
                 "the engine does not see the groups of this machine (it runs in a container, or has another \
@@ -128,6 +134,9 @@ impl ComposeError {
             E::NoImage { .. } => Some(
                 "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
                  their directory",
+            ),
+            E::Unreached { .. } => Some(
+                "nor by a port on 127.0.0.1: a firewall or a route may keep this machine from its engine's networks",
             ),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(

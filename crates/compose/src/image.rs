@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::error::ComposeError;
+
 /// Something that is looked for in an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedNeed {
@@ -210,6 +212,31 @@ pub struct Packages {
     /// Names in Alpine; empty: it does not have them.
     #[serde(default)]
     pub alpine: Vec<String>,
+    /// Whether PHP is the distribution's, too, and so are its extensions.
+    #[serde(default)]
+    pub with_php: bool,
+}
+
+/// The releases of Debian that images may be made of, and the PHP that each has.
+const DEBIANS: [(&str, &str); 3] = [("13", "8.4"), ("12", "8.2"), ("11", "7.4")];
+
+/// The package of Debian that has an extension of PHP; `None`: it comes with PHP.
+fn debian_package(extension: &str) -> Option<String> {
+    let name = match extension {
+        "pdo_mysql" | "mysqli" | "mysqlnd" => "mysql",
+        "pdo_pgsql" => "pgsql",
+        "pdo_sqlite" => "sqlite3",
+        "pdo_odbc" => "odbc",
+        "pdo_dblib" => "sybase",
+        "pdo_firebird" => "interbase",
+        "dom" | "simplexml" | "xmlreader" | "xmlwriter" | "xsl" => "xml",
+        "calendar" | "ctype" | "date" | "exif" | "ffi" | "fileinfo" | "filter" | "ftp"
+        | "gettext" | "hash" | "iconv" | "libxml" | "opcache" | "openssl" | "pcntl" | "pcre"
+        | "pdo" | "phar" | "posix" | "session" | "shmop" | "sockets" | "sodium" | "spl"
+        | "standard" | "sysvmsg" | "sysvsem" | "sysvshm" | "tokenizer" | "zlib" => return None,
+        other => other,
+    };
+    Some(format!("php-{name}"))
 }
 
 impl Packages {
@@ -245,36 +272,71 @@ impl Additions {
     /// The images that they are taken from.
     pub fn sources(&self) -> Vec<&str> {
         let copied = self.copy.iter().map(|(image, _)| image.as_str());
-        let installer = (!self.extensions.is_empty()).then_some(INSTALLER);
+        let installer = (!self.compiled().is_empty()).then_some(INSTALLER);
         copied.chain(installer).collect()
+    }
+
+    /// The extensions that are compiled for the image's PHP.
+    fn compiled(&self) -> &[String] {
+        let is_packaged = self.packages.as_ref().is_some_and(|packages| packages.with_php);
+        if is_packaged { &[] } else { &self.extensions }
+    }
+
+    /// The packages, with those of the extensions.
+    fn packaged(&self) -> Option<Packages> {
+        let mut packages = self.packages.clone()?;
+        if packages.with_php {
+            let of_extensions = self.extensions.iter().filter_map(|name| debian_package(name));
+            packages.debian.extend(of_extensions.collect::<BTreeSet<String>>());
+        }
+        Some(packages).filter(|packages| !packages.debian.is_empty())
     }
 
     /// The Dockerfile that adds them to `base`. `None`: there is nothing to add.
     pub fn dockerfile(&self, base: &str) -> Option<String> {
         let mut text = format!("FROM {base}\nUSER root\n");
         let bare = text.len();
-        if let Some(packages) = &self.packages {
+        if let Some(packages) = self.packaged() {
             let _ = writeln!(text, "{}", packages.line());
         }
         if let Some((image, path)) = &self.copy {
             let _ = writeln!(text, "COPY --from={image} {path} /usr/local/bin/");
         }
-        if !self.extensions.is_empty() {
+        if !self.compiled().is_empty() {
             let _ = writeln!(
                 text,
                 "COPY --from={INSTALLER} /usr/bin/install-php-extensions /usr/local/bin/\n\
                  RUN install-php-extensions {}",
-                self.extensions.join(" ")
+                self.compiled().join(" ")
             );
         }
         (text.len() > bare).then_some(text)
     }
 }
 
-/// The name of an image with the version of PHP in place of `{php}`.
-pub fn with_php(image: &str, version: &str) -> String {
-    image.replace("{php}", version)
+/// The name of an image with the version of PHP in place of `{php}`, and Debian's release that has this PHP in
+/// place of `{debian}`.
+///
+/// # Errors
+/// No release of Debian has it.
+pub fn with_php(image: &str, version: &str) -> Result<String, ComposeError> {
+    let named = image.replace("{php}", version);
+    if !named.contains(DEBIAN) {
+        return Ok(named);
+    }
+    let release = DEBIANS.iter().find(|(_, php)| *php == version);
+    let known = || DEBIANS.map(|(_, php)| php.to_owned()).to_vec();
+    let none = || ComposeError::NoDebian { php: version.to_owned(), known: known() };
+    release.map(|(release, _)| named.replace(DEBIAN, release)).ok_or_else(none)
 }
+
+/// Whether an image can have this version of PHP.
+pub fn can_have_php(image: &str, version: &str) -> bool {
+    !image.contains(DEBIAN) || DEBIANS.iter().any(|(_, php)| *php == version)
+}
+
+/// Stands for the release of Debian in the name of an image.
+const DEBIAN: &str = "{debian}";
 
 #[cfg(test)]
 mod tests {
@@ -373,7 +435,7 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let of = |alpine: &[&str]| {
             let debian = words(&["apache2", "libapache2-mod-fcgid"]);
-            let packages = Packages { debian, alpine: words(alpine) };
+            let packages = Packages { debian, alpine: words(alpine), with_php: false };
             let added = Additions { packages: Some(packages), ..Additions::default() };
             added.dockerfile("php:8.4-cli").expect("a file")
         };
@@ -383,6 +445,34 @@ mod tests {
             both.contains("apk add --no-cache apache2 apache2-mod-fcgid; else apt-get update"),
             "{both}"
         );
-        assert_eq!(with_php("php:{php}-fpm", "8.4"), "php:8.4-fpm");
+        assert_eq!(with_php("php:{php}-fpm", "8.4").expect("a name"), "php:8.4-fpm");
+    }
+
+    #[test]
+    fn a_php_of_the_distribution_gets_extensions_of_the_distribution() {
+        let debian = vec!["uwsgi-plugin-php".to_owned()];
+        let packages = Packages { debian, alpine: Vec::new(), with_php: true };
+        let extensions = ["intl", "pdo_mysql", "mysqli", "ctype", "dom", "redis"];
+        let extensions = extensions.map(str::to_owned).to_vec();
+        let all = Additions { packages: Some(packages), copy: None, extensions };
+        let text = all.dockerfile("debian:13").expect("a file");
+        assert!(
+            text.contains(" uwsgi-plugin-php php-intl php-mysql php-redis php-xml && "),
+            "{text}"
+        );
+        assert!(!text.contains("install-php-extensions") && all.sources().is_empty(), "{text}");
+        // What comes with PHP needs no package.
+        let none = Packages { with_php: true, ..Packages::default() };
+        let extensions = vec!["ctype".to_owned()];
+        let all = Additions { packages: Some(none), copy: None, extensions };
+        assert_eq!(all.dockerfile("debian:13"), None);
+        let of = |version: &str| with_php("debian:{debian}", version);
+        assert_eq!(
+            (of("8.4").ok(), of("8.2").ok()),
+            (Some("debian:13".into()), Some("debian:12".into()))
+        );
+        let refused = of("8.3").expect_err("no release").to_string();
+        assert!(refused.contains("8.3") && refused.contains("8.4"), "{refused}");
+        assert!(can_have_php("php:{php}", "8.3") && !can_have_php("debian:{debian}", "8.3"));
     }
 }

@@ -3,6 +3,7 @@
 //! project. The compose tool and the engine are asked by their command lines, also to start what the stack consists of.
 
 pub mod access;
+mod behind_proxy;
 pub mod build;
 pub mod build_log;
 pub mod client;
@@ -13,6 +14,7 @@ mod dockerfile_images;
 pub mod edit;
 pub mod engine;
 mod engine_facts;
+pub mod entrance;
 pub mod error;
 pub mod fetch;
 mod file_problem;
@@ -22,7 +24,7 @@ pub mod image;
 pub mod known;
 mod layers;
 mod limits;
-pub mod long_work;
+pub mod news;
 mod one_by_one;
 mod outside;
 mod podman_build;

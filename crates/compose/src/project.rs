@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::behind_proxy::{announced_port, looks_at_engine};
 use crate::edit::{Mount, variables};
 use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
@@ -201,6 +202,11 @@ impl Project {
         if !published.is_empty() && published.iter().all(|port| is_https(*port)) {
             return Err(ComposeError::OnlyHttps { service, ports: published });
         }
+        if published.is_empty()
+            && let Some(port) = announced_port(found)
+        {
+            return Ok(Target { service, port });
+        }
         match (plain.as_slice(), published.as_slice()) {
             ([port], _) | ([], [port]) => Ok(Target { service, port: *port }),
             _ => Err(ComposeError::WhichPort { service, ports: published }),
@@ -219,11 +225,15 @@ impl Project {
                 None => ports.iter().any(|port| is_http(*port)),
             }
         };
-        let any = |fits: &dyn Fn(&Value) -> bool| -> Vec<String> {
-            self.services()
-                .filter(|(name, service)| !is_no_app(name, service) && fits(service))
-                .map(|(name, _)| name.to_owned())
-                .collect()
+        // Whoever is asked by way of a proxy publishes nothing.
+        let announced = self.services_that(|name, service| {
+            !is_no_app(name, service) && announced_port(service).is_some()
+        });
+        let is_app = |name: &str, service: &Value| {
+            !is_no_app(name, service) && (announced.is_empty() || !looks_at_engine(name, service))
+        };
+        let any = |fits: &dyn Fn(&Value) -> bool| {
+            self.services_that(|name, service| is_app(name, service) && fits(service))
         };
         // A published database or cache is for its owner's tools.
         let http = any(&publishes);
@@ -231,17 +241,27 @@ impl Project {
             any(&|service| published_ports(service).iter().any(|port| !DATA_PORTS.contains(port)));
         match (http.as_slice(), all.as_slice()) {
             ([only], _) | ([], [only]) => Ok(only.clone()),
+            ([], []) if announced.len() == 1 => Ok(announced.concat()),
+            ([], []) if !announced.is_empty() => {
+                Err(ComposeError::WhichService { publishing: announced, known })
+            }
             ([], _) => Err(ComposeError::WhichService { publishing: all, known }),
             _ => Err(ComposeError::WhichService { publishing: http, known }),
         }
     }
 
+    fn services_that(&self, fit: impl Fn(&str, &Value) -> bool) -> Vec<String> {
+        let found = self.services().filter(|(name, service)| fit(name, service));
+        found.map(|(name, _)| name.to_owned()).collect()
+    }
+
     /// The services that are left out: tools of a developer or of the machine's owner, which no
     /// other service needs.
     pub fn left_out(&self, target: &str) -> BTreeSet<String> {
-        let is_kept = |(name, service): &(&str, &Value)| *name == target || !is_tool(name, service);
-        let kept = self.services().filter(is_kept).map(|(name, _)| name);
-        let needed = self.needed_by(kept);
+        let kept = self.services_that(|name, service| {
+            name == target || !is_tool(name, service) && !looks_at_engine(name, service)
+        });
+        let needed = self.needed_by(kept.iter().map(String::as_str));
         let all = self.service_names().into_iter();
         all.filter(|name| !needed.contains(name)).collect()
     }
@@ -410,7 +430,7 @@ fn is_no_app(name: &str, service: &Value) -> bool {
 }
 
 /// Whether a service is one of these programs, by its image or its name.
-fn is_one_of(name: &str, service: &Value, programs: &[&str]) -> bool {
+pub(crate) fn is_one_of(name: &str, service: &Value, programs: &[&str]) -> bool {
     let image = service["image"].as_str().unwrap_or_default();
     let image = image.split('@').next().unwrap_or_default();
     let last = image.rsplit('/').next().unwrap_or_default();

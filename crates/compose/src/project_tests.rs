@@ -116,3 +116,32 @@ fn services_that_others_wait_for_until_healthy_are_known() {
     assert!(project.is_waited_for_until_healthy("db"));
     assert!(!project.is_waited_for_until_healthy("redis"));
 }
+
+#[test]
+fn a_service_behind_a_proxy_is_found_by_what_it_says_to_the_proxy() {
+    let traefik = "services:
+  traefik: {image: \"traefik:v3\", ports: [\"80:80\", \"8080:8080\"], volumes: [\"/var/run/docker.sock:/var/run/docker.sock:ro\"]}
+  app: {image: shop, labels: {traefik.enable: \"true\", traefik.http.services.app.loadbalancer.server.port: \"8000\"}}
+  pma: {image: phpmyadmin, labels: [\"traefik.enable=true\"]}
+  db: {image: mysql, labels: [\"traefik.enable=false\"]}
+";
+    assert_eq!(target(traefik, None, None), Ok(("app".to_owned(), 8000)));
+    assert_eq!(target(traefik, None, Some(9000)), Ok(("app".to_owned(), 9000)));
+    assert_eq!(target(traefik, Some("traefik"), Some(80)), Ok(("traefik".to_owned(), 80)));
+    let left: Vec<String> = project(traefik).left_out("app").into_iter().collect();
+    assert_eq!(left, ["pma", "traefik"]);
+    assert!(!project(traefik).left_out("traefik").contains("traefik"), "it was asked for");
+    // The proxy belongs to another project.
+    let alone =
+        "services: {web: {image: nginx, environment: {VIRTUAL_HOST: a.test}}, php: {image: php}}";
+    assert_eq!(target(alone, None, None), Ok(("web".to_owned(), 80)));
+    // Who publishes a port is asked there.
+    let both = "services: {web: {image: nginx, ports: [\"8081:81\"], labels: [\"traefik.enable=true\"]}, php: {image: php}}";
+    assert_eq!(target(both, None, None), Ok(("web".to_owned(), 81)));
+    let several = "services: {a: {labels: [caddy=a.test]}, b: {labels: [caddy=b.test]}, c: {}}";
+    let error = "several services of the project publish a port: a, b";
+    assert_eq!(target(several, None, None), Err(error.to_owned()));
+    // A proxy alone is what is published.
+    let only = "services: {proxy: {image: traefik, ports: [\"80:80\"]}, c: {}}";
+    assert_eq!(target(only, None, None), Ok(("proxy".to_owned(), 80)));
+}

@@ -100,6 +100,11 @@ pub fn capabilities(program: &Path) -> Capabilities {
     }
 }
 
+/// Whether systemd answers this process, and so can make the groups of containers. It is asked once.
+pub fn reaches_systemd() -> bool {
+    cgroup::are_slices_possible()
+}
+
 /// What would allow a CPU quota on this machine; `None`: one is allowed. Creates and removes a
 /// group in every hierarchy.
 pub fn cpu_quota_fix() -> Option<&'static str> {

@@ -37,6 +37,7 @@ mod work;
 
 pub use capabilities::{
     Capabilities, Controller, PidNamespace, Writable, can_bind, capabilities, cpu_quota_fix,
+    reaches_systemd,
 };
 pub use cpus::{CpuSplit, Sharing, place_self, split_cpus};
 pub use error::KeeperError;

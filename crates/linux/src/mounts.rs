@@ -54,6 +54,8 @@ fn has_cpu_quota(group: &Path) -> bool {
 
 /// The v1 controllers that we use: for limits, for accounting, and the freezer.
 const USED_V1: [&str; 4] = ["cpuset", "memory", "cpuacct", "freezer"];
+/// The v1 controllers in which an engine of containers creates its groups below ours.
+const OF_CONTAINERS_V1: [&str; 6] = ["cpu", "cpuset", "memory", "cpuacct", "freezer", "pids"];
 
 impl Mounts {
     /// Reads the hierarchies of this process.
@@ -65,6 +67,11 @@ impl Mounts {
     pub fn read_with_cpu() -> Mounts {
         let used: Vec<&str> = USED_V1.into_iter().chain(["cpu"]).collect();
         Mounts::read_of(&used)
+    }
+
+    /// Does the same, with the v1 hierarchies that groups of containers need.
+    pub fn read_for_containers() -> Mounts {
+        Mounts::read_of(&OF_CONTAINERS_V1)
     }
 
     fn read_of(used: &[&str]) -> Mounts {

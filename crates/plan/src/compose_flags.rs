@@ -49,28 +49,50 @@ fn compose_project(files: &Node, others: &[Node]) -> Node {
     let list = Node { place: files.place.clone(), value: Value::List(list.collect()) };
     let mut body = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
     set(&mut body, "compose", list);
-    let name = project_name(text.split(':').next().unwrap_or(text));
+    let first = text.split(':').next().unwrap_or(text);
+    let name = project_name(first);
     let is_free = |name: &str| others.iter().all(|other| other.entry(name).is_none());
     let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|name| is_free(name));
+    let names = std::iter::once(name.clone()).chain(own_part(first)).chain(numbered);
+    let free = names.into_iter().find(|name| is_free(name));
     let mut runtime = Node { place: files.place.clone(), value: Value::Map(Vec::new()) };
     set(&mut runtime, &free.unwrap_or(name), body);
     runtime
 }
 
-/// `fpm` for `docker/fpm.yml`, `shop` for `shop/docker-compose.prod.yml` and for `shop/compose.yml`.
+/// `prod` for `compose.prod.yaml`; `None`: the file's name says no more than that it is a compose file.
+fn own_part(file: &str) -> Option<String> {
+    let stem = Path::new(file).file_stem()?.to_str()?;
+    let rest = USUAL.iter().find_map(|usual| stem.strip_prefix(usual))?;
+    Some(plain(rest)).filter(|name| !name.is_empty())
+}
+
+/// How the names of most compose files begin.
+const USUAL: [&str; 2] = ["docker-compose", "compose"];
+
+/// A name that a row can have.
+fn plain(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(fits).take(40).collect();
+    name.trim_start_matches(['-', '_', '.']).to_owned()
+}
+
+/// `fpm` for `docker/fpm.yml`, `shop` for `shop/docker-compose.prod.yml` and for `shop/compose.yml`. In this
+/// directory, `prod` for `compose.prod.yaml`.
 fn project_name(file: &str) -> String {
     let path = Path::new(file);
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-    let is_usual = ["docker-compose", "compose"].iter().any(|usual| stem.starts_with(usual));
+    let is_usual = USUAL.iter().any(|usual| stem.starts_with(usual));
     let here = || std::env::current_dir().ok();
     let parent = path.parent().map(Path::to_path_buf).filter(|parent| parent.file_name().is_some());
-    let directory = || parent.or_else(here)?.file_name()?.to_str().map(str::to_owned);
-    let name = if is_usual { directory() } else { Some(stem.to_owned()) };
-    let fits = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = name.unwrap_or_default().chars().map(fits).take(40).collect();
-    let name = name.trim_start_matches(['-', '_', '.']);
-    if name.is_empty() { "compose".to_owned() } else { name.to_owned() }
+    let own = || own_part(file).filter(|_| parent.is_none());
+    let directory = || {
+        let parent = parent.clone().or_else(here)?;
+        parent.file_name()?.to_str().map(str::to_owned)
+    };
+    let name = if is_usual { own().or_else(directory) } else { Some(stem.to_owned()) };
+    let name = plain(&name.unwrap_or_default());
+    if name.is_empty() { "compose".to_owned() } else { name }
 }
 
 /// Calls `change` with the map of each compose project among the plan's runtimes.

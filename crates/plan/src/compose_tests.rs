@@ -40,6 +40,9 @@ fn flags_add_compose_projects_under_names_of_their_own() {
         "shop/docker-compose.prod.yml",
         "base/compose.yaml:over.yml",
         "other/fpm.yml",
+        "compose.dev.yaml",
+        "docker-compose-legacy.yml",
+        "shop/compose.test.yml",
     ];
     let flags = Overrides {
         compose: compose.map(str::to_owned).into(),
@@ -51,7 +54,7 @@ fn flags_add_compose_projects_under_names_of_their_own() {
         ..Overrides::default()
     };
     let plan = from_flags(&flags).expect("a plan");
-    assert_eq!(names(&plan), ["fpm", "shop", "base", "fpm-2"]);
+    assert_eq!(names(&plan), ["fpm", "shop", "base", "fpm-2", "dev", "legacy", "test"]);
     assert_eq!(plan.stack.apps.choices[0].settings.env["APP_ENV"], "prod");
     let sources: Vec<&ComposeSource> = plan
         .stack

@@ -22,7 +22,7 @@ mod state;
 
 pub use answer::PhpAnswer;
 pub use directory::{HEADER, ProofDirectory, scan_directories};
-pub use limits::EffectiveLimits;
+pub use limits::{EffectiveLimits, limits_inside};
 pub use musl::is_musl;
 pub use programs::RunningProgram;
 pub use root::{base_system, c_library};

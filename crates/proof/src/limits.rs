@@ -7,6 +7,9 @@ use std::path::Path;
 use stampede_linux::cgroup::keyed;
 use stampede_linux::mounts::Mounts;
 use stampede_linux::proc::Proc;
+use stampede_model::record::LimitsInside;
+
+use crate::root::text_in;
 
 /// What a process may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,9 +57,29 @@ fn memory_limit(mounts: &Mounts) -> u64 {
     v2.chain(v1).filter(|limit| *limit < NO_LIMIT).min().unwrap_or(0)
 }
 
-/// The quota of a group, in thousandths of a CPU; `None`: it cannot be read.
+/// The limits that programs inside a container find if they look, as Go's runtime and the JVM do; `None`: this
+/// machine cannot see there, or the container shows no groups. Limits of the groups around the container's own are
+/// in force without being seen there. `root`: the container's.
+pub fn limits_inside(root: &Path) -> Option<LimitsInside> {
+    let read = |file: &str| text_in(root, &format!("sys/fs/cgroup/{file}"), LIMIT_BYTES);
+    let memory = ["memory.max", "memory/memory.limit_in_bytes"].into_iter().find_map(&read)?;
+    // One directory has several controllers of version 1, or a link leads to it.
+    let quota = ["", "cpu/", "cpu,cpuacct/", "cpuacct,cpu/"]
+        .into_iter()
+        .find_map(|directory| quota_in(|file| read(&format!("{directory}{file}"))));
+    let memory = memory.trim().parse::<u64>().ok().filter(|limit| *limit < NO_LIMIT);
+    Some(LimitsInside { cpu_quota_thousandths: quota, memory_limit_bytes: memory.unwrap_or(0) })
+}
+
+/// The most bytes of a file with a limit; they have some twenty.
+const LIMIT_BYTES: u64 = 256;
+
+/// The quota of a group, in thousandths of a CPU; `None`: it has none, or it cannot be read.
 fn quota(group: &Path) -> Option<u32> {
-    let read = |file: &str| fs::read_to_string(group.join(file)).ok();
+    quota_in(|file| fs::read_to_string(group.join(file)).ok())
+}
+
+fn quota_in(read: impl Fn(&str) -> Option<String>) -> Option<u32> {
     let text = read("cpu.max").or_else(|| {
         Some(format!("{} {}", read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?))
     })?;
@@ -101,6 +124,34 @@ mod tests {
         put("quota/cpu.cfs_quota_us", "150000\n");
         put("quota/cpu.cfs_period_us", "100000\n");
         assert_eq!(quota(&place.path().join("quota")), Some(1_500));
+    }
+
+    #[test]
+    fn a_container_shows_its_own_limits_and_not_those_around_it() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = place.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let seen = |root: &str| {
+            let found = limits_inside(&place.path().join(root))?;
+            Some((found.cpu_quota_thousandths, found.memory_limit_bytes))
+        };
+        put("v2/sys/fs/cgroup/memory.max", "max\n");
+        put("v2/sys/fs/cgroup/cpu.max", "max 100000\n");
+        assert_eq!(seen("v2"), Some((None, 0)));
+        put("own/sys/fs/cgroup/memory.max", "268435456\n");
+        put("own/sys/fs/cgroup/cpu.max", "50000 100000\n");
+        assert_eq!(seen("own"), Some((Some(500), 256 << 20)));
+        put("v1/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        put("v1/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+        put("v1/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+        assert_eq!(seen("v1"), Some((None, 0)));
+        put("v1/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "150000\n");
+        put("v1/sys/fs/cgroup/memory/memory.limit_in_bytes", "1048576\n");
+        assert_eq!(seen("v1"), Some((Some(1_500), 1 << 20)));
+        assert_eq!((seen("none"), seen("v1/sys")), (None, None));
     }
 
     #[test]

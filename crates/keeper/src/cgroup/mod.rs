@@ -30,6 +30,7 @@ use super::wire::RoleDirectories;
 use slices::Slices;
 use tree::Tree;
 
+pub(super) use slices::are_possible as are_slices_possible;
 pub(super) use tree::is_full_root;
 
 /// Prefix of the directories that stampede creates. It never removes a directory without it.
@@ -53,6 +54,7 @@ impl Plan {
         let at_top = spec.containers.is_some();
         let mounts = match allowed {
             CgroupUse::Forbidden => Mounts::default(),
+            CgroupUse::Allowed | CgroupUse::OnlyV1 if at_top => Mounts::read_for_containers(),
             CgroupUse::Allowed | CgroupUse::OnlyV1 if spec.cpu_quota.is_some() => {
                 Mounts::read_with_cpu()
             }
@@ -110,7 +112,6 @@ impl Plan {
         let quota = spec.cpu_quota.map(|cpus| tree::QuotaSpec {
             cpus,
             roles: roles.keys().filter(shares_quota).cloned().collect(),
-            in_all: spec.containers.is_some(),
         });
         let wanted = tree::GroupSpec {
             cpus: stack_cpus(spec),
@@ -118,6 +119,7 @@ impl Plan {
             roles,
             quota,
             freezer,
+            for_containers: spec.containers.is_some(),
         };
         let trees = self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted));
         let slices = self.slices.iter().filter_map(|slices| slices.create(&wanted));

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use stampede_linux::mounts::Version;
@@ -21,7 +22,15 @@ use super::tree::{self, GroupSpec, QuotaSpec, Tree};
 /// Prefix of the slices that stampede lets systemd make. It stops no slice without it.
 const PREFIX: &str = "stampede_";
 const SUFFIX: &str = ".slice";
-const SYSTEMCTL: &str = "systemctl";
+const BUSCTL: &str = "busctl";
+/// systemd's object on the system's bus.
+const MANAGER: [&str; 3] =
+    ["org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"];
+/// The socket of the system's bus.
+const BUS: &str = "/run/dbus/system_bus_socket";
+/// The same as the first process of the machine sees it. A container that shares the machine's processes has no
+/// socket of its own.
+const BUS_OF_MACHINE: &str = "/proc/1/root/run/dbus/system_bus_socket";
 /// How long an answer of systemd may take.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// How long it may take until a slice has its limits, which systemd sets after its answer.
@@ -35,14 +44,14 @@ pub(super) struct Slices {
     top: PathBuf,
     /// The name of the stack's slice, without `.slice`.
     name: String,
-    /// The programs that ask systemd: `busctl` and `systemctl`.
-    programs: [PathBuf; 2],
+    /// The program that asks systemd: `busctl`.
+    program: PathBuf,
 }
 
 impl Slices {
     pub(super) fn new(top: &Path, id: &str) -> Slices {
         let name = format!("{PREFIX}{}", word(id));
-        Slices { top: top.to_owned(), name, programs: ["busctl", SYSTEMCTL].map(PathBuf::from) }
+        Slices { top: top.to_owned(), name, program: BUSCTL.into() }
     }
 
     /// The group of the stack.
@@ -54,7 +63,7 @@ impl Slices {
     pub(super) fn create(&self, wanted: &GroupSpec) -> Option<Tree> {
         let tree = self.try_to_create(wanted);
         if tree.is_none() {
-            stop_by(&self.programs[1], &self.directory(), &format!("{}{SUFFIX}", self.name));
+            stop_by(&self.program, &self.directory(), &format!("{}{SUFFIX}", self.name));
         }
         tree
     }
@@ -91,12 +100,16 @@ impl Slices {
         let group = self.directory();
         let quota = wanted.quota.as_ref().map(|quota| quota.cpus);
         let file = |name: &str| self.path(name).join("cpu.max");
+        let effective = |group: &Path| group.join("cpuset.cpus.effective");
         let is_pinned = || {
-            let roles = wanted.roles.iter().filter(|(_, cpus)| !cpus.is_empty());
-            let mut all = roles.map(|(role, cpus)| (tree.role(role), cpus));
-            let effective = "cpuset.cpus.effective";
-            tree::are_cpus(&group.join(effective), &wanted.cpus)
-                && all.all(|(role, cpus)| tree::are_cpus(&role.join(effective), cpus))
+            let mut roles = wanted.roles.iter().filter(|(_, cpus)| !cpus.is_empty());
+            tree::are_cpus(&effective(&group), &wanted.cpus)
+                && roles.all(|(role, cpus)| {
+                    let file = effective(&tree.role(role));
+                    // Where no role has CPUs of its own, systemd leaves the controller to the stack's slice.
+                    let inherits = *cpus == wanted.cpus && !file.exists();
+                    inherits || tree::are_cpus(&file, cpus)
+                })
         };
         let memory = group.join("memory.max");
         let limits: [(&'static str, bool, &dyn Fn() -> bool); 3] = [
@@ -125,20 +138,8 @@ impl Slices {
         let accounted = property("MemoryAccounting", "b", ["true"]);
         let properties: Vec<Property> = properties.into_iter().chain([accounted]).collect();
         let number = properties.len().to_string();
-        let words = [
-            "--system",
-            "call",
-            "org.freedesktop.systemd1",
-            "/org/freedesktop/systemd1",
-            "org.freedesktop.systemd1.Manager",
-            "StartTransientUnit",
-            "ssa(sv)a(sa(sv))",
-            &unit,
-            "fail",
-            &number,
-        ];
-        let call = TimedCommand::new(&self.programs[0], ANSWERS_WITHIN)
-            .args(words)
+        let call = asking(&self.program, "call")
+            .args(["StartTransientUnit", "ssa(sv)a(sa(sv))", &unit, "fail", &number])
             .args(properties.iter().flatten())
             // No auxiliary units.
             .args(["0"]);
@@ -176,13 +177,39 @@ pub(super) fn is_ours(name: &str) -> bool {
 
 /// Lets systemd stop a slice with all that is in it. Nothing happens if there is none.
 pub(super) fn stop(directory: &Path, unit: &str) {
-    stop_by(Path::new(SYSTEMCTL), directory, unit);
+    stop_by(Path::new(BUSCTL), directory, unit);
 }
 
-fn stop_by(systemctl: &Path, directory: &Path, unit: &str) {
-    if directory.exists() {
-        let _ = TimedCommand::new(systemctl, ANSWERS_WITHIN).args(["stop", unit]).run();
+/// `systemctl stop` does nothing in a container, and says that it has succeeded.
+fn stop_by(program: &Path, directory: &Path, unit: &str) {
+    if !directory.exists() {
+        return;
     }
+    let call = asking(program, "call").args(["StopUnit", "ss", unit, "replace"]);
+    let is_begun = call.run().is_ok();
+    // The answer comes before the work is done.
+    let until = Instant::now() + IN_FORCE_WITHIN;
+    while is_begun && directory.exists() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// A question to systemd's manager.
+fn asking(program: &Path, verb: &str) -> TimedCommand {
+    let command = TimedCommand::new(program, ANSWERS_WITHIN);
+    let is_far = !Path::new(BUS).exists() && Path::new(BUS_OF_MACHINE).exists();
+    let command = match is_far {
+        true => command.env("DBUS_SYSTEM_BUS_ADDRESS", format!("unix:path={BUS_OF_MACHINE}")),
+        false => command,
+    };
+    command.args(["--system", verb]).args(MANAGER)
+}
+
+/// Whether systemd answers, and so can make slices.
+pub(crate) fn are_possible() -> bool {
+    static ARE_POSSIBLE: OnceLock<bool> = OnceLock::new();
+    *ARE_POSSIBLE
+        .get_or_init(|| asking(Path::new(BUSCTL), "get-property").args(["Version"]).run().is_ok())
 }
 
 /// A property of a unit in the words of busctl: its name, its type, and its value.
@@ -248,7 +275,7 @@ mod tests {
         let own = slices.role_name("php-fpm", None);
         assert_eq!(slices.path(&own), stack.join("stampede_17_a_b-role_php_fpm.slice"));
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
         let shared = stack.join("stampede_17_a_b-cpu_quota.slice");
         let web = shared.join("stampede_17_a_b-cpu_quota-role_web.slice");
         assert_eq!(slices.path(&slices.role_name("web", Some(&quota))), web);
@@ -266,7 +293,7 @@ mod tests {
         assert_eq!(words(allowed_cpus(&[2, 9])), "AllowedCPUs ay 2 4 2");
         assert_eq!(words(memory(1 << 20)), "MemoryMax t 1048576 MemorySwapMax t 0");
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(1_500);
-        let quota = QuotaSpec { cpus, roles: Default::default(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: Default::default() };
         let text = "CPUQuotaPerSecUSec t 1500000 CPUQuotaPeriodUSec t 100000";
         assert_eq!(words(cpu_quota(&quota)), text);
     }
@@ -275,18 +302,23 @@ mod tests {
     const FAKE: &str = r#"#!/bin/sh
 top=$(dirname "$0")
 echo "$@" >> "$top/calls"
-[ "$1" != stop ] || { rm -r "$top/$2"; exit; }
+[ "$6" != StopUnit ] || { rm -r "$top/$8"; exit; }
 [ ! -e "$top/refuses-$8" ] || exit 1
 group=$top part=
 IFS=-; for word in ${8%.slice}; do part=${part:+$part-}$word group=$group/$part.slice; done; unset IFS
 above=$(dirname "$group")
 mkdir "$group" || exit 1
 echo "cpuset memory" > "$group/cgroup.controllers"
-[ ! -e "$above/cpuset.cpus.effective" ] || cp "$above/cpuset.cpus.effective" "$group"
 shift 10
 while [ $# -gt 1 ]; do
     case $1 in
-    AllowedCPUs) echo "$4" | tr 123 '01-' | sed 's/-/0-1/' > "$group/cpuset.cpus.effective"; shift ;;
+    AllowedCPUs)
+        echo "$4" | tr 123 '01-' | sed 's/-/0-1/' > "$group/cpuset.cpus.effective"
+        # The controller is on for all groups beside one that has CPUs of its own.
+        for beside in "$above"/*.slice; do
+            [ -e "$beside/cpuset.cpus.effective" ] || cp "$above/cpuset.cpus.effective" "$beside/"
+        done
+        shift ;;
     MemoryMax) echo "$3" > "$group/memory.max" ;;
     CPUQuotaPerSecUSec) echo "$(($3 / 10)) 100000" > "$group/cpu.max" ;;
     esac
@@ -301,15 +333,21 @@ done
         let program = place.join("systemd");
         std::fs::write(&program, FAKE).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let programs = [program.clone(), program];
-        Slices { programs, ..Slices::new(place, "one") }
+        Slices { program, ..Slices::new(place, "one") }
     }
 
     fn wanted(quota: Option<QuotaSpec>) -> GroupSpec {
         let roles = [("db", vec![1]), ("web", vec![0])];
         let roles = roles.map(|(role, cpus)| (role.to_owned(), cpus)).into();
         let freezer = super::super::Freezer::NotNeeded;
-        GroupSpec { cpus: vec![0, 1], memory_bytes: 64 << 20, roles, quota, freezer }
+        GroupSpec {
+            cpus: vec![0, 1],
+            memory_bytes: 64 << 20,
+            roles,
+            quota,
+            freezer,
+            for_containers: true,
+        }
     }
 
     #[test]
@@ -317,7 +355,7 @@ done
         let place = tempfile::tempdir().unwrap();
         let slices = with_fake(place.path());
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into(), in_all: true };
+        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
         let tree = slices.create(&wanted(Some(quota))).expect("groups");
         assert!(["cpuset", "memory", "cpu"].iter().all(|one| tree.limits(one)));
         let stack = place.path().join("stampede_one.slice");
@@ -328,6 +366,19 @@ done
         assert!(tree.has("memory") && !tree.has("io"));
     }
 
+    /// As long as no role has CPUs of its own, systemd gives no role a file of them.
+    #[test]
+    fn roles_have_the_cpus_of_their_stack() {
+        let place = tempfile::tempdir().unwrap();
+        let slices = with_fake(place.path());
+        let roles = ["db", "web"].map(|role| (role.to_owned(), vec![0, 1])).into();
+        let begun = Instant::now();
+        let tree = slices.create(&GroupSpec { roles, ..wanted(None) }).expect("groups");
+        assert!(tree.limits("cpuset") && tree.limits("memory"));
+        assert!(!tree.role("web").join("cpuset.cpus.effective").exists());
+        assert!(begun.elapsed() < IN_FORCE_WITHIN, "it waited for what never comes");
+    }
+
     /// What was made before systemd refused is stopped.
     #[test]
     fn without_one_of_its_slices_a_stack_has_none() {
@@ -336,7 +387,8 @@ done
         std::fs::write(place.path().join("refuses-stampede_one-role_web.slice"), "").unwrap();
         assert!(slices.create(&wanted(None)).is_none());
         let calls = std::fs::read_to_string(place.path().join("calls")).unwrap();
-        assert_eq!(calls.lines().last(), Some("stop stampede_one.slice"), "{calls}");
+        let last = calls.lines().last().unwrap();
+        assert!(last.ends_with("StopUnit ss stampede_one.slice replace"), "{calls}");
         assert!(!slices.directory().exists());
     }
 
@@ -345,7 +397,7 @@ done
     fn without_systemd_there_are_no_slices() {
         let place = tempfile::tempdir().unwrap();
         let none = place.path().join("none");
-        let slices = Slices { programs: [none.clone(), none], ..Slices::new(place.path(), "one") };
+        let slices = Slices { program: none, ..Slices::new(place.path(), "one") };
         assert!(slices.create(&wanted(None)).is_none());
         assert!(!slices.directory().exists());
     }

@@ -39,15 +39,15 @@ pub(super) struct GroupSpec {
     /// `None`: CPU time is not limited.
     pub quota: Option<QuotaSpec>,
     pub freezer: Freezer,
+    /// Whether an engine creates containers in the groups. It looks for the same groups in every
+    /// hierarchy.
+    pub for_containers: bool,
 }
 
 /// A CPU quota, and the roles that share it.
 pub(super) struct QuotaSpec {
     pub cpus: CpuCount,
     pub roles: BTreeSet<String>,
-    /// Whether the roles are in a group of their own in every hierarchy, and not only in the one
-    /// that has the quota.
-    pub in_all: bool,
 }
 
 /// The group below which the stack's own group is created.
@@ -140,6 +140,7 @@ impl Parent {
     fn is_useful(&self, wanted: &GroupSpec) -> bool {
         let has = |controller: &str| self.controllers.contains(controller);
         self.version == Version::V2
+            || wanted.for_containers
             || ["cpuset", "memory", "cpuacct"].into_iter().any(has)
             || has("cpu") && wanted.quota.is_some()
             || has("freezer") && wanted.freezer != Freezer::NotNeeded
@@ -198,8 +199,8 @@ impl Tree {
         {
             self.limited.insert("memory".to_owned());
         }
-        let is_needed = |quota: &&QuotaSpec| quota.in_all || self.controllers.contains("cpu");
-        let quota = wanted.quota.as_ref().filter(is_needed);
+        let is_needed = wanted.for_containers || self.controllers.contains("cpu");
+        let quota = wanted.quota.as_ref().filter(|_| is_needed);
         if let Some(quota) = quota {
             self.make_quota_group(quota, &wanted.cpus)?;
         }
@@ -500,9 +501,9 @@ mod tests {
             quota: Some(QuotaSpec {
                 cpus: CpuCount::of_thousandths(1_500),
                 roles: ["php", "web"].map(str::to_owned).into(),
-                in_all: false,
             }),
             freezer: Freezer::NotNeeded,
+            for_containers: false,
         };
         let tree = Parent::v1(&mount).create("stack", &wanted).unwrap();
         assert!(tree.limits("cpu"));
@@ -515,6 +516,9 @@ mod tests {
         assert!(["php", "web", "database"].iter().all(|role| tree.role(role).is_dir()));
         wanted.quota = None;
         assert!(Parent::v1(&mount).create("other", &wanted).is_none(), "it has no other use");
+        wanted.for_containers = true;
+        let tree = Parent::v1(&mount).create("third", &wanted).expect("an engine looks for it");
+        assert_eq!(tree.role("php"), top.path().join("third/role-php"));
     }
 
     #[test]

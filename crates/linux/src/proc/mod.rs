@@ -180,6 +180,14 @@ impl Proc {
         tables.iter().flat_map(|table| listening_inodes(table, port)).collect()
     }
 
+    /// Whether something listens on `port` in the network of a process, at an address that others reach.
+    pub fn listens_for_others(&self, pid: u32, port: u16) -> bool {
+        ["net/tcp", "net/tcp6"].iter().any(|table| {
+            let table = self.process_text(pid, table).unwrap_or_default();
+            net::listens_for_others(&table, port)
+        })
+    }
+
     /// Whether a process listens on the unix socket at `path`.
     pub fn listens_at(&self, path: &Path) -> bool {
         listens_at(&self.text("net/unix"), path)

@@ -1,5 +1,6 @@
 //! Parses the kernel's tables of sockets (proc_pid_net(5)). All functions are pure.
 
+use std::net::Ipv6Addr;
 use std::path::Path;
 
 /// Returns the inodes of the sockets that listen on `port`, from `/proc/net/tcp` or `tcp6`.
@@ -13,6 +14,32 @@ fn listening_inode(line: &str, port: u16) -> Option<u64> {
     let local = u16::from_str_radix(fields.next()?.rsplit(':').next()?, 16).ok()?;
     let state = fields.nth(1)?;
     (local == port && state == LISTEN).then(|| fields.nth(5)?.parse().ok())?
+}
+
+/// Returns whether a socket listens on `port` at an address that others reach, from `/proc/PID/net/tcp` or
+/// `tcp6`.
+pub fn listens_for_others(table: &str, port: u16) -> bool {
+    table.lines().skip(1).any(|line| {
+        let local = line.split_ascii_whitespace().nth(1).and_then(|local| local.split_once(':'));
+        let is_local = local.is_none_or(|(address, _)| is_loopback(address));
+        !is_local && listening_inode(line, port).is_some()
+    })
+}
+
+/// Whether an address is this machine's alone. The kernel prints it by words of four bytes, in the order of the
+/// machine's bytes.
+fn is_loopback(address: &str) -> bool {
+    let words = (0..address.len()).step_by(8).map(|at| {
+        let word = address.get(at..at + 8).and_then(|word| u32::from_str_radix(word, 16).ok());
+        word.unwrap_or_default().to_ne_bytes()
+    });
+    match words.collect::<Vec<_>>().concat().as_slice() {
+        [127, _, _, _] => true,
+        bytes => <[u8; 16]>::try_from(bytes).is_ok_and(|bytes| {
+            let address = Ipv6Addr::from(bytes);
+            address.is_loopback() || address.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback())
+        }),
+    }
 }
 
 /// Returns whether a socket listens at `path`, from `/proc/net/unix`.
@@ -55,6 +82,24 @@ mod tests {
         assert_eq!(found(line, 8080), [4711]);
         assert_eq!(found(line, 8081), []);
         assert_eq!(found(&line.replace(" 0A ", " 01 "), 8080), []);
+    }
+
+    #[test]
+    fn a_socket_on_loopback_listens_for_nobody_else() {
+        let listens = |local: &str| {
+            let table = format!(
+                "  sl  local_address rem_address   st\n\
+                 0: {local}:0050 00000000:0000 0A 0:0 00:0 0 0 0 4711 1\n"
+            );
+            listens_for_others(&table, 80)
+        };
+        assert!(listens("00000000") && listens(&"0".repeat(32)));
+        if cfg!(target_endian = "little") {
+            assert!(listens("030012AC") && !listens("0100007F"));
+            assert!(!listens("00000000000000000000000001000000"));
+            assert!(!listens("0000000000000000FFFF00000100007F"));
+            assert!(listens("0000000000000000FFFF0000030012AC"));
+        }
     }
 
     #[test]

@@ -11,8 +11,10 @@ pub(crate) mod build;
 mod proof;
 pub(crate) mod running;
 mod stack;
+mod stack_logs;
 mod start;
 mod volumes;
+mod way_in;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,6 +39,7 @@ use build::Builds;
 use engine::{Engine, Grouping, WayIn};
 use project::{Project, Target};
 use proof::Proofs;
+use way_in::UnreachedRows;
 
 pub use error::ComposeError;
 
@@ -47,6 +50,7 @@ pub struct ComposeProvider {
     engine: OnceLock<Engine>,
     builds: Mutex<Builds>,
     proofs: Proofs,
+    unreached: UnreachedRows,
 }
 
 /// What is known of a compose project before anything of it is started.
@@ -106,6 +110,7 @@ impl ComposeProvider {
             engine: OnceLock::new(),
             builds: Mutex::default(),
             proofs: Proofs::default(),
+            unreached: UnreachedRows::default(),
         }
     }
 
@@ -182,6 +187,7 @@ impl Provider for ComposeProvider {
             supervise: &self.supervise,
             builds: &mut builds,
             proofs: &self.proofs,
+            unreached: &self.unreached,
         };
         start::start(spec, shared)
     }

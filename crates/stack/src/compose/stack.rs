@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
 use serde_json::Value;
 use stampede_compose::container::Container;
+use stampede_compose::entrance::{Entrance, FailedConnects, listens_inside};
 use stampede_compose::health;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
@@ -15,7 +15,7 @@ use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::{Address, Addresses};
 use stampede_model::process_group::ProcessGroup;
 use stampede_model::record::{
-    ContainerRecord, LogEvidence, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
+    ContainerRecord, ObservedState, ProviderKind, RequestedSetup, RuntimeRecord,
 };
 use stampede_model::redirect::is_redirect;
 use stampede_model::time::Nanos;
@@ -23,7 +23,7 @@ use stampede_plan::model::RequestSpec;
 use stampede_proof::RunningProgram;
 
 use super::ResolvedProject;
-use super::engine::{WayIn, last_lines};
+use super::engine::WayIn;
 use super::error::ComposeError;
 use super::proof::{SeenStart, StackProof};
 use super::running;
@@ -32,15 +32,11 @@ use crate::answer::Answer;
 use crate::app::App;
 use crate::client::{ClientError, SingleClient, connect};
 use crate::error::RuntimeError;
-use crate::logs::{self, LogMarks};
 use crate::outside;
 use crate::page::{Accepts, PageRequest, PageResult, Site, SiteRequest, request_page};
 use crate::pages::AnswerContext;
 use crate::placement::Placement;
-use crate::process::app_path::AppPath;
 use crate::process::cold::{LOOK, Rest, wait_until_rest};
-use crate::process::denied::{self, DeniedFiles};
-use crate::process::php_log::{self, PhpLog};
 use crate::process::port;
 use crate::process::ready::{ReadyWait, comes_from_gateway};
 use crate::process::stack::StackHandle;
@@ -53,15 +49,6 @@ const READY_WITHIN: Duration = Duration::from_secs(180);
 const OTHERS_START_WITHIN: Duration = Duration::from_secs(60);
 /// How long one attempt to connect may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
-/// The most bytes of each stream of a container's log that are read.
-const LOG_BYTES: usize = 32 << 20;
-
-/// Where requests go.
-#[derive(Clone, Debug)]
-pub(super) struct Entrance {
-    /// One address for each container of the service; empty: the service has ended.
-    pub addresses: Vec<SocketAddr>,
-}
 
 /// A compose project that was started. Its containers are removed when this value is dropped.
 pub(super) struct ComposeStack {
@@ -70,11 +57,11 @@ pub(super) struct ComposeStack {
     page: PageRequest,
     page_result: Option<PageResult>,
     ready: Readiness,
-    resolved: ResolvedProject,
+    pub(super) resolved: ResolvedProject,
     names: Names,
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
     handle: Box<dyn StackHandle>,
-    containers: Vec<Container>,
+    pub(super) containers: Vec<Container>,
     entrance: Entrance,
     placement: Placement,
     first_answer: Nanos,
@@ -170,6 +157,9 @@ impl ComposeStack {
 
     /// Waits until the service accepts connections.
     fn wait_for_port(&self, begun: Instant) -> Result<(), RuntimeError> {
+        let target = &self.resolved.target;
+        let listens = || listens_inside(target, &self.containers);
+        let mut failed = FailedConnects::to(&self.entrance);
         loop {
             self.check()?;
             let address = self.address()?;
@@ -177,6 +167,10 @@ impl ComposeStack {
                 Ok(()) => return Ok(()),
                 Err(error) if begun.elapsed() > self.ready_within() => {
                     return Err(self.not_ready(&error.to_string()));
+                }
+                Err(error) if failed.show_unreached(&error, listens) => {
+                    let (service, address) = (target.service.clone(), address.to_string());
+                    return Err(self.problem(ComposeError::Unreached { service, address }));
                 }
                 Err(_) => std::thread::sleep(LOOK_AGAIN),
             }
@@ -294,23 +288,6 @@ impl ComposeStack {
         })
     }
 
-    /// The last lines of a container's log, each on a line of its own and indented.
-    fn log_of(&self, container: &Container) -> String {
-        let output = self.resolved.engine.command(&["logs", "--tail", "20", &container.id]).run();
-        let output = output.unwrap_or_default();
-        let text = if output.stderr.is_empty() { output.stdout } else { output.stderr };
-        let lines = last_lines(&String::from_utf8_lossy(&text));
-        lines.lines().map(|line| format!("\n  {}: {line}", container.service)).collect()
-    }
-
-    /// The last lines of the logs with a line break before them; empty: the logs are empty.
-    fn log_lines(&self) -> String {
-        match self.last_lines() {
-            lines if lines.is_empty() => lines,
-            lines => format!("\n{lines}"),
-        }
-    }
-
     fn page_once(&self) -> Result<Answer, RuntimeError> {
         let path = self.page().path.unwrap_or_else(|| "/".to_owned());
         let answer = self.request_path(&path, &self.page.headers, self.page.within);
@@ -344,33 +321,6 @@ impl ComposeStack {
         let beside = &self.resolved.source.beside;
         self.containers.iter().filter(|one| !beside.contains(&one.service))
     }
-
-    /// Writes what the containers logged so far into files of the working directory, where it is
-    /// searched as any other log.
-    fn fetch_logs(&self) {
-        for container in &self.containers {
-            let words = ["logs", container.id.as_str()];
-            let Ok(output) = self.resolved.engine.command(&words).keep(LOG_BYTES).run() else {
-                continue;
-            };
-            let number = self
-                .containers
-                .iter()
-                .filter(|one| one.service == container.service)
-                .position(|one| one.id == container.id)
-                .unwrap_or(0);
-            let name = match number {
-                0 => container.service.clone(),
-                more => format!("{}-{}", container.service, more + 1),
-            };
-            for (stream, bytes) in [("", output.stderr), (".out", output.stdout)] {
-                if !bytes.is_empty() {
-                    let _ =
-                        fs::write(self.directory.join(format!("logs/{name}{stream}.log")), bytes);
-                }
-            }
-        }
-    }
 }
 
 /// The pause between two attempts to connect.
@@ -400,6 +350,9 @@ impl Stack for ComposeStack {
             ("service".to_owned(), Value::from(target.service.as_str())),
             ("port".to_owned(), Value::from(target.port)),
         ]);
+        if engine.way_in == WayIn::PublishedPort {
+            settings.insert("way_in".to_owned(), Value::from("published_port"));
+        }
         if !source.beside.is_empty() {
             settings.insert("beside".to_owned(), Value::from(source.beside.clone()));
         }
@@ -531,55 +484,6 @@ impl Stack for ComposeStack {
 
     fn oom_kills(&self) -> u64 {
         stampede_monitor::oom_kills(&self.group())
-    }
-}
-
-impl Logs for ComposeStack {
-    fn marks(&self) -> LogMarks {
-        self.fetch_logs();
-        LogMarks::of(&self.directory, &self.directory)
-    }
-
-    fn last_lines(&self) -> String {
-        self.fetch_logs();
-        logs::last_lines(&self.directory)
-    }
-
-    fn last_lines_since(&self, marks: &LogMarks) -> Vec<String> {
-        self.fetch_logs();
-        marks.last_lines_since(&self.directory)
-    }
-
-    fn evidence(&self, _marks: &LogMarks) -> Vec<LogEvidence> {
-        Vec::new()
-    }
-
-    fn php_log(&self, marks: &LogMarks) -> PhpLog {
-        self.fetch_logs();
-        php_log::php_log(
-            marks,
-            &self.directory,
-            &self.directory,
-            &AppPath::in_copy(&self.directory),
-        )
-    }
-
-    fn denied_files(&self, marks: &LogMarks) -> Option<DeniedFiles> {
-        denied::denied_files(
-            marks,
-            &self.directory,
-            &self.directory,
-            &AppPath::in_copy(&self.directory),
-        )
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.fetch_logs();
-        logs::files(&self.directory)
-    }
-
-    fn open(&self, file: &Path) -> io::Result<fs::File> {
-        logs::open(&self.directory, file)
     }
 }
 

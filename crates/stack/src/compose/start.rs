@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use stampede_compose::container::Container;
+use stampede_compose::entrance::Entrance;
+use stampede_compose::news::{self, News};
 use stampede_compose::removal::Leftovers;
 use stampede_compose::up::Up;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
-use stampede_linux::reach::is_on_link;
 use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
@@ -23,13 +24,13 @@ use super::engine::{Grouping, WayIn};
 use super::error::ComposeError;
 use super::proof::{Proofs, StackProof};
 use super::running;
-use super::stack::{ComposeStack, Entrance, StackParts};
+use super::stack::{ComposeStack, StackParts};
 use super::volumes;
+use super::way_in::{UnreachedRows, published, unreached};
 use crate::error::RuntimeError;
 use crate::locate::SearchPaths;
 use crate::placement::Placement;
 use crate::process::Supervise;
-use crate::process::port;
 use crate::process::stack::StackHandle;
 use crate::process::working_directory::working_directory;
 use crate::provider::Stack;
@@ -49,20 +50,48 @@ pub(super) struct SharedParts<'a> {
     pub supervise: &'a Supervise,
     pub builds: &'a mut Builds,
     pub proofs: &'a Proofs,
+    pub unreached: &'a UnreachedRows,
 }
 
-/// Starts the project of `spec`. If it does not start with what asks its PHP, it is started without.
+/// Starts the project of `spec`. If its container is not reached from here, it is started with a published
+/// port.
 ///
 /// # Errors
 /// The tool or the engine fails, a container ends, or nothing answers.
 pub(super) fn start(
     spec: &StackSpec,
-    shared: SharedParts<'_>,
+    mut shared: SharedParts<'_>,
 ) -> Result<Box<dyn Stack>, RuntimeError> {
-    let Some(resolved) = &spec.project else {
-        return Err(RuntimeError::External { name: spec.runtime.name.clone() });
+    let row = spec.runtime.name.as_str();
+    let Some(mut resolved) = spec.project.clone() else {
+        return Err(RuntimeError::External { name: row.to_owned() });
     };
-    let SharedParts { places, supervise, builds, proofs } = shared;
+    resolved.engine.way_in = shared.unreached.way_to(row, resolved.engine.way_in);
+    let error = match start_asked(spec, &resolved, &mut shared) {
+        Err(error) => error,
+        started => return started,
+    };
+    let Some((service, address)) = unreached(&error) else { return Err(error) };
+    news::tell(&News::Unreached { service, address });
+    resolved.engine.way_in = WayIn::PublishedPort;
+    match start_asked(spec, &resolved, &mut shared) {
+        // It is not reached there either.
+        Err(other) if unreached(&other).is_some() => Err(error),
+        other => {
+            shared.unreached.add(row);
+            other
+        }
+    }
+}
+
+/// Starts the project. If it does not start with what asks its PHP, it is started without.
+fn start_asked<'a>(
+    spec: &StackSpec,
+    resolved: &ResolvedProject,
+    shared: &mut SharedParts<'a>,
+) -> Result<Box<dyn Stack>, RuntimeError> {
+    let SharedParts::<'a> { places, supervise, proofs, .. } = *shared;
+    let builds = &mut *shared.builds;
     let proof = proofs.of(resolved, spec.purpose == StartPurpose::Asked);
     match start_once(spec, resolved, (places, supervise), builds, proof.clone()) {
         Err(error) if proof.may_have_caused(&error) => {
@@ -125,16 +154,6 @@ fn start_once(
     let parts = StackParts { names, directory, handle, containers, entrance, proof };
     let stack = ComposeStack::new(spec, resolved.clone(), parts);
     Ok(Box::new(stack.ready(begun)?))
-}
-
-/// Where the port is published. `None`: nowhere, since this machine reaches the container itself; others
-/// do not.
-fn published(way_in: WayIn, placement: &Placement) -> Result<Option<SocketAddrV4>, RuntimeError> {
-    if way_in == WayIn::ContainerAddress && placement.listen.is_none() {
-        return Ok(None);
-    }
-    let host = placement.host();
-    Ok(Some(SocketAddrV4::new(host, port::free_port(host, placement.port)?)))
 }
 
 /// The stack's groups, and what removes its containers.
@@ -212,7 +231,7 @@ impl Starting<'_> {
         let containers = Container::all(engine, &self.names.id)?;
         running::check_groups(engine, &containers, &groups)?;
         running::place(engine.grouping, &containers, &source.beside, placement);
-        let entrance = self.entrance(&containers, published)?;
+        let entrance = Entrance::find(target, &containers, published)?;
         Ok((containers, entrance))
     }
 
@@ -226,45 +245,6 @@ impl Starting<'_> {
                     .filter_map(|name| Some((name.clone(), self.handle.container_group(&name)?)))
                     .collect()
             }
-        }
-    }
-
-    /// Where requests go.
-    fn entrance(
-        &self,
-        containers: &[Container],
-        published: Option<SocketAddrV4>,
-    ) -> Result<Entrance, ComposeError> {
-        let target = &self.resolved.target;
-        let own: Vec<&Container> =
-            containers.iter().filter(|one| one.service == target.service).collect();
-        let Some(first) = own.first() else {
-            let state = "has no container".to_owned();
-            return Err(ComposeError::Ended {
-                service: target.service.clone(),
-                state,
-                log: String::new(),
-            });
-        };
-        if let Some(place) = published {
-            return Ok(Entrance { addresses: vec![place.into()] });
-        }
-        // `network_mode: service:x` is the network of another container.
-        let shared = first.network_mode.strip_prefix("container:");
-        let owners = match shared {
-            Some(id) => containers.iter().filter(|one| one.id == id).collect(),
-            None => own,
-        };
-        let addresses = owners.iter().filter_map(|one| one.addresses.first());
-        if let Some(far) = addresses.clone().find(|address| !is_on_link(**address)) {
-            let (service, address) = (target.service.clone(), far.to_string());
-            return Err(ComposeError::FarAddress { service, address });
-        }
-        let addresses: Vec<_> = addresses.map(|address| (*address, target.port).into()).collect();
-        match addresses.is_empty() && containers.iter().all(Container::runs) {
-            true => Err(ComposeError::NoAddress { service: target.service.clone() }),
-            // A container that has ended has no address; its log says why.
-            false => Ok(Entrance { addresses }),
         }
     }
 }

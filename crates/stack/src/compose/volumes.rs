@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stampede_compose::long_work::{LongWork, told};
+use stampede_compose::news::{LongWork, told};
 use stampede_keeper::MARKER;
 use stampede_linux::run::TimedCommand;
 use stampede_plan::model::VolumeState;

@@ -19,7 +19,7 @@ use stampede_compose::build::BUILT;
 use stampede_compose::build_log::logged_build;
 use stampede_compose::fetch::{check_architecture, fetch_image};
 use stampede_compose::image::{
-    Additions, FoundNeed, ImageContent, Packages, WantedNeed, script, with_php,
+    Additions, FoundNeed, ImageContent, Packages, WantedNeed, can_have_php, script, with_php,
 };
 use stampede_model::record::CustomBuild;
 use stampede_model::words;
@@ -216,9 +216,9 @@ impl ImageRequest<'_> {
         let (mut by_role, mut contents) = (BTreeMap::new(), BTreeMap::new());
         for (role, program) in self.roles() {
             let official = self.runtime.manifest.images.get(role);
-            let named = self.given.get(role).or(official.map(|official| &official.image));
+            let named = self.image_of(role);
             let none = || ComposeError::NoOfficialImage { role: role.to_owned() };
-            let named = with_php(named.ok_or_else(none)?, version);
+            let named = with_php(named.ok_or_else(none)?, version)?;
             fetch_image(engine, &named)?;
             check_architecture(engine, role, &named)?;
             let content = self.look(engine, &named)?;
@@ -233,10 +233,19 @@ impl ImageRequest<'_> {
         Ok((by_role, contents))
     }
 
+    /// The image of a role, with placeholders; `None`: there is none.
+    fn image_of(&self, role: &str) -> Option<&String> {
+        let official = self.runtime.manifest.images.get(role).map(|official| &official.image);
+        self.given.get(role).or(official)
+    }
+
     /// The version of PHP: the one that is asked for, else the first that the app allows.
     fn version(&self) -> &str {
-        let allowed =
-            |version: &&&str| self.required.refused_by(&format!("{version}.99")).is_none();
+        let images = || self.roles().filter_map(|(role, _)| self.image_of(role));
+        let allowed = |version: &&&str| {
+            self.required.refused_by(&format!("{version}.99")).is_none()
+                && images().all(|image| can_have_php(image, version))
+        };
         let asked = self.settings.php.as_deref();
         asked.or(VERSIONS.iter().find(allowed).copied()).unwrap_or(VERSIONS[0])
     }
@@ -249,7 +258,13 @@ impl ImageRequest<'_> {
         content: &ImageContent,
     ) -> Additions {
         let packages = official.and_then(|official| official.packages.clone());
-        let packages = packages.filter(|_| !content.needs.contains_key(program));
+        let with_php = packages.as_ref().is_some_and(|packages| packages.with_php);
+        let has_program = content.needs.contains_key(program);
+        let packages = packages.and_then(|packages| match has_program {
+            true if with_php => Some(Packages { debian: Vec::new(), ..packages }),
+            true => None,
+            false => Some(packages),
+        });
         let copy = official.and_then(|official| official.copy.as_ref());
         let is_there = |copy: &&CopiedProgram| {
             let name = copy.path.rsplit('/').next().unwrap_or_default();
@@ -260,7 +275,7 @@ impl ImageRequest<'_> {
         let of_runtime = official.map(|official| official.extensions.clone()).unwrap_or_default();
         // Extensions are of no use to an image without PHP.
         let wanted = of_runtime.iter().chain(&self.app.manifest.extensions);
-        let wanted = wanted.filter(|_| content.extensions.is_some());
+        let wanted = wanted.filter(|_| with_php || content.extensions.is_some());
         let lacks: BTreeSet<String> =
             wanted.filter(|name| !content.has_extension(name)).cloned().collect();
         Additions { packages, copy, extensions: lacks.into_iter().collect() }

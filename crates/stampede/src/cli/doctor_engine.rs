@@ -6,6 +6,8 @@ use stampede_compose::ComposeError;
 use stampede_compose::engine::{Engine, Grouping, WayIn};
 use stampede_keeper::spec::GroupMaker;
 
+use super::in_engine;
+
 /// The engine of this machine, in words.
 #[derive(Serialize)]
 pub(super) struct EngineView {
@@ -37,7 +39,14 @@ impl Problem {
 impl EngineView {
     /// Asks the engine.
     pub fn look() -> EngineView {
-        EngineView::of(Engine::find(), Engine::with_compose)
+        let found = Engine::find();
+        let is_hidden = matches!(found, Err(ComposeError::EngineHidden { .. }));
+        let mut view = EngineView::of(found, Engine::with_compose);
+        if is_hidden && in_engine::has_image() {
+            let fix = "none is needed: a container of `stampede:all` measures there";
+            view.problems.iter_mut().for_each(|problem| problem.fix = Some(fix.to_owned()));
+        }
+        view
     }
 
     fn of(

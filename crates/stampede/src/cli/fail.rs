@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use stampede_compose::ComposeError;
 use stampede_mask::{Masked, mask_secrets};
 use stampede_model::causes::{chain, message};
 use stampede_plan::target::TargetError;
@@ -47,11 +48,24 @@ pub trait CommandError: Error {
     fn hint(&self) -> Option<String> {
         None
     }
+
+    /// The system of an engine whose containers cannot be seen from here.
+    fn hidden_engine(&self) -> Option<String> {
+        None
+    }
 }
 
 impl CommandError for RuntimeError {
     fn hint(&self) -> Option<String> {
         self.hint()
+    }
+
+    fn hidden_engine(&self) -> Option<String> {
+        let RuntimeError::Containers { problem, .. } = self else { return None };
+        match problem.as_ref() {
+            ComposeError::EngineHidden { system } => Some(system.clone()),
+            _ => None,
+        }
     }
 }
 
@@ -90,6 +104,7 @@ impl CommandError for StoreError {
 pub struct Failure {
     text: Text,
     hint: Option<String>,
+    hidden_engine: Option<String>,
 }
 
 /// The printed text of a failure.
@@ -105,7 +120,8 @@ enum Text {
 impl<E: CommandError> From<E> for Failure {
     fn from(error: E) -> Failure {
         let worded = |hint| if cfg!(feature = "codes-for-text") { message(&error) } else { hint };
-        Failure { hint: error.hint().map(worded), ..Failure::new(&error) }
+        let (hint, hidden_engine) = (error.hint().map(worded), error.hidden_engine());
+        Failure { hint, hidden_engine, ..Failure::new(&error) }
     }
 }
 
@@ -114,7 +130,7 @@ impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Failure {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         let text = error.render(if colour { RenderStyle::Colour } else { RenderStyle::Plain });
-        Failure { text: Text::Sentence(text), hint: None }
+        Failure { text: Text::Sentence(text), hint: None, hidden_engine: None }
     }
 }
 
@@ -133,14 +149,19 @@ impl From<Refusal> for Failure {
 /// `error:`.
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Failure {
-        Failure { text: Text::Message(error.to_string()), hint: None }
+        Failure { text: Text::Message(error.to_string()), hint: None, hidden_engine: None }
     }
 }
 
 impl Failure {
     /// Makes a failure without a hint. Causes follow the error after colons.
     pub fn new(error: &dyn Error) -> Failure {
-        Failure { text: Text::Sentence(chain(error)), hint: None }
+        Failure { text: Text::Sentence(chain(error)), hint: None, hidden_engine: None }
+    }
+
+    /// The system of the engine whose containers cannot be seen from here, if that is the failure.
+    pub fn hidden_engine(&self) -> Option<&str> {
+        self.hidden_engine.as_deref()
     }
 
     /// Makes a failure from a runtime's error, without the hint that names the command that was

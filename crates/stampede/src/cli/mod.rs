@@ -29,6 +29,7 @@ mod fire;
 mod foreign;
 mod get;
 mod history;
+mod in_engine;
 mod init;
 mod install;
 mod peak;
@@ -56,8 +57,9 @@ pub use fail::{Failure, Outcome};
 pub fn run() -> ExitCode {
     crate::own_words::set();
     shell::mask_panics();
+    in_engine::end_with_input();
     fire::guard_terminal();
-    stampede_compose::long_work::tell_by(crate::progress::tell);
+    stampede_compose::news::tell_by(crate::progress::tell);
     stampede_mask::environment(std::env::vars_os());
     stampede_mask::args(
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
@@ -68,7 +70,10 @@ pub fn run() -> ExitCode {
     };
     match dispatch(cli) {
         Ok(outcome) => outcome.into(),
-        Err(failure) => failure.print(),
+        // It can be done where the engine's containers run.
+        Err(failure) => {
+            failure.hidden_engine().and_then(in_engine::run).unwrap_or_else(|| failure.print())
+        }
     }
 }
 

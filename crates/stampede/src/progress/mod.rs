@@ -9,7 +9,7 @@ pub mod words;
 
 use std::io::{IsTerminal as _, Write as _};
 
-use stampede_compose::long_work::LongWork;
+use stampede_compose::news::News;
 use stampede_mask::MaskingWriter;
 
 use stampede_model::event::EventListener;
@@ -20,9 +20,9 @@ pub fn is_live() -> bool {
     std::io::stderr().is_terminal() && !dumb
 }
 
-/// Shows that something takes long. The picture of a comparison is drawn again when it goes on.
-pub fn tell(work: &LongWork<'_>) {
-    let line = words::long_work(work);
+/// Shows news of a start. The picture of a comparison is drawn again when it goes on.
+pub fn tell(news: &News<'_>) {
+    let line = words::news(news);
     if is_live() {
         live::print_in_place(&console::Term::stderr(), &line);
     } else {

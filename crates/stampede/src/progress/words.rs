@@ -1,6 +1,6 @@
 //! Formats figures as text: the report's functions, and some that only progress needs.
 
-use stampede_compose::long_work::LongWork;
+use stampede_compose::news::{LongWork, News};
 use stampede_model::time::Nanos;
 use stampede_stats::percentile::Percentile;
 
@@ -20,8 +20,19 @@ pub fn percentile(percentile: Percentile) -> String {
     }
 }
 
+/// Says what happens while a stack starts.
+pub fn news(news: &News<'_>) -> String {
+    match news {
+        News::Long(work) => long_work(work),
+        News::Unreached { service, address } => format!(
+            "note: the container of service `{service}` is not reached at {address}: requests go to a port on 127.0.0.1, \
+             through a proxy of the engine"
+        ),
+    }
+}
+
 /// Says what takes long.
-pub fn long_work(work: &LongWork<'_>) -> String {
+fn long_work(work: &LongWork<'_>) -> String {
     match work {
         LongWork::Fetch { image } => format!("note: downloading image `{image}`"),
         LongWork::Build { of: [] } => {

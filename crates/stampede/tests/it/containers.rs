@@ -140,6 +140,8 @@ fn assert_proven(trial: &serde_json::Value) {
         );
         // Read back: what the budget asks for is in force.
         assert_eq!(container["memory_limit_bytes"], 256 << 20, "{container}");
+        // The budget is around the container's own group.
+        assert_eq!(container["inside"]["memory_limit_bytes"], 0, "{container}");
         let cpus: Vec<String> =
             isolation["cpus"].as_array().expect("CPUs").iter().map(ToString::to_string).collect();
         assert_eq!(container["cpus_allowed"], cpus.join(","), "{container}");
@@ -452,7 +454,7 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
             &["(Alpine Linux v3.20)", "cannot be seen from here", "From a container"],
         ),
         // `docker` is another name of Podman, which is asked itself.
-        (says(&json!({"host": {}})), &["(fedora 41)", "cannot be seen from here"]),
+        (says(&json!({"host": {}})), &["(Podman on fedora 41)", "cannot be seen from here"]),
         (
             says(
                 &json!({"ServerErrors": ["Cannot connect to the Docker daemon at tcp://10.0.0.5:2375"]}),

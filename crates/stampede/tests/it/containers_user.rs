@@ -226,3 +226,94 @@ fn an_engine_without_root_measures_and_says_what_it_does_not_limit() {
     let volumes = stdout(&engine.client(&["volume", "ls", "-q"]));
     assert!(!volumes.contains("stampede"), "{volumes}");
 }
+
+/// A route of this machine that one user may not take. It is removed with this value.
+struct Forbidden;
+
+impl Forbidden {
+    const TO: &str = "10.214.7.0/24";
+
+    fn rule(verb: &str) -> bool {
+        let user = format!("{USER}-{USER}");
+        let words = ["rule", verb, "to", Forbidden::TO, "uidrange", &user, "prohibit"];
+        Command::new("ip").args(words).status().is_ok_and(|status| status.success())
+    }
+
+    /// `None`: this machine has no such rules.
+    fn new() -> Option<Forbidden> {
+        Forbidden::rule("add").then_some(Forbidden)
+    }
+}
+
+impl Drop for Forbidden {
+    fn drop(&mut self) {
+        Forbidden::rule("del");
+    }
+}
+
+/// The project, whose server has an address of its own choice.
+fn with_address(name: &str, text: &str) -> String {
+    let own = "networks: {default: {ipv4_address: 10.214.7.9}}\n    ports:";
+    let networks =
+        format!("networks: {{default: {{ipam: {{config: [{{subnet: {}}}]}}}}}}\n", Forbidden::TO);
+    match name {
+        "compose.yml" => text.replacen("ports:", own, 1) + &networks,
+        _ => text.to_owned(),
+    }
+}
+
+#[test]
+#[ignore = "long: 15 s, containers"]
+fn a_container_that_is_not_reached_is_measured_at_a_published_port() {
+    if skipped(&["setpriv", "ip"]) {
+        return;
+    }
+    let Some(engine) = Engine::start() else { return };
+    engine.let_everybody_in();
+    let Some(forbidden) = Forbidden::new() else {
+        println!("SKIPPED: this machine has no rules for routes");
+        return;
+    };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", with_address);
+    give(sandbox.path(), USER);
+    let output = finish(as_user(&sandbox, &engine.host(), &[]), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    let said = text.matches("is not reached at 10.214.7.9").count();
+    assert!(CODES || said == 1, "{said}: {text}");
+    for trial in trials(&sandbox) {
+        let proxied = |one: &&serde_json::Value| one["proxied"] == true;
+        let containers = trial["runtime"]["containers"].as_array().expect("containers");
+        let proxied: Vec<_> = containers.iter().filter(proxied).collect();
+        assert!(proxied.len() == 1 && proxied[0]["service"] == "web", "{containers:#?}");
+        assert_eq!(trial["runtime"]["settings"]["way_in"], "published_port");
+    }
+    drop(forbidden);
+    assert_eq!(engine.left_behind(), [""; 0]);
+}
+
+#[test]
+#[ignore = "long: 10 s, containers"]
+fn a_container_that_is_not_reached_in_any_way_is_an_error() {
+    if skipped(&["unshare"]) {
+        return;
+    }
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", with_address);
+    let stampede = sandbox.stampede(&compare(&["--compose", "shop/compose.yml"]));
+    let mut command = Command::new("unshare");
+    // The loopback device of another network is another one.
+    command.args(["--net", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]);
+    command.arg(stampede.get_program()).args(stampede.get_args());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(sandbox.path());
+    command.envs(stampede.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("DOCKER_HOST", engine.host());
+    let output = finish(command, LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert!(!output.status.success(), "{text}");
+    assert!(CODES || text.contains("10.214.7.9, which is in no network of this machine"), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0]);
+}

@@ -116,14 +116,14 @@ fn an_app_is_compared_where_only_docker_is() {
 }
 
 /// Makes the base of an image with all runtimes: the packages, and below the directory where stampede installs
-/// to, RoadRunner and FrankenPHP as they were built here. Returns the runtimes that it has.
+/// to, RoadRunner, FrankenPHP and Swoole as far as they were built here. Returns the runtimes that it has.
 fn make_base(engine: &Engine, sandbox: &Sandbox, name: &str) -> Vec<&'static str> {
     engine.make_full_image();
-    let mut runtimes = vec!["nginx-fpm", "apache-modphp", "nginx-fcgi", "php-builtin"];
+    let mut runtimes = vec!["nginx-fpm", "apache-modphp", "nginx-fcgi", "php-builtin", "uwsgi"];
     let place = sandbox.path().join("base");
     std::fs::create_dir_all(place.join("lib")).expect("a directory");
-    for (runtime, need, directory) in
-        [("roadrunner", "rr", "rr"), ("frankenphp", "frankenphp", "frankenphp")]
+    for (runtime, need) in
+        [("roadrunner", "rr"), ("frankenphp", "frankenphp"), ("swoole", "swoole_so")]
     {
         let Some(program) = built(sandbox, runtime, need) else {
             println!("NOT TRIED: {runtime} is not here");
@@ -131,7 +131,7 @@ fn make_base(engine: &Engine, sandbox: &Sandbox, name: &str) -> Vec<&'static str
         };
         let from = program.parent().expect("a directory");
         let copied = Command::new("cp")
-            .args([Path::new("-a"), from, &place.join("lib").join(directory)])
+            .args([Path::new("-a"), from, &place.join("lib").join(need)])
             .status();
         assert!(copied.expect("cp").success());
         runtimes.push(runtime);
@@ -150,7 +150,8 @@ fn built(sandbox: &Sandbox, runtime: &str, need: &str) -> Option<PathBuf> {
     );
     let found: Value = serde_json::from_str(&stdout(&output)).ok()?;
     let path = found.pointer(&format!("/runtime/needs/{need}/path"))?.as_str()?;
-    Some(path.into()).filter(|path: &PathBuf| path.ends_with(format!("lib/{need}/{need}")))
+    // The whole directory is copied.
+    Some(path.into()).filter(|path: &PathBuf| !path.starts_with("/usr"))
 }
 
 /// What of `--privileged` a measurement needs.

@@ -131,7 +131,7 @@ printf 'Filename: ./%s\\nSize: %s\\nSHA256: %s\\n\\n' \"$file\" \"$(stat -c %s \
 done >Packages";
 
 /// A program that the image of PHP lacks comes from a package of its distribution. The next run finds the
-/// image that was made.
+/// image that was made. uWSGI is in an image of the release of Debian that has the PHP.
 #[test]
 #[ignore = "long: 40 s, containers"]
 fn a_package_brings_the_program_that_an_image_lacks() {
@@ -155,10 +155,10 @@ fn a_package_brings_the_program_that_an_image_lacks() {
     engine.make_full_image();
     let context = sandbox.path().join("cli").display().to_string();
     engine.words(&["build", "-q", "-t", "php:8.2-cli", &context]);
+    engine.words(&["tag", FULL_IMAGE, "debian:12"]);
     sandbox.write("app/index.php", "<?php echo 'hello';");
-    let plan = format!(
-        "app: ./app\nphp: 8.2\nruntimes: [{{images: {{use: nginx-fcgi, images: official}}}}]\n{LOAD}"
-    );
+    let plan =
+        format!("app: ./app\nphp: 8.2\nimages: official\nruntimes: [nginx-fcgi, uwsgi]\n{LOAD}");
     sandbox.write("plan.yaml", &plan);
     let list = ["image", "ls", "-q", "--filter", "reference=stampede-build/*"];
     let made = || engine.words(&list).into_iter().collect::<BTreeSet<String>>();
@@ -171,7 +171,9 @@ fn a_package_brings_the_program_that_an_image_lacks() {
         let summary =
             std::fs::read(sandbox.path().join(out).join("summary.json")).expect("a summary");
         let summary: serde_json::Value = serde_json::from_slice(&summary).expect("JSON");
-        assert_eq!(summary["cases"][0]["not_comparable"], serde_json::json!([]), "{text}");
+        for case in summary["cases"].as_array().expect("cases") {
+            assert_eq!(case["not_comparable"], serde_json::json!([]), "{text}");
+        }
         let now = made();
         assert!(out == "first" || now == known, "made again: {now:?}, not {known:?}: {text}");
         known = now;

@@ -8,7 +8,7 @@ use stampede_model::failure;
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{
-    ContainerRecord, LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord,
+    ContainerRecord, LimitsInside, LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord,
 };
 use stampede_model::sample::ResourceSample;
 use stampede_model::words;
@@ -114,6 +114,22 @@ fn isolation(record: &IsolationRecord) -> Vec<(String, String)> {
     .into()
 }
 
+/// How what programs inside a container find differs from what is in force; empty: it does not.
+fn seen_inside(container: &ContainerRecord, inside: LimitsInside) -> String {
+    let quota = inside.cpu_quota_thousandths.map(CpuCount::of_thousandths);
+    let quota = quota.map_or("no CPU quota".to_owned(), CpuCount::in_words);
+    let memory = match inside.memory_limit_bytes {
+        0 => "no memory limit".to_owned(),
+        bytes => words::bytes(bytes as f64),
+    };
+    let others = [
+        (inside.cpu_quota_thousandths != container.cpu_quota_thousandths).then_some(quota),
+        (inside.memory_limit_bytes != container.memory_limit_bytes).then_some(memory),
+    ];
+    let others: Vec<String> = others.into_iter().flatten().collect();
+    if others.is_empty() { String::new() } else { format!(" (seen inside: {})", others.join(", ")) }
+}
+
 /// What a container may really use, as the kernel shows it for its main process.
 fn effective(container: &ContainerRecord) -> (String, String) {
     let quota = container.cpu_quota_thousandths.map(CpuCount::of_thousandths);
@@ -125,6 +141,8 @@ fn effective(container: &ContainerRecord) -> (String, String) {
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
     let known = if known.is_empty() { "not known".to_owned() } else { known.join(", ") };
+    let inside = container.inside.map(|inside| seen_inside(container, inside)).unwrap_or_default();
+    let known = known + &inside;
     (format!("limits of service {}", container.service), known)
 }
 
@@ -225,4 +243,32 @@ fn errors(seconds: &[SecondRecord]) -> Vec<(String, String)> {
         (kind.to_owned(), format!("{meaning}{} {when}", words::count(count)))
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_container_sees_is_named_where_it_is_not_what_is_in_force() {
+        let (quota, memory) = (Some(500), 512 << 20);
+        let inside = |cpu_quota_thousandths, memory_limit_bytes| {
+            let container = ContainerRecord {
+                service: "web".to_owned(),
+                cpus_allowed: "0-1".to_owned(),
+                cpu_quota_thousandths: quota,
+                memory_limit_bytes: memory,
+                inside: Some(LimitsInside { cpu_quota_thousandths, memory_limit_bytes }),
+                ..ContainerRecord::default()
+            };
+            effective(&container).1
+        };
+        let in_force = inside(quota, memory);
+        assert!(in_force.ends_with("512 MiB"), "{in_force}");
+        assert_eq!(inside(quota, 0), format!("{in_force} (seen inside: no memory limit)"));
+        let none = inside(None, 0);
+        assert_eq!(none, format!("{in_force} (seen inside: no CPU quota, no memory limit)"));
+        let less = inside(Some(250), memory);
+        assert!(less.starts_with(&in_force) && less.contains("0.25"), "{less}");
+    }
 }

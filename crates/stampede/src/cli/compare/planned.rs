@@ -77,8 +77,10 @@ impl FilledArguments {
         let mut flags = overrides(args);
         let mut notices = Vec::new();
         let mut chosen = Vec::new();
+        // A compose project brings its app.
+        let names_app = flags.app.is_some() || !flags.compose.is_empty();
         let path = match &args.plan {
-            None if flags.app.is_none() && Path::new(PLAN).is_file() => {
+            None if !names_app && Path::new(PLAN).is_file() => {
                 chosen.push(PLAN.to_owned());
                 Some(PathBuf::from(PLAN))
             }

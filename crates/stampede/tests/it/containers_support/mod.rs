@@ -22,7 +22,7 @@ const LATER_SUITE: &str = "trixie";
 const LATER_PACKAGES: [&str; 4] = ["nginx-light", "php8.4-fpm", "php8.4-opcache", "php8.4-cli"];
 /// The image with every runtime that needs only packages.
 pub const FULL_IMAGE: &str = "stampede-test/all:8.2";
-const FULL_PACKAGES: [&str; 10] = [
+const FULL_PACKAGES: [&str; 13] = [
     "nginx-light",
     "apache2",
     "libapache2-mod-php8.2",
@@ -33,6 +33,10 @@ const FULL_PACKAGES: [&str; 10] = [
     "php8.2-opcache",
     "php8.2-xml",
     "spawn-fcgi",
+    // What Swoole is linked to.
+    "libstdc++6",
+    "uwsgi-core",
+    "uwsgi-plugin-php",
 ];
 /// The project of the tests: nginx and PHP-FPM in two services of one built image.
 const PROJECT: [(&str, &str); 5] = [
@@ -319,10 +323,8 @@ impl Engine {
 /// A directory with a `docker` that runs `docker compose` 2: the one of Debian 13, in a root that sees the
 /// same engine and the same directories. `None`: no such root can be made here, as was printed.
 pub fn compose_2(sandbox: &Sandbox) -> Option<PathBuf> {
-    let root = data().with_file_name("roots").join("trixie");
-    let made = root.join("usr/bin/docker").exists() || make_compose_2(&root);
-    if !made {
-        println!("SKIPPED: no root of Debian 13 with its docker-compose");
+    let root = root_of_compose_2();
+    if !has_compose_2(&root) {
         return None;
     }
     let bin = sandbox.path().join("bin-of-debian-13");
@@ -336,6 +338,51 @@ pub fn compose_2(sandbox: &Sandbox) -> Option<PathBuf> {
     );
     stampede_testing::program::write_program(&bin.join("docker"), &script);
     Some(bin)
+}
+
+impl Engine {
+    /// Makes `stampede:all` of the program under test, with Docker's client and `docker compose` 2 alone. Returns
+    /// whether that is possible here; if not, that was printed.
+    pub fn make_image_of_program(&self) -> bool {
+        const BASE: &str = "stampede-test/compose:13";
+        let root = root_of_compose_2();
+        if !has_compose_2(&root) {
+            return false;
+        }
+        if !self.docker(&["image", "inspect", BASE]).status.success() {
+            let script = "tar -C \"$0\" -cf - . | docker import - \"$1\"";
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).arg(&root).arg(BASE).env("DOCKER_HOST", self.host());
+            let output = command.output().expect("a shell");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let place = tempfile::tempdir_in(self.directory.path()).expect("a directory");
+        let at = |name: &str| place.path().join(name);
+        let entry = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/image/entry");
+        fs::copy(entry, at("entry")).expect("a copy");
+        fs::copy(env!("CARGO_BIN_EXE_stampede"), at("stampede")).expect("a copy");
+        let text = format!(
+            "FROM {BASE}\nCOPY stampede entry /usr/local/bin/\n\
+             ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nENTRYPOINT [\"entry\"]\n"
+        );
+        fs::write(at("Dockerfile"), text).expect("a file");
+        self.words(&["build", "-q", "-t", "stampede:all", &place.path().display().to_string()]);
+        true
+    }
+}
+
+/// The root of Debian 13 with Docker's client and `docker compose` 2.
+fn root_of_compose_2() -> PathBuf {
+    data().with_file_name("roots").join("trixie")
+}
+
+/// Whether that root is there, or could be made; if not, that is printed.
+fn has_compose_2(root: &Path) -> bool {
+    let made = root.join("usr/bin/docker").exists() || make_compose_2(root);
+    if !made {
+        println!("SKIPPED: no root of Debian 13 with its docker-compose");
+    }
+    made
 }
 
 /// Makes the root. Returns whether that worked.

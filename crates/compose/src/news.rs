@@ -1,4 +1,5 @@
-//! Says what an engine is doing, where that may take minutes and nothing else is to be seen.
+//! Says at once what a user should know of an engine's doings: what takes minutes, and what comes differently
+//! than was announced.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -24,18 +25,39 @@ pub enum LongWork<'a> {
     },
 }
 
+/// What is told while a stack starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News<'a> {
+    /// Something takes long.
+    Long(LongWork<'a>),
+    /// A container's address is not reached from here: requests go to a port of 127.0.0.1 instead.
+    Unreached {
+        /// The service.
+        service: &'a str,
+        /// The address.
+        address: &'a str,
+    },
+}
+
 /// Whoever shows it.
-type Teller = fn(&LongWork<'_>);
+type Teller = fn(&News<'_>);
 
 /// What takes less is not worth a word.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static TELLER: OnceLock<Teller> = OnceLock::new();
 
-/// From here on `teller` is called for work that takes longer than two seconds, while it goes on. The first
-/// call counts.
+/// From here on `teller` is called for news, such as work that takes longer than two seconds, while it goes
+/// on. The first call counts.
 pub fn tell_by(teller: Teller) {
     let _ = TELLER.set(teller);
+}
+
+/// Tells it now.
+pub fn tell(news: &News<'_>) {
+    if let Some(teller) = TELLER.get() {
+        teller(news);
+    }
 }
 
 /// Does the work. If it takes long, that is told meanwhile.
@@ -47,7 +69,7 @@ pub fn told<T>(work: LongWork<'_>, run: impl FnOnce() -> T) -> T {
 }
 
 fn told_to<T>(
-    teller: impl Fn(&LongWork<'_>) + Send,
+    teller: impl Fn(&News<'_>) + Send,
     patience: Duration,
     work: LongWork<'_>,
     run: impl FnOnce() -> T,
@@ -56,7 +78,7 @@ fn told_to<T>(
         let (working, ended) = mpsc::channel::<()>();
         scope.spawn(move || {
             if ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                teller(&work);
+                teller(&News::Long(work));
             }
         });
         let result = run();
@@ -74,8 +96,8 @@ mod tests {
     #[test]
     fn work_that_takes_long_is_told_once_while_it_goes_on() {
         let told = AtomicUsize::new(0);
-        let teller = |work: &LongWork<'_>| {
-            assert_eq!(*work, LongWork::Fetch { image: "php:8.4-fpm" });
+        let teller = |news: &News<'_>| {
+            assert_eq!(*news, News::Long(LongWork::Fetch { image: "php:8.4-fpm" }));
             told.fetch_add(1, Ordering::SeqCst);
         };
         let fetch = LongWork::Fetch { image: "php:8.4-fpm" };
