@@ -166,7 +166,9 @@ impl EngineFacts {
             ("systemd", "v2") if is_rootless && has_all => Grouping::PerService,
             _ if is_rootless => Grouping::CpusAlone,
             ("cgroupfs", _) if here.is_root => Grouping::OneBudget(GroupMaker::Keeper),
-            ("systemd", "v2") if here.is_root => Grouping::OneBudget(GroupMaker::Systemd),
+            ("systemd", "v2") if here.is_root && (here.reaches_systemd)() => {
+                Grouping::OneBudget(GroupMaker::Systemd)
+            }
             _ => Grouping::PerService,
         };
         let version = text(&info["version"]["Version"]);
@@ -269,7 +271,10 @@ mod tests {
         assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
         let is_old = |version: &str| is_old(version, EngineKind::Docker.oldest());
         assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
-        // Podman at a socket, for Docker's client.
+    }
+
+    #[test]
+    fn podman_at_a_socket_is_known() {
         let podman = |version: &str| {
             let info = json!({"ServerVersion": version, "CgroupDriver": "cgroupfs"});
             EngineFacts::of(&info, &here("6.1", true), || true).map(|facts| facts.version)
