@@ -70,8 +70,8 @@ fn last_number(value: &Value) -> Option<u16> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    numbers.last()?.parse().ok()
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    numbers.next_back()?.parse().ok()
 }
 
 #[cfg(test)]

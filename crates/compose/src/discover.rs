@@ -13,7 +13,7 @@ use crate::known::Kind;
 use crate::layers::{self, merge};
 use crate::project::{NAMES, Project, Target, given};
 use crate::signs::development_signs;
-use crate::variables::interpolate;
+use crate::variables::{Unset, interpolate};
 
 /// A project that somebody may want to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +155,7 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
     let place = &files.first()?.place;
     let base = directory.join(place.parent().unwrap_or(Path::new("")));
     let base = base.canonicalize().unwrap_or(base);
-    let mut unset = Vec::new();
+    let mut unset = Unset::default();
     let look = |name: &str| given(name, &base);
     interpolate(&mut document, &look, &mut unset);
     layers::absolute_paths(&mut document, &base);
@@ -174,7 +174,16 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
     let files: Vec<PathBuf> = files.iter().map(|file| file.place.clone()).collect();
     let is_called_development = files.iter().any(|file| is_called_development(file));
     let name = row_name(directory, place);
-    Some(Candidate { name, files, target, others, signs, is_called_development, unset, kind })
+    Some(Candidate {
+        name,
+        files,
+        target,
+        others,
+        signs,
+        is_called_development,
+        unset: unset.names,
+        kind,
+    })
 }
 
 /// The service and port that requests go to, and the other services that may be meant.

@@ -452,7 +452,7 @@ pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
 
 /// Directories of the system, which are mounted read-only in place of a copy.
 fn is_of_system(path: &str) -> bool {
-    const OF_SYSTEM: [&str; 11] = [
+    const OF_SYSTEM: [&str; 12] = [
         "/boot",
         "/dev",
         "/etc",
@@ -462,6 +462,7 @@ fn is_of_system(path: &str) -> bool {
         "/run",
         "/sys",
         "/usr",
+        "/var/lib/containers",
         "/var/lib/docker",
         "/var/run",
     ];

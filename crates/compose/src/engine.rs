@@ -11,6 +11,7 @@ use stampede_keeper::spec::GroupMaker;
 use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
+use crate::client::Client;
 use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
 
@@ -20,22 +21,6 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 pub const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
-/// The variables that lead a client to its engine.
-pub const OF_ENGINE: [&str; 9] = [
-    "PATH",
-    "HOME",
-    "XDG_RUNTIME_DIR",
-    "DOCKER_HOST",
-    "DOCKER_CONTEXT",
-    "DOCKER_CONFIG",
-    "DOCKER_TLS_VERIFY",
-    "DOCKER_CERT_PATH",
-    "DOCKER_API_VERSION",
-];
-
-/// The client of the engine.
-pub const DOCKER: &str = "docker";
-
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
@@ -113,6 +98,8 @@ impl EngineKind {
 /// An engine that answers.
 #[derive(Clone, Debug)]
 pub struct Engine {
+    /// The program that talks to it.
+    pub client: Client,
     /// Whose it is.
     pub kind: EngineKind,
     /// Name and version for people: `Docker 28.2.2`.
@@ -133,42 +120,45 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine of this machine.
+    /// Finds the engine of this machine: by Docker's client, or else by Podman's.
     ///
     /// # Errors
     /// There is none, it does not answer, or it cannot be measured.
     pub fn find() -> Result<Engine, ComposeError> {
-        let silent = |said: &str| ComposeError::EngineSilent { said: mask_foreign(said) };
-        let words = [DOCKER, "info", "--format", "{{json .}}"];
-        let info: Value = match command(&words, ANSWERS_WITHIN).run() {
-            Ok(output) => serde_json::from_slice(&output.stdout).unwrap_or_default(),
-            Err(RunError::NotStarted { source, .. }) if is_missing(&source) => {
-                return Err(ComposeError::NoEngine {});
+        match info(Client::Docker)? {
+            // `docker` may be another name of Podman.
+            Some(info) if !info["host"].is_object() => {
+                if let Some(host) = remote_host() {
+                    return Err(ComposeError::EngineElsewhere { host });
+                }
+                let facts = EngineFacts::of(&info, &Here::look(), is_podman)?;
+                Ok(Engine::of(Client::Docker, facts))
             }
-            Err(error) => {
-                let line = error.last_line();
-                return Err(silent(if line.is_empty() { "no answer" } else { &line }));
+            _ => {
+                let host = std::env::var("CONTAINER_HOST").unwrap_or_default();
+                if !host.is_empty() && !is_here(&host) {
+                    return Err(ComposeError::EngineElsewhere { host });
+                }
+                let info = info(Client::Podman)?.ok_or(ComposeError::NoEngine {})?;
+                let facts = EngineFacts::of_podman(&info, &Here::look(), !host.is_empty())?;
+                Ok(Engine::of(Client::Podman, facts))
             }
-        };
-        if let Some(said) = info["ServerErrors"][0].as_str() {
-            return Err(silent(said));
         }
-        if let Some(host) = remote_host() {
-            return Err(ComposeError::EngineElsewhere { host });
-        }
-        let facts = EngineFacts::of(&info, &Here::look(), is_podman)?;
+    }
+
+    fn of(client: Client, facts: EngineFacts) -> Engine {
         let EngineFacts { kind, version, architecture, grouping, way_in } = facts;
-        let (compose, compose_version) = (Vec::new(), String::new());
-        Ok(Engine {
+        Engine {
+            client,
             kind,
             version,
             architecture,
             grouping,
             way_in,
-            compose,
-            compose_version,
+            compose: Vec::new(),
+            compose_version: String::new(),
             stack: None,
-        })
+        }
     }
 
     /// The same engine with its compose tool.
@@ -176,7 +166,7 @@ impl Engine {
     /// # Errors
     /// There is no such tool.
     pub fn with_compose(self) -> Result<Engine, ComposeError> {
-        let (compose, compose_version) = compose_tool()?;
+        let (compose, compose_version) = compose_tool(self.client)?;
         Ok(Engine { compose, compose_version, ..self })
     }
 
@@ -190,8 +180,16 @@ impl Engine {
         self.compose.len() == 1 && self.compose_version.contains("version 1.")
     }
 
-    fn marked(&self, command: TimedCommand) -> TimedCommand {
-        match &self.stack {
+    /// Whether the compose tool is podman-compose, which renders no project for others.
+    pub fn is_podman_compose(&self) -> bool {
+        self.compose.first().is_some_and(|program| program == PODMAN_COMPOSE)
+    }
+
+    /// `args`: the command. What Podman's client starts would inherit the mark, such as the server of names that
+    /// all its networks share. So its removal waits for it instead.
+    fn marked(&self, command: TimedCommand, args: &[&str]) -> TimedCommand {
+        let is_alone = self.client == Client::Docker || matches!(args, ["build" | "pull", ..]);
+        match self.stack.as_ref().filter(|_| is_alone) {
             Some(id) => command.env(MARKER, id),
             None => command,
         }
@@ -214,22 +212,33 @@ impl Engine {
         args: &[&str],
         change: impl FnOnce(TimedCommand) -> TimedCommand,
     ) -> Result<String, ComposeError> {
-        let name: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).take(3).collect();
+        let name = self.words(args)[..args.len().min(2) + 1].join(" ");
         let output = change(self.work(args)).run();
-        let output = output.map_err(|error| failed(&name.join(" "), &error))?;
+        let output = output.map_err(|error| failed(&name, &error))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// A command of the client for something that takes long, such as a build.
     pub fn work(&self, args: &[&str]) -> TimedCommand {
-        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
-        self.marked(command(&all, WORKS_WITHIN)).interruptible()
+        self.marked(command(&self.words(args), WORKS_WITHIN), args).interruptible()
+    }
+
+    /// A command line of the client.
+    fn words<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
+        std::iter::once(self.client.program()).chain(args.iter().copied()).collect()
+    }
+
+    /// The words by which the client builds an image. Podman's usual format has no health checks.
+    pub const fn build(&self) -> &'static [&'static str] {
+        match self.client {
+            Client::Docker => &["build"],
+            Client::Podman => &["build", "--format", "docker"],
+        }
     }
 
     /// A command of the client, for its output alone.
     pub fn command(&self, args: &[&str]) -> TimedCommand {
-        let all: Vec<&str> = std::iter::once(DOCKER).chain(args.iter().copied()).collect();
-        command(&all, ANSWERS_WITHIN)
+        command(&self.words(args), ANSWERS_WITHIN)
     }
 
     /// A command of the compose tool for `files`, with the project's `directory`.
@@ -238,10 +247,12 @@ impl Engine {
         for file in files {
             all.extend(["-f".to_owned(), file.display().to_string()]);
         }
-        all.extend(["--project-directory".to_owned(), directory.display().to_string()]);
+        if !self.is_podman_compose() {
+            all.extend(["--project-directory".to_owned(), directory.display().to_string()]);
+        }
         all.extend(args.iter().map(|&arg| arg.to_owned()));
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        self.marked(command(&all, WORKS_WITHIN)).interruptible().dir(directory)
+        self.marked(command(&all, WORKS_WITHIN), args).interruptible().dir(directory)
     }
 
     /// The variables that an image sets; none if it is not here.
@@ -270,17 +281,6 @@ pub fn mount_of(source: &Path, target: &Path) -> String {
         }
     };
     format!("type=bind,{},{}", field("source", source), field("target", target))
-}
-
-/// Whether the engine's client itself, or what loads it, reads a variable.
-pub fn is_of_client(name: &str) -> bool {
-    OF_ENGINE.contains(&name) || name == "TMPDIR" || name.starts_with("LD_")
-}
-
-/// The variables that lead a client to its engine, for programs that inherit no environment.
-pub fn engine_variables() -> BTreeMap<String, String> {
-    let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
-    OF_ENGINE.iter().filter_map(variable).collect()
 }
 
 /// The error of a command that failed, with its last lines.
@@ -345,6 +345,7 @@ fn is_warning(line: &str) -> bool {
         || line.starts_with("WARNING:")
         || line.ends_with("variable is not set. Defaulting to a blank string.")
         || explains("See 'docker")
+        || explains("See 'podman")
         || explains("Run 'docker")
 }
 
@@ -361,37 +362,85 @@ fn is_missing(error: &io::Error) -> bool {
 fn remote_host() -> Option<String> {
     let host = std::env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty());
     let host = host.or_else(context_host)?;
+    (!is_here(&host)).then_some(host)
+}
+
+/// Whether the address of an engine is of this machine.
+fn is_here(host: &str) -> bool {
     let here = ["unix://", "npipe://", "tcp://127.", "tcp://localhost", "tcp://[::1]"];
-    (!here.iter().any(|begin| host.starts_with(begin))).then_some(host)
+    here.iter().any(|begin| host.starts_with(begin))
 }
 
 /// The address of Docker's current context.
 fn context_host() -> Option<String> {
-    let words = [DOCKER, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
+    let words = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
     let output = command(&words, ANSWERS_WITHIN).run().ok()?;
     let host = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     (!host.is_empty()).then_some(host)
 }
 
+/// The compose tool that comes with Podman.
+const PODMAN_COMPOSE: &str = "podman-compose";
+
 /// The compose tool, with name and version for people.
-fn compose_tool() -> Result<(Vec<String>, String), ComposeError> {
-    let candidates: [&[&str]; 2] = [&[DOCKER, "compose"], &["docker-compose"]];
+fn compose_tool(client: Client) -> Result<(Vec<String>, String), ComposeError> {
+    let candidates: &[&[&str]] = match client {
+        Client::Docker => &[&["docker", "compose"], &["docker-compose"]],
+        Client::Podman => &[&[PODMAN_COMPOSE]],
+    };
     for words in candidates {
         let with_version: Vec<&str> = words.iter().copied().chain(["version"]).collect();
         if let Ok(output) = command(&with_version, ANSWERS_WITHIN).run() {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let version = text.lines().map(str::trim).find(|line| line.contains("version"));
-            let version = version.unwrap_or(words[0]).to_owned();
+            // Podman-compose prints Podman's version, too, and may do so first.
+            let is_own = |line: &&str| {
+                line.contains("version") && (client == Client::Docker || line.contains("compose"))
+            };
+            let version = text.lines().map(str::trim).find(is_own).unwrap_or(words[0]);
+            // Its first versions call themselves `podman-composer`.
+            let version = version.replace("composer version", "compose version");
             return Ok((words.iter().map(|&word| word.to_owned()).collect(), version));
         }
     }
-    Err(ComposeError::NoTool {})
+    Err(ComposeError::NoTool { client: client.program() })
+}
+
+/// What a client says of its engine; `None`: there is no such client.
+fn info(client: Client) -> Result<Option<Value>, ComposeError> {
+    let program = client.program();
+    let silent =
+        |said: &str| ComposeError::EngineSilent { client: program, said: mask_foreign(said) };
+    let format = match client {
+        Client::Docker => "{{json .}}",
+        Client::Podman => "json",
+    };
+    match command(&[program, "info", "--format", format], ANSWERS_WITHIN).run() {
+        Ok(output) => {
+            let info: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            match info["ServerErrors"][0].as_str() {
+                Some(said) => Err(silent(said)),
+                None => Ok(Some(info)),
+            }
+        }
+        Err(RunError::NotStarted { source, .. }) if is_missing(&source) => Ok(None),
+        Err(_) if client == Client::Docker && is_alias_of_podman() => Ok(None),
+        Err(error) => {
+            let line = error.last_line();
+            Err(silent(if line.is_empty() { "no answer" } else { &line }))
+        }
+    }
+}
+
+/// Whether `docker` is another name of Podman's client.
+fn is_alias_of_podman() -> bool {
+    let output = command(&["docker", "--version"], ANSWERS_WITHIN).run();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("podman"))
 }
 
 /// Whether the engine that Docker's client talks to is Podman, which answers at a socket of its own as
 /// Docker does.
 fn is_podman() -> bool {
-    let words = [DOCKER, "version", "--format", "{{json .Server}}"];
+    let words = ["docker", "version", "--format", "{{json .Server}}"];
     let output = command(&words, ANSWERS_WITHIN).run();
     let server: Value = output
         .ok()

@@ -102,10 +102,6 @@ impl EngineFacts {
         is_podman: impl Fn() -> bool,
     ) -> Result<EngineFacts, ComposeError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        // `docker` may be another name of Podman, whose groups and names are others.
-        if info["host"].is_object() {
-            return Err(ComposeError::Podman {});
-        }
         let system = text(&info["OperatingSystem"]);
         if here.is_outside(&system, &text(&info["KernelVersion"])) {
             return Err(ComposeError::EngineHidden { system });
@@ -135,15 +131,67 @@ impl EngineFacts {
                 }
                 _ => Grouping::PerService,
             };
+        let architecture = text(&info["Architecture"]);
+        EngineFacts::checked(kind, &version, &architecture, grouping, is_rootless)
+    }
+
+    /// Reads what Podman's own client says by `info`. `is_at_socket`: it talks to a socket of this machine.
+    ///
+    /// # Errors
+    /// As [`EngineFacts::of`].
+    pub fn of_podman(
+        info: &Value,
+        here: &Here,
+        is_at_socket: bool,
+    ) -> Result<EngineFacts, ComposeError> {
+        let host = &info["host"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let is_remote = host["serviceIsRemote"] == true && !is_at_socket;
+        if is_remote || here.is_outside("", &text(&host["kernel"])) {
+            let distribution = &host["distribution"];
+            let system = format!(
+                "Podman on {} {}",
+                text(&distribution["distribution"]),
+                text(&distribution["version"])
+            );
+            return Err(ComposeError::EngineHidden { system });
+        }
+        let is_rootless = host["security"]["rootless"] == true;
+        let controllers = host["cgroupControllers"].as_array().cloned().unwrap_or_default();
+        // systemd may not have given them to the user.
+        let has_all =
+            ["cpu", "cpuset", "memory"].iter().all(|one| controllers.iter().any(|it| it == one));
+        let manager = text(&host["cgroupManager"]);
+        let grouping = match (manager.as_str(), text(&host["cgroupVersion"]).as_str()) {
+            ("systemd", "v2") if is_rootless && has_all => Grouping::PerService,
+            _ if is_rootless => Grouping::CpusAlone,
+            ("cgroupfs", _) if here.is_root => Grouping::OneBudget(GroupMaker::Keeper),
+            ("systemd", "v2") if here.is_root && (here.reaches_systemd)() => {
+                Grouping::OneBudget(GroupMaker::Systemd)
+            }
+            _ => Grouping::PerService,
+        };
+        let version = text(&info["version"]["Version"]);
+        let architecture = text(&host["arch"]);
+        EngineFacts::checked(EngineKind::Podman, &version, &architecture, grouping, is_rootless)
+    }
+
+    fn checked(
+        kind: EngineKind,
+        version: &str,
+        architecture: &str,
+        grouping: Grouping,
+        is_rootless: bool,
+    ) -> Result<EngineFacts, ComposeError> {
         let (name, oldest) = (kind.name(), kind.oldest());
-        if is_old(&version, oldest) {
+        if is_old(version, oldest) {
             let oldest = format!("{}.{}", oldest.0, oldest.1);
-            return Err(ComposeError::EngineOld { name, version, oldest });
+            return Err(ComposeError::EngineOld { name, version: version.to_owned(), oldest });
         }
         Ok(EngineFacts {
             kind,
             version: format!("{name} {version}"),
-            architecture: image_architecture(&text(&info["Architecture"])).to_owned(),
+            architecture: image_architecture(architecture).to_owned(),
             grouping,
             way_in: if is_rootless { WayIn::PublishedPort } else { WayIn::ContainerAddress },
         })
@@ -223,7 +271,10 @@ mod tests {
         assert!(matches!(found, Err(ComposeError::EngineOld { name: "Docker", .. })));
         let is_old = |version: &str| is_old(version, EngineKind::Docker.oldest());
         assert!(!is_old("20.10.24+dfsg1") && !is_old("dev") && is_old("20.9.0"));
-        // Podman at a socket, for Docker's client.
+    }
+
+    #[test]
+    fn podman_at_a_socket_is_known() {
         let podman = |version: &str| {
             let info = json!({"ServerVersion": version, "CgroupDriver": "cgroupfs"});
             EngineFacts::of(&info, &here("6.1", true), || true).map(|facts| facts.version)
@@ -237,7 +288,52 @@ mod tests {
         assert_eq!(of_user("1"), Some((Grouping::CpusAlone, WayIn::PublishedPort)));
         assert_eq!(of_user("2"), Some((Grouping::PerService, WayIn::PublishedPort)));
         assert!(matches!(podman("3.0.1"), Err(ComposeError::EngineOld { name: "Podman", .. })));
-        let podman = EngineFacts::of(&json!({"host": {}}), &here("6.1", true), || false);
-        assert!(matches!(podman, Err(ComposeError::Podman {})));
+    }
+
+    #[test]
+    fn podmans_own_client_says_it_in_another_form() {
+        let of = |changed: Value, is_root: bool, is_at_socket: bool| {
+            let mut host = json!({
+                "arch": "amd64", "cgroupManager": "cgroupfs", "cgroupVersion": "v1", "kernel": "6.1.0-9",
+                "cgroupControllers": ["cpu", "cpuset", "memory"], "serviceIsRemote": false,
+                "distribution": {"distribution": "fedora", "version": "41"}, "security": {"rootless": false},
+            });
+            for (key, value) in changed.as_object().expect("a map") {
+                host[key] = value.clone();
+            }
+            let info = json!({"host": host, "version": {"Version": "4.3.1"}});
+            EngineFacts::of_podman(&info, &here("6.1.0-9", is_root), is_at_socket)
+        };
+        let grouping = |changed: Value| {
+            let is_root = changed["security"]["rootless"] != true;
+            of(changed, is_root, false).map(|facts| (facts.grouping, facts.way_in)).ok()
+        };
+        let found = of(json!({}), true, false).expect("an engine");
+        assert_eq!(
+            (found.version.as_str(), found.architecture.as_str()),
+            ("Podman 4.3.1", "amd64")
+        );
+        let near = |grouping| Some((grouping, WayIn::ContainerAddress));
+        let far = |grouping| Some((grouping, WayIn::PublishedPort));
+        assert_eq!(grouping(json!({})), near(Grouping::OneBudget(GroupMaker::Keeper)));
+        let systemd = |version: &str| json!({"cgroupManager": "systemd", "cgroupVersion": version});
+        assert_eq!(grouping(systemd("v2")), near(Grouping::OneBudget(GroupMaker::Systemd)));
+        assert_eq!(grouping(systemd("v1")), near(Grouping::PerService));
+        let rootless = |controllers: Value, version: &str| {
+            json!({"security": {"rootless": true}, "cgroupManager": "systemd", "cgroupVersion": version,
+                "cgroupControllers": controllers})
+        };
+        let all = json!(["cpu", "cpuset", "io", "memory", "pids"]);
+        assert_eq!(grouping(rootless(all.clone(), "v2")), far(Grouping::PerService));
+        assert_eq!(grouping(rootless(json!(["memory", "pids"]), "v2")), far(Grouping::CpusAlone));
+        assert_eq!(grouping(rootless(all, "v1")), far(Grouping::CpusAlone));
+        let remote = || json!({"serviceIsRemote": true});
+        let hidden = of(remote(), true, false).map(drop);
+        assert!(
+            matches!(&hidden, Err(ComposeError::EngineHidden { system }) if system == "Podman on fedora 41")
+        );
+        assert!(of(remote(), true, true).is_ok(), "a socket of this machine");
+        let machine = of(json!({"kernel": "6.11.5-300.fc41.x86_64"}), true, true);
+        assert!(matches!(machine, Err(ComposeError::EngineHidden { .. })));
     }
 }

@@ -5,18 +5,15 @@ use std::path::PathBuf;
 use serde::Serialize;
 use stampede_model::words;
 
-use crate::engine::says_disk_is_full;
+pub use crate::file_problem::{FileProblem, ProjectProblem};
 
 /// Why a compose project cannot be measured.
 #[derive(Debug, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComposeError {
     /// No program of a container engine is installed.
-    #[error("this machine has no container engine: `docker` is not installed")]
+    #[error("this machine has no container engine: neither `docker` nor `podman` is installed")]
     NoEngine {},
-    /// The client is Podman's own.
-    #[error("`docker` is Podman's client here, and stampede needs Docker's")]
-    Podman {},
     /// The engine's processes cannot be seen from here.
     #[error("the processes of this container engine ({system}) cannot be seen from here")]
     EngineHidden {
@@ -24,8 +21,10 @@ pub enum ComposeError {
         system: String,
     },
     /// The engine is installed, and does not answer.
-    #[error("the container engine does not answer: `docker` says `{said}`")]
+    #[error("the container engine does not answer: `{client}` says `{said}`")]
     EngineSilent {
+        /// The program that talks to it.
+        client: &'static str,
         /// Its last line.
         said: String,
     },
@@ -60,8 +59,19 @@ pub enum ComposeError {
         of_machine: String,
     },
     /// There is an engine, and no program that reads compose files.
-    #[error("`docker` is installed, and nothing that reads compose files")]
-    NoTool {},
+    #[error("`{client}` is installed, and nothing that reads compose files")]
+    NoTool {
+        /// The program that talks to the engine.
+        client: &'static str,
+    },
+    /// The first versions of podman-compose do not know something that the project needs.
+    #[error("service `{service}` has `{line}`, which this version of podman-compose does not know")]
+    ToolOld {
+        /// The service.
+        service: String,
+        /// The line.
+        line: String,
+    },
     /// A service has the network of the machine.
     #[error("service `{service}` uses the network of the machine (`network_mode: host`)")]
     HostNetwork {
@@ -123,6 +133,46 @@ pub enum ComposeError {
     NoFile {
         /// The file as given.
         file: PathBuf,
+    },
+    /// A compose file, or one that it leads to, cannot be read.
+    #[error("compose file `{}`: {problem}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: FileProblem,
+    },
+    /// A variable that the project's files ask for has no value.
+    #[error("the compose files ask for the variable `{name}`{}", after_colon(message))]
+    Variable {
+        /// Its name.
+        name: String,
+        /// What the files say of it; may be empty.
+        message: String,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<PathBuf>,
+    },
+    /// A file with variables of a service does not exist.
+    #[error("service `{service}` has the env file `{}`, which does not exist", file.display())]
+    NoEnvFile {
+        /// The service.
+        service: String,
+        /// The file.
+        file: PathBuf,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<PathBuf>,
+    },
+    /// A service names what the project does not have.
+    #[error("service `{service}` uses the {kind} `{name}`, which the project does not have")]
+    Undeclared {
+        /// The service.
+        service: String,
+        /// `network`, `service` or `volume`.
+        kind: &'static str,
+        /// The name.
+        name: String,
     },
     /// The tool refuses the project, or cannot do what it was asked for.
     #[error("`{command}` failed: {said}")]
@@ -282,23 +332,8 @@ pub enum ComposeError {
     },
 }
 
-/// Why a text is no compose project.
-#[derive(Debug, thiserror::Error, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProjectProblem {
-    /// It cannot be parsed.
-    #[error("it is no YAML")]
-    NotYaml(
-        #[serde(skip)]
-        #[source]
-        Box<serde_saphyr::Error>,
-    ),
-    /// It is not a map.
-    #[error("it is no map")]
-    NoMap {},
-    /// It has no map of services.
-    #[error("it has no services")]
-    NoServices {},
+fn after_colon(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
 /// Names that services with a web server often have, the most likely first.
@@ -349,6 +384,12 @@ impl ComposeError {
                 let is_about_it = OF_VARIABLES.iter().any(|part| said.contains(part));
                 ComposeError::Tool { command, said, example: found.filter(|_| is_about_it) }
             }
+            ComposeError::Variable { name, message, .. } => {
+                ComposeError::Variable { name, message, example: found }
+            }
+            ComposeError::NoEnvFile { service, file, .. } => {
+                ComposeError::NoEnvFile { service, file, example: found }
+            }
             other => other,
         }
     }
@@ -373,213 +414,6 @@ impl ComposeError {
         let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
         likely.or(names.first()).map(String::as_str)
     }
-
-    /// What the user can do next; shown on a line of its own.
-    pub fn hint(&self) -> Option<String> {
-        use ComposeError as E;
-        match self {
-            E::Tool { example: Some(example), .. } => Some(format!(
-                "the project has no `.env`: copy `{0}` to `{1}` first, and fill in its values",
-                example.display(),
-                example.with_file_name(".env").display()
-            )),
-            E::Tool { said, command, .. } => tool_hint(command, said).map(str::to_owned),
-            E::Build { said, command, log } => {
-                let log = log.as_ref().map(|log| format!("all that it said is in {}", log.display()));
-                let parts = [tool_hint(command, said).map(str::to_owned), log];
-                let parts: Vec<String> = parts.into_iter().flatten().collect();
-                (!parts.is_empty()).then(|| parts.join("; "))
-            }
-            E::NoneActive { profiles } => {
-                let all = profiles.join(", ");
-                profiles.first().map(|first| {
-                    format!("choose: `--env COMPOSE_PROFILES={first}` (profiles: {all})")
-                })
-            }
-            E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
-            E::WhichService { publishing, known } => {
-                let choices = if publishing.is_empty() { known } else { publishing };
-                let first = ComposeError::most_likely(choices).unwrap_or("web");
-                Some(format!(
-                    "name the service and its port: `--service {first} --port 80` (services: {})",
-                    known.join(", ")
-                ))
-            }
-            E::OnlyHttps { .. } => Some(
-                "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
-                 `--env SERVER_NAME=:80` does"
-                    .to_owned(),
-            ),
-            E::OtherArchitecture { image, of_machine, .. } => Some(format!(
-                "fetch it for this machine (`docker pull --platform \
-                 linux/{of_machine} {image}`), and look for `platform:` in the compose file"
-            )),
-            E::NoOfficialImage { role } => Some(format!(
-                "name one in the plan (`images: {{{role}: \"…\"}}`), or measure this runtime with the programs of \
-                 this machine (`images: off`)"
-            )),
-            E::NoDebian { .. } => Some(
-                "ask for one of these (`php` in a plan), or name an image of your own (`images`)".to_owned(),
-            ),
-            E::NoRole { known, .. } => Some(format!("its roles: {}", known.join(", "))),
-            E::NotInImages { .. } => Some(
-                "name images that have it (`images` in a plan); an image must have a shell, too".to_owned(),
-            ),
-            E::NotWithImages { .. } => Some(
-                "remove the setting, or describe the stack in a compose file (`--compose`)".to_owned(),
-            ),
-            E::WhichPort { ports, .. } => Some(format!(
-                "name the port inside the container: `--port {}`",
-                ports.first().copied().unwrap_or(80)
-            )),
-            _ => self.engine_hint().or(self.project_hint()).map(str::to_owned),
-        }
-    }
-
-    /// What the user can do about the engine.
-    fn engine_hint(&self) -> Option<&'static str> {
-        use ComposeError as E;
-        let is_refused = |said: &str| said.to_ascii_lowercase().contains("permission denied");
-        match self {
-            E::NoEngine {} => Some("install Docker (Debian: `docker.io docker-compose`)"),
-            E::EngineSilent { said } if is_refused(said) => Some(
-                "your user may not use the engine: run stampede as root, or add the user to the group `docker`",
-            ),
-            E::EngineSilent { .. } => {
-                Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
-            }
-            E::EngineElsewhere { .. } => Some(
-                "use an engine of this machine: unset DOCKER_HOST, or `docker context use default`",
-            ),
-            E::EngineOld { .. } => Some("install a newer version of it"),
-            E::NoTool {} => Some("install `docker-compose-plugin` or `docker-compose`"),
-            E::Podman {} => Some(
-                "Podman answers Docker's client at a socket: install `docker-cli` (or `docker.io`) and a compose tool, \
-                 `systemctl start podman.socket`, `export DOCKER_HOST=unix:///run/podman/podman.sock`",
-            ),
-            E::EngineHidden { .. } => Some(
-                "load the image `stampede:all` into this engine, and stampede runs there by itself (docs/containers.md, \
-                 \"From a container\"), or run stampede in the Linux of its containers",
-            ),
-            E::OutsideBudget { .. } => Some(
-                "the engine does not see the groups of this machine (it runs in a container, or has another \
-                 `cgroup-parent`): run stampede where the engine runs",
-            ),
-            _ => None,
-        }
-    }
-
-    /// What the user can do about the project.
-    fn project_hint(&self) -> Option<&'static str> {
-        use ComposeError as E;
-        match self {
-            E::HostNetwork { .. } => Some(
-                "remove `network_mode: host`: its ports could be those of your own project, which would get the load",
-            ),
-            E::OtherContainer { .. } => Some(
-                "a trial would use, and may change, what belongs to another project: make it a part of this one",
-            ),
-            E::WrongPage { .. } => Some(
-                "if another service answers requests, name it: `--service NAME --port 80`; `before_trial` in a plan \
-                 prepares data",
-            ),
-            E::Ended { .. } => Some(
-                "in a trial nothing is restarted (`restart` is off): let it wait for what it needs, by `depends_on` \
-                 with `condition: service_healthy`",
-            ),
-            E::FarAddress { .. } => Some(
-                "the engine's networks are not this machine's: it may run without root or in a virtual machine; use \
-                 Docker Engine here, or run stampede where the engine runs",
-            ),
-            E::Unreached { .. } => Some(
-                "nor by a port on 127.0.0.1: a firewall or a route may keep this machine from its engine's networks",
-            ),
-            E::NoAddress { .. } => Some("connect the service to a network of the project"),
-            E::VolumeInUse { .. } => Some(
-                "stop the project first (`docker compose stop`), or measure without its data (`volumes: empty` in the \
-                 plan)",
-            ),
-            _ => None,
-        }
-    }
-}
-
-/// What the client of an engine says of a registry, and what the user can do about it.
-const OF_REGISTRIES: [(&str, &str); 9] = [
-    (
-        "toomanyrequests",
-        "the registry's limit of fetches is reached: log in (`docker login`), or wait",
-    ),
-    (
-        "no basic auth credentials",
-        "the registry asks for a login: `docker login`, with the registry's name if it is not Docker Hub",
-    ),
-    (
-        "pull access denied",
-        "there is no such image, or the registry asks for a login: `docker login`",
-    ),
-    ("unauthorized", "the registry asks for another login: `docker login`"),
-    (
-        "manifest unknown",
-        "the registry has no such image or tag: look at the name, and at what comes after `:`",
-    ),
-    ("no matching manifest", "the registry has this image for other architectures only"),
-    ("EOF", "the fetch broke off: try again; `docker pull` shows how far it comes"),
-    ("connection refused", "the registry does not answer: is its name right, and is it up?"),
-    ("no such host", "the registry's name is not known: is it right, and is there a network?"),
-];
-
-/// What the user can do about what a tool said.
-fn tool_hint(command: &str, said: &str) -> Option<&'static str> {
-    const NEWER: [&str; 3] =
-        ["unsupported option", "does not match any of the regexes", "is unsupported"];
-    if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
-        return Some(
-            "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
-             `docker-compose-plugin`",
-        );
-    }
-    let of_buildkit = ["unknown instruction", "requires BuildKit", "failed to parse platform"];
-    if of_buildkit.iter().any(|part| said.contains(part)) {
-        return Some(
-            "if this Dockerfile is written for BuildKit, install `docker-compose-plugin` and `docker-buildx-plugin`",
-        );
-    }
-    let asks = ["Get \"http", "Head \"http"].iter().any(|one| said.contains(one));
-    let is_fetch = command.contains(" pull") || asks && said.contains("/v2/");
-    if let Some((_, hint)) = OF_REGISTRIES.iter().find(|(part, _)| is_fetch && said.contains(part))
-    {
-        return Some(hint);
-    }
-    if says_disk_is_full(said) {
-        return Some(
-            "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
-             is unused",
-        );
-    }
-    if command.starts_with("cp -a") && said.contains("ermission denied") {
-        return Some(
-            "a trial gets a copy of what the project may write to, and these files are another user's: run stampede as \
-             root",
-        );
-    }
-    let hints = [
-        (
-            "vendor/laravel/sail",
-            "Sail's images are built from its package: run `composer install` in the project first",
-        ),
-        ("env file", "make this file first, as the project's documentation says"),
-        (
-            "overlaps",
-            "networks with static addresses keep their address range, which is taken now: stop the project first",
-        ),
-        (
-            "neither an image nor a build",
-            "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
-             their directory",
-        ),
-    ];
-    hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
 }
 
 #[cfg(test)]

@@ -42,6 +42,11 @@ fn what_a_tool_says_has_the_hint_that_helps() {
         let found = hint("docker pull --quiet", said);
         assert!(found.contains(expected), "{said}: {found}");
     }
+    let podman = hint("podman pull", "Error: unauthorized: access is denied");
+    assert!(podman.contains("`podman login`"), "{podman}");
+    assert!(
+        hint("podman build", "Error: short-name \"a/b\" did not resolve").contains("docker.io/")
+    );
     // What an app says while its image is built is no matter of a registry.
     let built = "RUN curl http://127.0.0.1: connect: connection refused";
     assert_eq!(hint("docker-compose build", built), "");
@@ -49,4 +54,18 @@ fn what_a_tool_says_has_the_hint_that_helps() {
     assert!(hint("docker-compose build", here).contains("docker-buildx-plugin"));
     let version_2 = hint("docker compose config", "unsupported option: 'name'");
     assert_eq!(version_2, "", "which version would know it?");
+}
+
+#[test]
+fn an_error_of_the_engine_names_the_client_that_was_used() {
+    let silent = |client| {
+        let error = ComposeError::EngineSilent { client, said: "no answer".to_owned() };
+        (error.to_string(), error.hint().unwrap_or_default())
+    };
+    assert!(silent("docker").1.contains("systemctl start docker"));
+    let (words, fix) = silent("podman");
+    assert!(words.contains("`podman` says") && fix.contains("`podman info`"), "{words}; {fix}");
+    let tool = |client| ComposeError::NoTool { client }.hint().unwrap_or_default();
+    assert!(tool("docker").contains("docker-compose"));
+    assert_eq!(tool("podman"), "install `podman-compose`");
 }

@@ -11,9 +11,26 @@ use crate::news::{LongWork, told};
 pub fn fetch_image(engine: &Engine, image: &str) -> Result<(), ComposeError> {
     if engine.command(&["image", "inspect", image]).run().is_err() {
         // The first words are the name of the command in messages.
-        told(LongWork::Fetch { image }, || engine.run(&["pull", image, "--quiet"]))?;
+        let pull = |image: &str| engine.run(&["pull", image, "--quiet"]);
+        told(LongWork::Fetch { image }, || match pull(image) {
+            Err(ComposeError::Tool { said, .. }) if said.contains(SHORT_NAME) => {
+                pull(&of_docker_hub(image))
+            }
+            other => other,
+        })?;
     }
     Ok(())
+}
+
+/// What Podman says where nobody has told it which registry a name without one means.
+const SHORT_NAME: &str = "short-name";
+
+/// The image as everybody else means it.
+fn of_docker_hub(image: &str) -> String {
+    match image.contains('/') {
+        true => format!("docker.io/{image}"),
+        false => format!("docker.io/library/{image}"),
+    }
 }
 
 /// Refuses the image of a service for another architecture: the engine would run it in an emulator, if at
@@ -44,6 +61,12 @@ fn runs_on(machine: &str, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_without_a_registry_is_of_docker_hub() {
+        assert_eq!(of_docker_hub("php:8.4-fpm"), "docker.io/library/php:8.4-fpm");
+        assert_eq!(of_docker_hub("dunglas/frankenphp"), "docker.io/dunglas/frankenphp");
+    }
 
     #[test]
     fn a_machine_runs_images_of_its_own_kind() {

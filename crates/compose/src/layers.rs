@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::error::FileProblem;
+
 /// The most files that one file may lead to.
 const FILES_MAX: usize = 60;
 /// How far files may include, and services extend, one another.
@@ -15,36 +17,133 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// A compose file with what it includes and extends. Its own paths stay as they are. `None`: it is none.
 pub(crate) fn load(path: &Path) -> Option<Map<String, Value>> {
-    loaded(path, &[])
+    Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} }.load(path)
 }
 
-/// `chain`: the files that led to this one.
-fn loaded(path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
-    let real = path.canonicalize().ok()?;
-    if chain.contains(&real) || chain.len() >= DEPTH_MAX {
-        return None;
+/// What becomes of tags of the newest compose files, such as `!reset`, which have no meaning here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// Their value is read as if they were not there.
+    Ignored,
+    /// They are an error.
+    Refused,
+}
+
+/// Reads compose files.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    /// What becomes of tags.
+    pub tags: Tags,
+    /// What is done with each file before it leads to others.
+    pub prepare: &'a dyn Fn(&mut Map<String, Value>),
+    /// Is told of each file that cannot be read.
+    pub problem: &'a dyn Fn(&Path, FileProblem),
+}
+
+impl Reader<'_> {
+    /// As [`load`].
+    pub fn load(self, path: &Path) -> Option<Map<String, Value>> {
+        self.loaded(path, &[])
     }
-    let chain = &[chain, &[real]].concat();
-    let Value::Object(mut document) = serde_saphyr::from_str(&text(path)?).ok()? else {
-        return None;
-    };
-    let services = document.get_mut("services").and_then(Value::as_object_mut);
-    for service in services.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
-        if let Some(listed) = service.get_mut("env_file") {
-            *listed = paths(listed).collect();
+
+    /// `chain`: the files that led to this one.
+    fn loaded(self, path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
+        let told = |problem: FileProblem| (self.problem)(path, problem);
+        let real = path.canonicalize().inspect_err(|_| told(FileProblem::Missing {})).ok()?;
+        if chain.contains(&real) || chain.len() >= DEPTH_MAX {
+            return None;
+        }
+        let chain = &[chain, &[real]].concat();
+        let Some(text) = text(path) else {
+            told(FileProblem::Missing {});
+            return None;
+        };
+        let options =
+            serde_saphyr::options! { reject_unsupported_tags: self.tags == Tags::Refused };
+        let parsed = serde_saphyr::from_str_with_options(&text, options);
+        let Value::Object(mut document) =
+            parsed.inspect_err(|error| told(FileProblem::of(error))).ok()?
+        else {
+            told(FileProblem::NoMap {});
+            return None;
+        };
+        (self.prepare)(&mut document);
+        let services = document.get_mut("services").and_then(Value::as_object_mut);
+        for service in services.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
+            if let Some(listed) = service.get_mut("env_file") {
+                *listed = Value::Array(list(listed));
+            }
+        }
+        let directory = path.parent()?;
+        self.include(directory, &mut document, chain);
+        self.extend(directory, &mut document, chain);
+        Some(document)
+    }
+
+    /// The same of another file, whose paths begin at its own directory.
+    fn other(self, path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
+        let mut document = self.loaded(path, chain)?;
+        absolute_paths(&mut document, path.parent()?);
+        Some(document)
+    }
+
+    /// Adds the services of the files that a file in `directory` includes.
+    fn include(self, directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
+        let listed = document.remove("include").unwrap_or_default();
+        for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
+            // Of several paths, a later file overrides the ones before.
+            let listed = if entry["path"].is_null() { entry } else { &entry["path"] };
+            let mut whole = Map::new();
+            for path in paths(listed) {
+                if let Some(included) = self.other(&directory.join(path), chain) {
+                    merge(&mut whole, &included);
+                }
+            }
+            merge(&mut whole, document);
+            *document = whole;
         }
     }
-    let directory = path.parent()?;
-    include(directory, &mut document, chain);
-    extend(directory, &mut document, chain);
-    Some(document)
-}
 
-/// The same of another file, whose paths begin at its own directory.
-fn other(path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
-    let mut document = loaded(path, chain)?;
-    absolute_paths(&mut document, path.parent()?);
-    Some(document)
+    /// Completes services that extend others, of the same file or of another one.
+    fn extend(self, directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
+        let whole = document.clone();
+        let Some(Value::Object(services)) = document.get_mut("services") else { return };
+        for service in services.values_mut() {
+            if let Some(full) = self.extended(directory, &whole, service, chain, DEPTH_MAX) {
+                *service = full;
+            }
+        }
+    }
+
+    /// A service over the one that it extends. `None`: it extends none that can be read.
+    fn extended(
+        self,
+        directory: &Path,
+        document: &Map<String, Value>,
+        service: &Value,
+        chain: &[PathBuf],
+        depth: usize,
+    ) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        let extends = service.get("extends")?;
+        let name = extends.as_str().or_else(|| extends["service"].as_str())?;
+        let base = match extends["file"].as_str() {
+            Some(file) => {
+                self.other(&directory.join(file), chain)?.get("services")?.get(name)?.clone()
+            }
+            None => {
+                let base = document.get("services")?.get(name)?;
+                let full = self.extended(directory, document, base, chain, depth);
+                full.unwrap_or_else(|| base.clone())
+            }
+        };
+        let Value::Object(mut full) = base else { return None };
+        let mut own = service.as_object()?.clone();
+        own.remove("extends");
+        full.remove("extends");
+        merge(&mut full, &own);
+        Some(Value::Object(full))
+    }
 }
 
 /// The text of a file of ordinary size.
@@ -58,60 +157,6 @@ pub(crate) fn variables_of_file(path: &Path) -> Vec<(String, String)> {
     // A path of a directory would be read for ever.
     let text = text(path).unwrap_or_default();
     dotenvy::from_read_iter(text.as_bytes()).flatten().collect()
-}
-
-/// Adds the services of the files that a file in `directory` includes.
-fn include(directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
-    let listed = document.remove("include").unwrap_or_default();
-    for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
-        // Of several paths, a later file overrides the ones before.
-        let listed = if entry["path"].is_null() { entry } else { &entry["path"] };
-        let mut whole = Map::new();
-        for path in paths(listed) {
-            if let Some(included) = other(&directory.join(path), chain) {
-                merge(&mut whole, &included);
-            }
-        }
-        merge(&mut whole, document);
-        *document = whole;
-    }
-}
-
-/// Completes services that extend others, of the same file or of another one.
-fn extend(directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
-    let whole = document.clone();
-    let Some(Value::Object(services)) = document.get_mut("services") else { return };
-    for service in services.values_mut() {
-        if let Some(full) = extended(directory, &whole, service, chain, DEPTH_MAX) {
-            *service = full;
-        }
-    }
-}
-
-/// A service over the one that it extends. `None`: it extends none that can be read.
-fn extended(
-    directory: &Path,
-    document: &Map<String, Value>,
-    service: &Value,
-    chain: &[PathBuf],
-    depth: usize,
-) -> Option<Value> {
-    let depth = depth.checked_sub(1)?;
-    let extends = service.get("extends")?;
-    let name = extends.as_str().or_else(|| extends["service"].as_str())?;
-    let base = match extends["file"].as_str() {
-        Some(file) => other(&directory.join(file), chain)?.get("services")?.get(name)?.clone(),
-        None => {
-            let base = document.get("services")?.get(name)?;
-            extended(directory, document, base, chain, depth).unwrap_or_else(|| base.clone())
-        }
-    };
-    let Value::Object(mut full) = base else { return None };
-    let mut own = service.as_object()?.clone();
-    own.remove("extends");
-    full.remove("extends");
-    merge(&mut full, &own);
-    Some(Value::Object(full))
 }
 
 /// Adds the variables of the files that services name, where a service does not set them itself. Their paths
@@ -133,72 +178,136 @@ pub(crate) fn add_env_files(document: &mut Map<String, Value>) {
 }
 
 /// Paths in each form that compose files have for them: one, a list, and with options.
-fn paths(value: &Value) -> impl Iterator<Item = String> {
-    let one = |value: &Value| value.as_str().or_else(|| value["path"].as_str()).map(str::to_owned);
-    let all: Vec<String> = match value {
-        Value::Array(list) => list.iter().filter_map(one).take(FILES_MAX).collect(),
-        other => one(other).into_iter().collect(),
-    };
-    all.into_iter()
+pub(crate) fn paths(value: &Value) -> impl Iterator<Item = String> {
+    let one = |value: Value| value.as_str().or_else(|| value["path"].as_str()).map(str::to_owned);
+    list(value).into_iter().filter_map(one).take(FILES_MAX).collect::<Vec<_>>().into_iter()
 }
 
-/// Lays one document over another as the compose tools do: maps key by key, lists one behind the
-/// other, variables by their names.
+/// A value that may stand without a list, as a list.
+fn list(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(list) => list.clone(),
+        Value::Null => Vec::new(),
+        other => vec![other.clone()],
+    }
+}
+
+/// Lays one document over another as the compose tools do: maps key by key, variables by their names, mounts by
+/// their places, other lists one behind the other. A command takes the place of another one.
 pub(crate) fn merge(to: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (key, value) in from {
-        match (to.get_mut(key), value) {
-            (Some(known), _) if key == "environment" || key == "args" => {
+        let Some(known) = to.get_mut(key) else {
+            to.insert(key.clone(), value.clone());
+            continue;
+        };
+        match (key.as_str(), &mut *known, value) {
+            (_, _, Value::Null) => {}
+            ("environment" | "args" | "labels" | "sysctls", _, _) => {
                 let mut all = crate::edit::variables(known);
                 all.extend(crate::edit::variables(value));
                 *known = Value::Object(all.into_iter().collect());
             }
-            (Some(Value::Object(known)), Value::Object(value)) => merge(known, value),
-            (Some(Value::Array(known)), Value::Array(value)) => {
+            ("build", Value::String(_), Value::Object(_))
+            | ("build", Value::Object(_), Value::String(_)) => {
+                let long = |value: &Value| match value {
+                    Value::String(context) => serde_json::json!({"context": context}),
+                    other => other.clone(),
+                };
+                let (mut below, above) = (long(known), long(value));
+                if let (Value::Object(below), Value::Object(above)) = (&mut below, &above) {
+                    merge(below, above);
+                }
+                *known = below;
+            }
+            ("command" | "entrypoint" | "test", _, _) => *known = value.clone(),
+            ("depends_on" | "networks", Value::Array(_), Value::Object(_))
+            | ("depends_on" | "networks", Value::Object(_), Value::Array(_)) => {
+                let (mut below, above) = (by_name(known), by_name(value));
+                merge(&mut below, &above);
+                *known = Value::Object(below);
+            }
+            (_, Value::Object(known), Value::Object(value)) => merge(known, value),
+            ("volumes" | "devices", Value::Array(known), Value::Array(value)) => {
+                let targets: Vec<String> = value.iter().filter_map(target).collect();
+                known.retain(|one| target(one).is_none_or(|target| !targets.contains(&target)));
                 known.extend(value.iter().cloned());
             }
-            (Some(_), Value::Null) => {}
-            (_, value) => {
-                to.insert(key.clone(), value.clone());
+            (_, Value::Array(_), _) | ("dns" | "dns_search" | "env_file" | "tmpfs", _, _) => {
+                let mut all = list(known);
+                let new = list(value).into_iter().filter(|one| !all.contains(one));
+                let new: Vec<Value> = new.collect();
+                all.extend(new);
+                *known = Value::Array(all);
             }
+            _ => *known = value.clone(),
         }
+    }
+}
+
+/// Names in a list as the keys of a map.
+pub(crate) fn by_name(value: &Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map.clone(),
+        other => {
+            let names = other.as_array().into_iter().flatten().filter_map(Value::as_str);
+            names.map(|name| (name.to_owned(), Value::Null)).collect()
+        }
+    }
+}
+
+/// Where a mount or a device is in the container.
+fn target(mount: &Value) -> Option<String> {
+    match mount {
+        Value::String(short) => {
+            let mut parts = short.split(':');
+            let first = parts.next()?;
+            Some(parts.next().unwrap_or(first).to_owned())
+        }
+        long => long["target"].as_str().map(str::to_owned),
     }
 }
 
 /// Mounted paths, those of builds and of files of variables become those of the machine, so that what is in
 /// them is seen. One that begins with a variable is left.
 pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
-    // Without dots and without a slash at the end, as the compose tools print them.
-    let absolute = |source: &str| -> String {
-        let joined = base.join(source);
-        let parts = joined.components().filter(|part| *part != Component::CurDir);
-        parts.collect::<PathBuf>().display().to_string()
-    };
+    for kind in ["secrets", "configs"] {
+        let all = document.get_mut(kind).and_then(Value::as_object_mut);
+        for (_, one) in all.into_iter().flatten() {
+            make_absolute(one.get_mut("file"), base);
+        }
+    }
     let Some(Value::Object(services)) = document.get_mut("services") else { return };
     for service in services.values_mut() {
-        let is_path = |text: &str| !text.contains("://") && !text.starts_with('$');
-        if let Some(context) = build_context(service).filter(|context| is_path(context)) {
-            *context = absolute(context);
+        let build = service.get_mut("build");
+        let is_short = build.as_ref().is_some_and(|build| build.is_string());
+        make_absolute(
+            build.and_then(|build| if is_short { Some(build) } else { build.get_mut("context") }),
+            base,
+        );
+        let contexts = service.pointer_mut("/build/additional_contexts");
+        for (_, context) in contexts.and_then(Value::as_object_mut).into_iter().flatten() {
+            let is_service = context.as_str().is_some_and(|text| text.starts_with("service:"));
+            make_absolute(Some(context).filter(|_| !is_service), base);
         }
         for file in service.get_mut("env_file").and_then(Value::as_array_mut).into_iter().flatten()
         {
-            *file = Value::from(
-                file.as_str()
-                    .map(|file| if is_path(file) { absolute(file) } else { file.to_owned() }),
-            );
+            let is_short = file.is_string();
+            make_absolute(if is_short { Some(file) } else { file.get_mut("path") }, base);
         }
         let Some(Value::Array(mounts)) = service.get_mut("volumes") else { continue };
         for mount in mounts {
             match mount {
-                Value::String(short) if short.starts_with('.') => {
+                Value::String(short) if short.starts_with(['.', '~']) => {
                     let (source, rest) = short.split_once(':').unwrap_or((short, ""));
-                    *short = format!("{}:{rest}", absolute(source));
+                    *short = format!("{}:{rest}", absolute(source, base));
                 }
                 Value::Object(long) => {
-                    if let Some(Value::String(source)) = long.get_mut("source")
-                        && source.starts_with('.')
-                    {
-                        *source = absolute(source);
-                    }
+                    let is_bind = long.get("type").is_some_and(|kind| kind == "bind");
+                    let source = long.get_mut("source");
+                    let is_path = source.as_ref().is_some_and(|source| {
+                        is_bind || source.as_str().is_some_and(|one| one.starts_with(['.', '~']))
+                    });
+                    make_absolute(source.filter(|_| is_path), base);
                 }
                 _ => {}
             }
@@ -206,16 +315,32 @@ pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
     }
 }
 
-/// The directory that an image of a service is built from.
-fn build_context(service: &mut Value) -> Option<&mut String> {
-    let build = match service.get_mut("build")? {
-        Value::Object(build) => build.get_mut("context")?,
-        short => short,
-    };
-    match build {
-        Value::String(context) => Some(context),
-        _ => None,
+fn make_absolute(path: Option<&mut Value>, base: &Path) {
+    if let Some(Value::String(path)) = path
+        && !path.contains("://")
+        && !path.starts_with('$')
+        && !path.starts_with("git@")
+    {
+        *path = absolute(path, base);
     }
+}
+
+/// A path without dots and without a slash at the end, as the compose tools print it. `~` is the user's home.
+fn absolute(path: &str, base: &Path) -> String {
+    let home = || std::env::var("HOME").unwrap_or_default();
+    let path = match path.strip_prefix('~') {
+        Some(below) if below.is_empty() || below.starts_with('/') => home() + below,
+        _ => path.to_owned(),
+    };
+    let mut whole = PathBuf::new();
+    for part in base.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(whole.pop()),
+            other => whole.push(other),
+        }
+    }
+    whole.display().to_string()
 }
 
 #[cfg(test)]
@@ -276,7 +401,8 @@ mod tests {
             "loop": {"extends": "loop", "image": "x"},
             "gone": {"extends": {"file": "none.yml", "service": "x"}, "image": "y"},
         }}));
-        extend(place.path(), &mut document, &[]);
+        let reader = Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} };
+        reader.extend(place.path(), &mut document, &[]);
         let services = &document["services"];
         let php = json!({"image": "php", "user": "www", "environment": {"A": "1", "B": "2"}});
         assert_eq!(services["php"], php);

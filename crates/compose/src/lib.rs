@@ -1,11 +1,12 @@
 //! Compose projects as documents: which files make one, which of its services answers requests, what
 //! shows that it is meant for development, and what has to change so that it runs beside the user's own
-//! project. The compose tool and the engine are asked by their command lines; nothing is started here.
+//! project. The compose tool and the engine are asked by their command lines, also to start what the stack consists of.
 
 pub mod access;
 mod behind_proxy;
 pub mod build;
 pub mod build_log;
+pub mod client;
 pub mod container;
 pub mod discover;
 mod dockerfile;
@@ -16,16 +17,22 @@ mod engine_facts;
 pub mod entrance;
 pub mod error;
 pub mod fetch;
+mod file_problem;
 pub mod health;
+mod hints;
 pub mod image;
 pub mod known;
 mod layers;
 pub mod limits;
 pub mod news;
+mod one_by_one;
 mod outside;
+mod podman_build;
 pub mod project;
 pub mod removal;
+mod render;
 pub mod signs;
+pub mod up;
 mod variables;
 
 pub use error::ComposeError;

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::behind_proxy::{announced_port, looks_at_engine};
 use crate::edit::{Mount, variables};
-use crate::engine::{Engine, failed, is_of_client};
+use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
+use crate::render;
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,23 +57,13 @@ impl Project {
     ) -> Result<Project, ComposeError> {
         let files = files.iter().map(|file| all_of(file)).collect::<Result<Vec<_>, _>>()?.concat();
         let directory = files.first().and_then(|file| file.parent()).unwrap_or(Path::new("/"));
-        let command = engine.compose_name("config");
-        let mut asked = engine.compose(&files, directory, &["config"]);
-        for (name, value) in sail_variables(directory) {
-            asked = asked.env(name, value);
-        }
-        // What the client itself reads is the project's alone.
-        for (name, value) in variables.iter().filter(|(name, _)| !is_of_client(name)) {
-            asked = asked.env(name, value);
-        }
-        let output = asked.run().map_err(|error| {
-            let error = failed(&command, &error);
-            error.with_environment_file(example_of_environment(directory))
-        })?;
-        let project = Project::parse(&String::from_utf8_lossy(&output.stdout), directory);
-        let mut project =
-            project.map_err(|problem| ComposeError::NotAProject { command, problem })?;
-        if engine.is_compose_v1() {
+        let project = match engine.is_podman_compose() {
+            true => Project::read(&files, directory, variables),
+            false => Project::render_by_tool(engine, &files, directory, variables),
+        };
+        let mut project = project
+            .map_err(|error| error.with_environment_file(example_of_environment(directory)))?;
+        if engine.is_compose_v1() || engine.is_podman_compose() {
             let active = variables.get(PROFILES).cloned().or_else(|| given(PROFILES, directory));
             project.drop_inactive(&active.unwrap_or_default());
         }
@@ -82,6 +73,43 @@ impl Project {
         }
         project.mount_bound_volumes();
         Ok(project)
+    }
+
+    fn render_by_tool(
+        engine: &Engine,
+        files: &[PathBuf],
+        directory: &Path,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Project, ComposeError> {
+        let command = engine.compose_name("config");
+        let mut asked = engine.compose(files, directory, &["config"]);
+        for (name, value) in sail_variables(directory) {
+            asked = asked.env(name, value);
+        }
+        // What the client itself reads is the project's alone.
+        for (name, value) in variables.iter().filter(|(name, _)| !engine.client.reads(name)) {
+            asked = asked.env(name, value);
+        }
+        let output = asked.run().map_err(|error| failed(&command, &error))?;
+        let project = Project::parse(&String::from_utf8_lossy(&output.stdout), directory);
+        project.map_err(|problem| ComposeError::NotAProject { command, problem })
+    }
+
+    /// Reads the files itself.
+    fn read(
+        files: &[PathBuf],
+        directory: &Path,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<Project, ComposeError> {
+        let sail: BTreeMap<&str, String> = sail_variables(directory).into_iter().collect();
+        let of_file: BTreeMap<String, String> =
+            variables_of_file(&directory.join(".env")).into_iter().collect();
+        let look = |name: &str| {
+            let given = variables.get(name).or_else(|| sail.get(name)).cloned();
+            given.or_else(|| std::env::var(name).ok()).or_else(|| of_file.get(name).cloned())
+        };
+        let document = render::document(files, directory, &look)?;
+        Ok(Project::of(document, directory))
     }
 
     /// Removes the services of profiles that are not active. Version 2 does so itself.
@@ -111,9 +139,13 @@ impl Project {
         if !document.get("services").is_some_and(Value::is_object) {
             return Err(ProjectProblem::NoServices {});
         }
+        Ok(Project::of(document, directory))
+    }
+
+    fn of(document: Map<String, Value>, directory: &Path) -> Project {
         let name = document.get("name").and_then(Value::as_str);
         let name = name.map_or_else(|| default_name(directory), str::to_owned);
-        Ok(Project { directory: directory.to_owned(), name, document })
+        Project { directory: directory.to_owned(), name, document }
     }
 
     /// From here on the values of the project's variables that are secrets are masked.

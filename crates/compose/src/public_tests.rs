@@ -14,6 +14,7 @@ fn engine(tool: &str) -> Engine {
     let words: Vec<String> = tool.split(' ').map(str::to_owned).collect();
     let is_first = words.len() == 1;
     Engine {
+        client: crate::client::Client::Docker,
         kind: crate::engine::EngineKind::Docker,
         version: "none".to_owned(),
         architecture: "amd64".to_owned(),

@@ -5,8 +5,9 @@ use std::path::Path;
 use stampede_keeper::spec::RemovalCommand;
 use stampede_model::time::Nanos;
 
+use crate::client::{Client, engine_variables};
 use crate::edit::LABEL;
-use crate::engine::{DOCKER, engine_variables, mount_of};
+use crate::engine::mount_of;
 
 /// How long the removal may take: less than stampede waits for a keeper.
 const WITHIN: Nanos = Nanos::from_secs(25);
@@ -14,11 +15,12 @@ const WITHIN: Nanos = Nanos::from_secs(25);
 const STOPS_WITHIN: &str = "10";
 
 /// Removes containers, networks and volumes by their labels. A client that was ended may have left
-/// an order with its engine, so the script looks again until nothing is found. The keeper runs it
-/// where this program has ended, so it needs nothing but the client.
+/// an order with its engine, so the script looks again until nothing is found. Podman's clients do
+/// their work themselves, so it also waits for those that have the label on their command line. The
+/// keeper runs it where this program has ended, so it needs nothing but the client.
 const SCRIPT: &str = r#"
-engine=$1 project=label=com.docker.compose.project=$2 stack=label=$3 label=$3 stop=$4 work=$5 mount=$6
-shift 6
+engine=$1 now=$2 project=label=com.docker.compose.project=$3 stack=label=$4 label=$4 stop=$5 work=$6 mount=$7
+shift 7
 found() {
     "$engine" ps -aq --filter "$project" && "$engine" ps -aq --filter "$stack"
 }
@@ -37,15 +39,26 @@ if [ -n "$stop" ]; then
     ids=$(found) || exit 1
     [ -z "$ids" ] || "$engine" stop -t "$stop" $ids >/dev/null 2>&1
 fi
-quiet=0
-for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
+quiet=0 look=0
+while [ "$look" -lt 40 ]; do
+    look=$((look + 1))
+    at_work=
+    if [ "$engine" = podman ]; then
+        # This shell has the label, too. It makes the list itself, before it starts another process.
+        all_lines=
+        for one in /proc/[0-9]*/cmdline; do all_lines="$all_lines $one"; done
+        at_work=$(grep -lF -e "$label" $all_lines 2>/dev/null | grep -v "^/proc/$$/" | cut -d / -f 3)
+        [ -z "$at_work" ] || [ "$look" -lt 20 ] || kill -9 $at_work
+    elif [ "$look" -gt 12 ]; then
+        break
+    fi
     ids=$(found) || exit 1
-    if [ -z "$ids" ]; then
+    if [ -z "$ids" ] && [ -z "$at_work" ]; then
         quiet=$((quiet + 1))
         [ "$quiet" -ge 2 ] && break
     else
         quiet=0
-        "$engine" rm -f -v $ids >/dev/null 2>&1
+        [ -z "$ids" ] || "$engine" rm -f $now -v $ids >/dev/null 2>&1
     fi
     sleep 0.1
 done
@@ -75,6 +88,8 @@ done
 /// What a stack leaves with an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Leftovers<'a> {
+    /// The program that talks to the engine.
+    pub client: Client,
     /// The name of its compose project.
     pub project: &'a str,
     /// Its id.
@@ -97,10 +112,12 @@ impl Leftovers<'_> {
         let mount = mount.unwrap_or_default();
         let copies = copies.map(|path| path.display().to_string()).unwrap_or_default();
         let label = format!("{LABEL}={}", self.stack);
-        let args = ["-c", SCRIPT, "stampede", DOCKER, self.project, &label, stop, &copies, &mount];
+        let (client, now) = (self.client.program(), self.client.removes_at_once());
+        let args = ["-c", SCRIPT, "stampede", client, now, self.project, &label];
+        let args = args.into_iter().chain([stop, &copies, &mount]);
         RemovalCommand {
             program: "/bin/sh".into(),
-            args: args.into_iter().map(str::to_owned).chain(self.images.iter().cloned()).collect(),
+            args: args.map(str::to_owned).chain(self.images.iter().cloned()).collect(),
             env: engine_variables(),
             within: WITHIN,
         }

@@ -3,19 +3,27 @@
 
 use serde_json::{Map, Value};
 
-/// Replaces the variables in all texts of a document. Names without a value are added to `unset`,
-/// each once.
+/// Variables that have no value.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unset {
+    /// Their names, each once.
+    pub names: Vec<String>,
+    /// Those of them that must have one, with what the file says of it.
+    pub required: Vec<(String, String)>,
+}
+
+/// Replaces the variables in all texts of a document. Those without a value are added to `unset`.
 pub fn interpolate(
     document: &mut Map<String, Value>,
     look: &dyn Fn(&str) -> Option<String>,
-    unset: &mut Vec<String>,
+    unset: &mut Unset,
 ) {
     for value in document.values_mut() {
         in_value(value, look, unset);
     }
 }
 
-fn in_value(value: &mut Value, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) {
+fn in_value(value: &mut Value, look: &dyn Fn(&str) -> Option<String>, unset: &mut Unset) {
     match value {
         Value::String(text) if text.contains('$') => *text = in_text(text, look, unset),
         Value::Array(items) => items.iter_mut().for_each(|item| in_value(item, look, unset)),
@@ -24,7 +32,7 @@ fn in_value(value: &mut Value, look: &dyn Fn(&str) -> Option<String>, unset: &mu
     }
 }
 
-fn in_text(text: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) -> String {
+fn in_text(text: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Unset) -> String {
     let mut done = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -49,30 +57,40 @@ fn in_text(text: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<St
 }
 
 /// What stands between braces: a name, and what follows if it has no value.
-fn of_braces(
-    inside: &str,
-    look: &dyn Fn(&str) -> Option<String>,
-    unset: &mut Vec<String>,
-) -> String {
+fn of_braces(inside: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Unset) -> String {
     let (name, rest) = inside.split_at(name_length(inside));
-    let (sign, text) = match rest.strip_prefix(':') {
-        Some(after) => (after.get(..1).unwrap_or(""), after.get(1..).unwrap_or("")),
-        None => (rest.get(..1).unwrap_or(""), rest.get(1..).unwrap_or("")),
+    // With a colon, an empty value is none.
+    let (sign, text, value) = match rest.strip_prefix(':') {
+        Some(after) => (after.get(..1), after.get(1..), look(name).filter(|it| !it.is_empty())),
+        None => (rest.get(..1), rest.get(1..), look(name)),
     };
-    match (sign, look(name)) {
+    let text = text.unwrap_or("");
+    match (sign.unwrap_or(""), value) {
         ("-", None) => in_text(text, look, unset),
         ("+", None) => String::new(),
         ("+", Some(_)) => in_text(text, look, unset),
         (_, Some(value)) => value,
+        ("?", None) => {
+            let message = in_text(text, look, unset);
+            unset.required.push((name.to_owned(), message));
+            unset.note(name);
+            String::new()
+        }
         (_, None) => value_of(name, look, unset),
     }
 }
 
-fn value_of(name: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Vec<String>) -> String {
-    look(name).unwrap_or_else(|| {
-        if !unset.iter().any(|known| known == name) {
-            unset.push(name.to_owned());
+impl Unset {
+    fn note(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
         }
+    }
+}
+
+fn value_of(name: &str, look: &dyn Fn(&str) -> Option<String>, unset: &mut Unset) -> String {
+    look(name).unwrap_or_else(|| {
+        unset.note(name);
         String::new()
     })
 }
@@ -105,9 +123,13 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> (String, Vec<String>) {
-        let look = |name: &str| (name == "SET").then(|| "yes".to_owned());
-        let mut unset = Vec::new();
-        (in_text(text, &look, &mut unset), unset)
+        let look = |name: &str| match name {
+            "SET" => Some("yes".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let mut unset = Unset::default();
+        (in_text(text, &look, &mut unset), unset.names)
     }
 
     #[test]
@@ -121,6 +143,7 @@ mod tests {
             ("${NONE:-${OTHER:-a}b}c", "abc"),
             ("${SET:+other}${NONE:+other}", "other"),
             ("${SET:?must be}", "yes"),
+            ("${EMPTY:-no}/${EMPTY-no}/${EMPTY:+other}/${EMPTY+other}", "no///other"),
             ("5$$ and $5 $", "5$ and $5 $"),
             ("${NONE:-open", "open"),
         ] {

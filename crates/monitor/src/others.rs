@@ -113,6 +113,7 @@ const ENGINES: &[&str] = &[
     "docker-proxy",
     "dockerd",
     "fuse-overlayfs",
+    "netavark",
     "pasta",
     "podman",
     "rootlesskit",

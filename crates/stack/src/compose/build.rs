@@ -72,8 +72,8 @@ fn build(
         return Ok(plan.images);
     }
     let file = directory.join("build.json");
-    let mut files = plan.files;
-    files.insert(file.clone(), Value::Object(plan.document).to_string());
+    let mut files = plan.files.clone();
+    files.insert(file.clone(), Value::Object(plan.document.clone()).to_string());
     for (path, text) in &files {
         let unwritten = |error: std::io::Error| ComposeError::Tool {
             command: format!("write {}", path.display()),
@@ -83,16 +83,12 @@ fn build(
         super::start::write_private(path, text).map_err(unwritten)?;
     }
     let project_name = format!("{BUILT}-{hash}");
-    // Version 2 builds without containers, or removes them by itself.
-    let removes = ["--force-rm"].into_iter().filter(|_| engine.is_compose_v1());
-    let words: Vec<&str> = ["-p", &project_name, "build"].into_iter().chain(removes).collect();
-    let is_only = plan.steps.len() == 1;
+    let (is_only, name) = (plan.steps.len() == 1, BuildPlan::command_name(engine));
     let mut built = plan.steps.iter().enumerate().map(|(number, step)| {
-        let words: Vec<&str> =
-            words.iter().copied().chain(step.iter().map(String::as_str)).collect();
-        let command = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
         let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
-        logged_build(command, &engine.compose_name("build"), &log, step)
+        let commands = plan.commands(engine, step, (&file, &project_name), &project.directory);
+        let mut commands = commands.into_iter();
+        commands.try_for_each(|(of, command)| logged_build(command, &name, &log, &of))
     });
     let built = built.try_for_each(|step| step);
     for path in files.keys() {

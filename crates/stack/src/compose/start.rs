@@ -12,6 +12,7 @@ use stampede_compose::container::Container;
 use stampede_compose::entrance::Entrance;
 use stampede_compose::news::{self, News};
 use stampede_compose::removal::Leftovers;
+use stampede_compose::up::Up;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
 use stampede_linux::cpu_list;
 use stampede_plan::model::VolumeState;
@@ -19,7 +20,7 @@ use stampede_plan::model::VolumeState;
 use super::ResolvedProject;
 use super::build::Builds;
 use super::edit::{Edit, Limits};
-use super::engine::{Grouping, WayIn, failed};
+use super::engine::{Grouping, WayIn};
 use super::error::ComposeError;
 use super::proof::{Proofs, StackProof};
 use super::running;
@@ -125,6 +126,7 @@ fn start_once(
     let published = published(resolved.engine.way_in, &spec.placement)?;
     let of_services = volumes::images_of(&resolved, &images, &resolved.services());
     let leftovers = Leftovers {
+        client: resolved.engine.client,
         project: &names.project,
         stack: &names.id,
         writes_data: resolved.source.volumes == VolumeState::Shared,
@@ -222,11 +224,10 @@ impl Starting<'_> {
             published: published.map(|place| (target, place)),
             proof: &proof,
         };
-        write_private(&file, &edit.apply(project).to_string()).map_err(unwritten)?;
+        let up = Up::of(engine, edit.apply(project), &self.names.project, &self.names.id);
+        write_private(&file, &up.document.to_string()).map_err(unwritten)?;
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
-        let words = ["-p", &self.names.project, "up", "-d", "--no-build"];
-        let up = engine.compose(std::slice::from_ref(&file), &project.directory, &words);
-        up.run().map_err(|error| failed(&engine.compose_name("up"), &error))?;
+        up.run(engine, &file, &project.directory)?;
         let containers = Container::all(engine, &self.names.id)?;
         running::check_groups(engine, &containers, &groups)?;
         running::place(engine.grouping, &containers, &source.beside, placement);

@@ -398,9 +398,10 @@ fn add(engine: &Engine, base: &str, additions: &Additions) -> Result<Option<Stri
     let hash = sha256(format!("{dockerfile}{ids}"));
     let name = format!("{BUILT}/{}:latest", &hash[..HASH_LENGTH]);
     if engine.command(&["image", "inspect", &name]).run().is_err() {
-        let words = ["build", "--force-rm", "--tag", &name, "-"];
+        let words = [engine.build(), &["--force-rm", "--tag", &name, "-"]].concat();
         let command = engine.work(&words).input(dockerfile.as_bytes());
-        logged_build(command, "docker build", &hash[..HASH_LENGTH], &[base.to_owned()])?;
+        let verb = format!("{} build", engine.client.program());
+        logged_build(command, &verb, &hash[..HASH_LENGTH], &[base.to_owned()])?;
     }
     Ok(Some(name))
 }

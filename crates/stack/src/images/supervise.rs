@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
+use stampede_compose::client::{Client, engine_variables};
 use stampede_compose::container::{Container, SERVICE};
 use stampede_compose::edit::LABEL;
-use stampede_compose::engine::{
-    DOCKER, Engine, EngineKind, Grouping, engine_variables, is_of_client, mount_of, parent_name,
-};
+use stampede_compose::engine::{Engine, EngineKind, Grouping, mount_of, parent_name};
 use stampede_keeper::spec::{
     ContainersSpec, GroupMaker, ProcessSetSpec, ProcessSpec, RemovalCommand,
 };
@@ -54,7 +53,7 @@ impl Supervisor for ContainerSupervisor {
         let mut roles: Vec<String> = spec.processes.iter().map(|one| one.role.clone()).collect();
         roles.dedup();
         let project = project_of(&spec.id);
-        let removal = removal(&project, &spec.id);
+        let removal = removal(images.engine.client, &project, &spec.id);
         let containers = ContainersSpec { roles, groups: images.engine.grouping.maker(), removal };
         let groups = ProcessSetSpec {
             processes: Vec::new(),
@@ -90,7 +89,7 @@ impl Supervisor for ContainerSupervisor {
             let mut env = process.env.clone();
             env.extend(engine_variables());
             ProcessSpec {
-                program: client(),
+                program: path_of(self.images.engine.client),
                 args,
                 env,
                 cwd: spec.work.clone(),
@@ -100,7 +99,7 @@ impl Supervisor for ContainerSupervisor {
         };
         let processes = spec.processes.iter().map(step).collect();
         // A client that is killed leaves its container behind.
-        let removal = removal(&project_of(&stack), &stack);
+        let removal = removal(self.images.engine.client, &project_of(&stack), &stack);
         let groups = GroupMaker::Keeper;
         let containers = Some(ContainersSpec { roles: Vec::new(), groups, removal });
         let steps = ProcessSetSpec { processes, containers, bind: None, ..spec.clone() };
@@ -113,8 +112,8 @@ impl Supervisor for ContainerSupervisor {
 }
 
 /// Removes the containers of a stack. They write as this user.
-fn removal(project: &str, stack: &str) -> RemovalCommand {
-    Leftovers { project, stack, writes_data: false, copies: None, images: &[] }.removal()
+fn removal(client: Client, project: &str, stack: &str) -> RemovalCommand {
+    Leftovers { client, project, stack, writes_data: false, copies: None, images: &[] }.removal()
 }
 
 /// The name under which an engine groups the containers of a stack.
@@ -123,10 +122,10 @@ fn project_of(stack: &str) -> String {
 }
 
 /// The path of the engine's client.
-fn client() -> PathBuf {
+fn path_of(client: Client) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut all = std::env::split_paths(&path).map(|directory| directory.join(DOCKER));
-    all.find(|path| path.is_file()).unwrap_or_else(|| Path::new("/usr/bin").join(DOCKER))
+    let mut all = std::env::split_paths(&path).map(|directory| directory.join(client.program()));
+    all.find(|path| path.is_file()).unwrap_or_else(|| Path::new("/usr/bin").join(client.program()))
 }
 
 /// Containers of a stack.
@@ -191,7 +190,7 @@ impl ContainerSet {
         args.extend(process.args.iter().cloned());
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
         let printed = self.engine().run_command(&words, |command| {
-            command.envs(process.env.iter().filter(|(name, _)| !is_of_client(name)))
+            command.envs(process.env.iter().filter(|(name, _)| !self.engine().client.reads(name)))
         })?;
         Ok(printed.trim().to_owned())
     }
@@ -256,7 +255,7 @@ impl RunContainer<'_> {
         for (name, value) in &process.env {
             // The client takes a value from its own environment, which nobody else can read. What it
             // needs there itself is no secret.
-            match is_of_client(name) {
+            match images.engine.client.reads(name) {
                 true => add("--env", format!("{name}={value}")),
                 false => add("--env", name.clone()),
             }

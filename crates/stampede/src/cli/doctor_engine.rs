@@ -118,12 +118,14 @@ fn way_in(way: WayIn) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use stampede_compose::client::Client;
     use stampede_compose::engine::EngineKind;
 
     use super::*;
 
     fn engine(grouping: Grouping, way_in: WayIn) -> Engine {
         Engine {
+            client: Client::Docker,
             kind: EngineKind::Docker,
             version: "Docker 28.2.2".to_owned(),
             architecture: "amd64".to_owned(),
@@ -156,7 +158,7 @@ mod tests {
         let names: Vec<&str> = none.rows().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["not here", "fix"]);
         let here = engine(Grouping::PerService, WayIn::ContainerAddress);
-        let no_tool = EngineView::of(Ok(here), |_| Err(ComposeError::NoTool {}));
+        let no_tool = EngineView::of(Ok(here), |_| Err(ComposeError::NoTool { client: "docker" }));
         let names: Vec<&str> = no_tool.rows().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["engine", "budget", "requests go", "not here", "fix"]);
     }

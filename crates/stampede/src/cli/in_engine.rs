@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use stampede_compose::engine::{DOCKER, is_of_client};
+use stampede_compose::client::Client;
 use stampede_linux::interrupt;
 use stampede_linux::run::TimedCommand;
 
@@ -57,7 +57,8 @@ pub(super) fn has_image() -> bool {
 
 /// What the client prints; `None`: it fails.
 fn client(args: &[&str]) -> Option<String> {
-    let output = TimedCommand::new(DOCKER, ANSWERS_WITHIN).args(args).run().ok()?;
+    let output =
+        TimedCommand::new(Client::Docker.program(), ANSWERS_WITHIN).args(args).run().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -95,7 +96,7 @@ struct Inner<'a> {
 impl Inner<'_> {
     /// The client's command. `variables`: the names of those of this process.
     fn command(&self, variables: impl Iterator<Item = String>) -> Command {
-        let mut command = Command::new(DOCKER);
+        let mut command = Command::new(Client::Docker.program());
         command.args(["run", "--rm", "--interactive", "--privileged"]);
         command.args(["--pid", "host", "--network", "host", "--cgroupns", "host"]);
         command.args(["--volume", "/sys/fs/cgroup:/sys/fs/cgroup"]);
@@ -128,7 +129,7 @@ fn is_passed(name: &str) -> bool {
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let of_machine = ["STAMPEDE_", "XDG_", "SSH_", "DBUS_", "SYSTEMD_", "DOCKER_"];
     is_name
-        && !is_of_client(name)
+        && !Client::Docker.reads(name)
         && !OF_SHELL.contains(&name)
         && !of_machine.iter().any(|begin| name.starts_with(begin))
 }

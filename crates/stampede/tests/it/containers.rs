@@ -431,6 +431,11 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
     let is_said = text.contains("no container engine") && text.contains("install Docker");
     assert!(CODES || is_said, "{text}");
 
+    let machine = json!({"host": {
+        "serviceIsRemote": true, "distribution": {"distribution": "fedora", "version": "41"},
+    }});
+    let podman = format!("#!/bin/sh\n{}\n", says(&machine));
+    stampede_testing::program::write_program(&bin.join("podman"), &podman);
     for (script, parts) in [
         (
             "echo 'permission denied while trying to connect' >&2; exit 1".to_owned(),
@@ -448,7 +453,8 @@ fn a_machine_without_an_engine_gets_one_clear_error() {
             ),
             &["(Alpine Linux v3.20)", "cannot be seen from here", "From a container"],
         ),
-        (says(&json!({"host": {}})), &["Podman's client", "podman.socket"]),
+        // `docker` is another name of Podman, which is asked itself.
+        (says(&json!({"host": {}})), &["(Podman on fedora 41)", "cannot be seen from here"]),
         (
             says(
                 &json!({"ServerErrors": ["Cannot connect to the Docker daemon at tcp://10.0.0.5:2375"]}),

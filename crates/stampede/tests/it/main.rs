@@ -34,6 +34,7 @@ mod containers_build;
 mod containers_machine;
 mod containers_php;
 mod containers_podman;
+mod containers_podman_alone;
 mod containers_registry;
 mod containers_support;
 mod containers_user;

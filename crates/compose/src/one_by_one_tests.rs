@@ -1,0 +1,99 @@
+use super::*;
+
+fn of(document: Value) -> OneByOne {
+    let Value::Object(document) = document else { panic!("a map") };
+    OneByOne::of(document, "stampede-x", "4F")
+}
+
+fn service<'a>(all: &'a OneByOne, name: &str) -> (&'a Value, &'a ServiceStart) {
+    let start = all.services.iter().find(|one| one.name == name).expect("a service");
+    (&all.document["services"][name], start)
+}
+
+#[test]
+fn services_start_after_those_that_they_need() {
+    let all = of(json!({"services": {
+        "a": {"depends_on": {"web": {"condition": "service_healthy"}}},
+        "b": {"volumes_from": ["c:ro"], "links": ["db:database", "php"]},
+        "c": {"network_mode": "service:php"},
+        "db": {}, "php": {"depends_on": ["db"]},
+        "web": {"depends_on": {"php": {"condition": "service_completed_successfully"}}},
+        "x": {"depends_on": ["y"]}, "y": {"depends_on": ["x"]},
+    }}));
+    let order: Vec<&str> = all.services.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(order, ["db", "php", "c", "b", "web", "a", "x", "y"]);
+    let waits = |name: &str| service(&all, name).1.waits.clone();
+    assert_eq!(waits("a"), [("web".to_owned(), Condition::Healthy)]);
+    assert_eq!(waits("web"), [("php".to_owned(), Condition::Completed)]);
+    assert_eq!(waits("php"), [("db".to_owned(), Condition::Started)]);
+    let (_, db) = service(&all, "db");
+    assert!(db.options.contains(&"--network-alias=database".to_owned()), "{db:?}");
+    let (_, b) = service(&all, "b");
+    assert_eq!(b.shared, [("--volumes-from=", "c".to_owned(), ":ro".to_owned())]);
+    assert_eq!(service(&all, "c").1.network_mode.as_deref(), Some("network_mode: service:php"));
+}
+
+#[test]
+fn what_podman_compose_has_no_word_for_becomes_an_option() {
+    let all = of(json!({"services": {"web": {
+        "cgroup_parent": "/stampede-4F/web", "cpuset": "0,1", "memswap_limit": 512, "user": null,
+        "sysctls": {"net.core.somaxconn": 1024}, "dns": "10.0.0.1", "stop_grace_period": "3s",
+        "networks": {"front": {"aliases": ["shop_web"], "ipv4_address": "10.9.0.7"}, "back": null},
+        "environment": {"DEBUG": true, "PRICE": "5$$", "DB_PASSWORD": "s$$t", "PATH": "/bin", "NONE": null},
+        "extra_hosts": {"api": "10.0.0.9"}, "scale": 2, "ipc": "service:db",
+        "configs": [{"source": "ini", "target": "/etc/php.ini"}],
+        "healthcheck": {"test": ["CMD", "curl", "-f", "a b"], "retries": 3},
+    }, "db": {"healthcheck": {"disable": true}, "network_mode": "bridge"}, "php": {"healthcheck": {"test": "test -n $$A"}}},
+        "configs": {"ini": {"file": "/srv/php.ini"}},
+        "networks": {"front": {"internal": true, "ipam": {"config": [{"subnet": "10.9.0.0/24"}]}}, "unused": {}},
+        "volumes": {"data": {"driver_opts": {"type": "tmpfs", "device": "tmpfs"}}, "kept": {"external": true, "name": "k"}},
+    }));
+    let (web, start) = service(&all, "web");
+    assert_eq!(
+        start.options,
+        [
+            "--cgroup-parent=/stampede-4F/web",
+            "--cpuset-cpus=0,1",
+            "--dns=10.0.0.1",
+            "--memory-swap=512",
+            "--sysctl=net.core.somaxconn=1024",
+            "--network-alias=web",
+            "--network-alias=shop_web",
+            "--ip=10.9.0.7",
+            "--label=org.stampede.stack=4F",
+        ]
+    );
+    assert_eq!(start.secrets, [("DB_PASSWORD".to_owned(), "s$t".to_owned())]);
+    assert_eq!(start.shared, [("--ipc=container:", "db".to_owned(), String::new())]);
+    assert_eq!(
+        *web,
+        json!({
+            "environment": {"DEBUG": "true", "PRICE": "5$$", "DB_PASSWORD": null, "PATH": "/bin"},
+            "networks": ["front", "back"], "extra_hosts": ["api:10.0.0.9"], "deploy": {"replicas": 2},
+            "volumes": [{"type": "bind", "source": "/srv/php.ini", "target": "/etc/php.ini", "read_only": true}],
+            "healthcheck": {"test": "curl -f 'a b'", "retries": 3},
+        })
+    );
+    let (db, start) = service(&all, "db");
+    assert_eq!(start.network_mode, None);
+    assert_eq!(db["healthcheck"], json!({"test": ["NONE"]}));
+    assert_eq!(db["networks"], json!(["default"]));
+    assert_eq!(service(&all, "php").0["healthcheck"], json!({"test": "test -n $$A"}));
+    let created: Vec<String> = all.creations.iter().map(|words| words.join(" ")).collect();
+    let labels = "--label=com.docker.compose.project=stampede-x --label=org.stampede.stack=4F";
+    assert_eq!(
+        created,
+        [
+            format!("network create {labels} stampede-x_back"),
+            format!("network create {labels} stampede-x_default"),
+            format!("network create {labels} --internal --subnet=10.9.0.0/24 stampede-x_front"),
+            format!("volume create {labels} --opt=type=tmpfs --opt=device=tmpfs stampede-x_data"),
+        ]
+    );
+    assert_eq!(
+        all.document["networks"]["front"],
+        json!({"external": true, "name": "stampede-x_front"})
+    );
+    assert_eq!(all.document["volumes"]["kept"], json!({"external": true, "name": "k"}));
+    assert_eq!(all.document["x-podman"]["in_pod"], false);
+}

@@ -1,0 +1,297 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use super::*;
+use crate::project::published_ports;
+
+/// Files of a project: the path of each with its text.
+type Files = [(&'static str, &'static str)];
+
+fn place(files: &Files) -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        let path = place.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+    place
+}
+
+fn rendered(place: &Path, names: &[&str]) -> Result<Map<String, Value>, ComposeError> {
+    let files: Vec<PathBuf> = names.iter().map(|name| place.join(name)).collect();
+    let of_file: BTreeMap<String, String> =
+        variables_of_file(&place.join(".env")).into_iter().collect();
+    let look = |name: &str| std::env::var(name).ok().or_else(|| of_file.get(name).cloned());
+    document(&files, place, &look)
+}
+
+/// What is used of a document, in one form for each tool.
+fn facts(document: &Map<String, Value>) -> Value {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let texts = |value: &Value| -> BTreeMap<String, String> {
+        variables(value).iter().map(|(name, value)| (name.clone(), text(value))).collect()
+    };
+    let keys = |value: &Value| by_name(value).keys().cloned().collect::<BTreeSet<_>>();
+    let list = |value: &Value| match value {
+        Value::Array(list) => list.clone(),
+        Value::Null => Vec::new(),
+        one => vec![one.clone()],
+    };
+    let service = |service: &Value| {
+        let build = &service["build"];
+        let mounts = list(&service["volumes"]).iter().filter_map(Mount::of).collect::<Vec<_>>();
+        let mounts = mounts.iter().map(|one| (&one.source, &one.target, one.is_read_only));
+        let waits = by_name(&service["depends_on"]).into_iter().map(|(name, how)| {
+            let condition = how["condition"].as_str().unwrap_or("service_started");
+            (name, condition.to_owned())
+        });
+        json!({
+            "image": service["image"], "command": service["command"], "entrypoint": service["entrypoint"],
+            "context": build["context"], "dockerfile": build["dockerfile"], "target": build["target"],
+            "args": texts(&build["args"]), "environment": texts(&service["environment"]),
+            "ports": published_ports(service), "mounts": mounts.collect::<BTreeSet<_>>(),
+            "waits": waits.collect::<BTreeMap<_, _>>(), "networks": keys(&service["networks"]),
+            "aliases": service["networks"]["default"]["aliases"], "health": service["healthcheck"]["test"],
+            "limits": texts(&service["deploy"]["resources"]["limits"]), "memory": service["mem_limit"],
+            "dns": list(&service["dns"]), "tmpfs": list(&service["tmpfs"]), "user": service["user"],
+            "hosts": texts(&service["extra_hosts"]), "privileged": service["privileged"],
+            "profiles": service["profiles"], "container_name": service["container_name"],
+            "secrets": list(&service["secrets"]).iter().map(|one| one.get("source").unwrap_or(one).clone()).collect::<Vec<_>>(),
+        })
+    };
+    let services = document["services"].as_object().expect("services").iter();
+    let services: BTreeMap<&String, Value> =
+        services.map(|(name, it)| (name, service(it))).collect();
+    let top = |kind: &str| keys(document.get(kind).unwrap_or(&Value::Null));
+    json!({"services": services, "networks": top("networks"), "volumes": top("volumes"), "secrets": top("secrets")})
+}
+
+/// Projects such as people have.
+const PROJECTS: [(&[&str], &Files); 6] = [
+    (
+        &["docker-compose.yml"],
+        &[
+            (".env", "PHP_VERSION=8.3\nHTTP_PORT=8080\nEMPTY=\nHASH='a$b'\n"),
+            ("app.env", "APP_ENV=dev\nAPP_KEY=base64:x=\nWITH_SPACE=\"a b\"\n"),
+            (
+                "docker-compose.yml",
+                r#"
+version: "3.8"
+x-common: &common
+  restart: unless-stopped
+  environment: &environment
+    TZ: Europe/Berlin
+    DEBUG: "false"
+services:
+  web:
+    image: nginx:${NGINX_TAG:-1.29}-alpine
+    ports: ["${HTTP_PORT}:80", "127.0.0.1:8443:443/tcp", "9000-9001:9000-9001", 3000]
+    volumes:
+      - ./public:/var/www/html:ro
+      - ../outside/conf.d:/etc/nginx/conf.d
+      - ~/certs:/certs:ro,z
+      - logs:/var/log/nginx
+      - /anonymous
+    depends_on: [php, db]
+    networks: {default: {aliases: [shop.test]}, front: null}
+  php:
+    <<: *common
+    build:
+      context: .
+      dockerfile: docker/php/Dockerfile
+      args: [PHP_VERSION, "UID=${UID_OF:-1000}"]
+      target: dev
+    environment:
+      <<: *environment
+      APP_DEBUG: 1
+      RATIO: 0.5
+      FLAG: "true"
+      SECRET: "a$$b${EMPTY}c"
+      UNSET: "${NOT_SET_ANYWHERE}"
+      OTHER: ${EMPTY:-other}/${EMPTY-none}
+      HASH:
+    env_file: [app.env]
+    command: php-fpm -F -d "display_errors=1"
+    extra_hosts: ["host.docker.internal:127.0.0.1"]
+    tmpfs: /tmp
+    dns: 1.1.1.1
+  db:
+    image: "mariadb:11"
+    environment: ["MYSQL_ROOT_PASSWORD=root", "MYSQL_DATABASE=${DB:-shop}", "HASH"]
+    volumes: [{type: volume, source: data, target: /var/lib/mysql}, {type: bind, source: ./init.sql, target: /docker-entrypoint-initdb.d/init.sql, read_only: true}]
+    healthcheck: {test: [CMD, mysqladmin, ping, "-p$$MYSQL_ROOT_PASSWORD"], interval: 5s, retries: 10}
+    deploy: {resources: {limits: {cpus: "0.5", memory: 512M}}}
+    user: "999:999"
+volumes: {data: null, logs: {driver: local}}
+networks: {front: {}}
+"#,
+            ),
+        ],
+    ),
+    (
+        &["docker-compose.yml", "docker-compose.override.yml"],
+        &[
+            ("web/Dockerfile", "FROM nginx"),
+            (
+                "docker-compose.yml",
+                r#"
+version: "3.8"
+services:
+  web:
+    build: ./web
+    command: ["nginx", "-g", "daemon off;"]
+    ports: ["80:80"]
+    volumes: ["./src:/app:ro", "cache:/cache"]
+    environment: [A=1, B=2]
+    dns: [1.1.1.1]
+    entrypoint: /entry
+  php: {image: "php:8.3-fpm", networks: [back], healthcheck: {test: [CMD, "true"], interval: 3s}}
+volumes: {cache: }
+networks: {back: }
+"#,
+            ),
+            (
+                "docker-compose.override.yml",
+                r#"
+version: "3.8"
+services:
+  web:
+    build: {context: ./web, args: {X: "1"}}
+    command: ["nginx"]
+    ports: ["80:80", "443:443"]
+    volumes: ["./other:/app"]
+    environment: {B: "3", C: "4"}
+    dns: [8.8.8.8]
+    depends_on: [php]
+    entrypoint: [/other, x]
+  php: {image: "php:8.4-fpm", healthcheck: {test: ["CMD-SHELL", "exit 0"]}}
+"#,
+            ),
+        ],
+    ),
+    (
+        &["deploy/compose.yml", "deploy/prod.yml"],
+        &[
+            (
+                "deploy/compose.yml",
+                "version: '2.4'\nservices:\n  web:\n    extends: {file: ../common/base.yml, service: web}\n    mem_limit: 256m\n    depends_on: {php: {condition: service_healthy}}\n  php:\n    image: php\n    healthcheck: {test: 'php -v'}\n",
+            ),
+            (
+                "common/base.yml",
+                "version: '2.4'\nservices:\n  web:\n    image: nginx\n    ports: ['8080:80']\n    volumes: ['./conf:/etc/nginx:ro']\n    environment: {FROM_BASE: 'yes', BOTH: base}\n    env_file: base.env\n",
+            ),
+            ("common/base.env", "IN_BASE=1\n"),
+            (
+                "deploy/prod.yml",
+                "version: '2.4'\nservices:\n  web: {environment: {BOTH: prod}, privileged: true}\n",
+            ),
+        ],
+    ),
+    (
+        &["docker-compose.yml"],
+        &[
+            ("key.txt", "x"),
+            (
+                "docker-compose.yml",
+                "version: '3.8'\nservices:\n  app:\n    image: dunglas/frankenphp\n    secrets: [key, {source: other, target: /x}]\n    ports: [{target: 80, published: 8080, protocol: tcp}, {target: 443, published: 443, protocol: udp}]\n    container_name: shop_app\n  mail:\n    image: axllent/mailpit\n    profiles: [dev]\nsecrets: {key: {file: ./key.txt}, other: {file: ./key.txt}}\n",
+            ),
+        ],
+    ),
+    (
+        &["docker-compose.yml"],
+        &[(
+            "docker-compose.yml",
+            "services:\n  web: {image: 'caddy:2', ports: ['80:80', '443:443', '443:443/udp'], volumes: ['caddy:/data', './site:/srv']}\nvolumes: {caddy: {}}\n",
+        )],
+    ),
+    (
+        &["docker-compose.yml"],
+        &[
+            ("docker/8.4/Dockerfile", "FROM php"),
+            (
+                "docker-compose.yml",
+                "version: '3'\nservices:\n  app:\n    build: {context: '${CONTEXT_OF:-./docker}/8.4', args: {WWWGROUP: '${WWWGROUP_OF:-1000}'}}\n    image: 'sail-8.4/app'\n    ports: ['${APP_PORT:-80}:80', '${VITE_PORT:-5173}:${VITE_PORT:-5173}']\n    environment: {LARAVEL_SAIL: 1, XDEBUG_CONFIG: '${SAIL_XDEBUG_CONFIG:-client_host=host.docker.internal}'}\n    volumes: ['.:/var/www/html']\n    networks: [sail]\n    depends_on: [mysql]\n  mysql:\n    image: 'mysql/mysql-server:8.0'\n    environment: {MYSQL_ROOT_HOST: '%', MYSQL_ALLOW_EMPTY_PASSWORD: 1}\n    volumes: ['sail-mysql:/var/lib/mysql', './vendor/create.sh:/docker-entrypoint-initdb.d/10-create.sh']\n    networks: [sail]\nnetworks: {sail: {driver: bridge}}\nvolumes: {sail-mysql: {driver: local}}\n",
+            ),
+        ],
+    ),
+];
+
+/// The result is the same as that of docker-compose for each project.
+#[test]
+fn a_project_is_rendered_as_docker_compose_does() {
+    if Command::new("docker-compose").arg("version").output().is_err() {
+        println!("SKIPPED: docker-compose is not installed");
+        return;
+    }
+    for (names, files) in PROJECTS {
+        let place = place(files);
+        let mut command = Command::new("docker-compose");
+        let directory = place.path().join(names[0]);
+        let directory = directory.parent().expect("a directory");
+        for name in names {
+            command.arg("-f").arg(place.path().join(name));
+        }
+        command.arg("--project-directory").arg(directory).arg("config");
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{names:?}: {said}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let expected: Value = serde_saphyr::from_str(&text).expect("a document");
+        let expected = facts(expected.as_object().expect("a map"));
+        let files: Vec<PathBuf> = names.iter().map(|name| place.path().join(name)).collect();
+        let of_file: BTreeMap<String, String> =
+            variables_of_file(&directory.join(".env")).into_iter().collect();
+        let look = |name: &str| std::env::var(name).ok().or_else(|| of_file.get(name).cloned());
+        let found = facts(&document(&files, directory, &look).expect("a project"));
+        for (name, service) in expected["services"].as_object().expect("services") {
+            for (fact, value) in service.as_object().expect("facts") {
+                assert_eq!(
+                    &found["services"][name][fact], value,
+                    "{names:?} {name} {fact}\n{text}"
+                );
+            }
+        }
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_project_is_said_with_its_place() {
+    let error = |files: &Files| {
+        let place = place(files);
+        let error = rendered(place.path(), &["compose.yml"]).expect_err("an error");
+        error.to_string().replace(&place.path().display().to_string(), "")
+    };
+    let of = |text: &'static str| error(&[("compose.yml", text)]);
+    let syntax = of("services:\n  web:\n    image: a\n   ports: [");
+    assert!(syntax.starts_with("compose file `/compose.yml`: line 4: "), "{syntax}");
+    let tag = of("services:\n  web:\n    image: a\n    ports: !reset []");
+    assert!(tag.starts_with("compose file `/compose.yml`: line 4: "), "{tag}");
+    assert_eq!(of("- a"), "compose file `/compose.yml`: it is no map");
+    assert_eq!(of("version: '3'"), "compose file `/compose.yml`: it has no services");
+    let included = "include: [none.yml]\nservices: {web: {image: a}}";
+    assert_eq!(of(included), "compose file `/none.yml`: it cannot be read");
+    let extended = "services: {web: {extends: {file: base.yml, service: web}}}";
+    let broken = error(&[("compose.yml", extended), ("base.yml", "a: [")]);
+    assert!(broken.starts_with("compose file `/base.yml`: line "), "{broken}");
+    assert_eq!(
+        of("services: {web: {image: 'a:${NO_SUCH_TAG:?choose a tag}'}}"),
+        "the compose files ask for the variable `NO_SUCH_TAG`: choose a tag"
+    );
+    assert_eq!(
+        of("services: {web: {image: a, env_file: [none.env]}}"),
+        "service `web` has the env file `/none.env`, which does not exist"
+    );
+    assert_eq!(
+        of("services: {web: {image: a, depends_on: [db]}}"),
+        "service `web` uses the service `db`, which the project does not have"
+    );
+    assert_eq!(
+        of("services: {web: {image: a, volumes: ['data:/data']}}"),
+        "service `web` uses the volume `data`, which the project does not have"
+    );
+    let optional = "services: {web: {image: a, env_file: [{path: none.env, required: false}]}}";
+    let place = place(&[("compose.yml", optional)]);
+    assert!(rendered(place.path(), &["compose.yml"]).is_ok());
+}
