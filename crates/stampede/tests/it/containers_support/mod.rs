@@ -419,6 +419,11 @@ impl Engine {
         }
         let _ = self.daemon.kill();
         let _ = self.daemon.wait();
+        // It leaves a mount there, with which the directory could not be removed.
+        let mounts = fs::read_dir(self.directory.path().join("exec/netns"));
+        for mount in mounts.into_iter().flatten().flatten() {
+            let _ = Command::new("umount").arg(mount.path()).stderr(Stdio::null()).status();
+        }
     }
 }
 
