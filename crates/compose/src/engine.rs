@@ -12,7 +12,6 @@ use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
 use crate::client::Client;
-pub use crate::engine_facts::is_in_container;
 use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
 

@@ -20,6 +20,12 @@ pub enum ComposeError {
         /// The system that the engine runs on, as it says.
         system: String,
     },
+    /// A container runs, and its process is not one that is seen here.
+    #[error("the process of service `{service}` cannot be seen from here")]
+    ProcessHidden {
+        /// The service.
+        service: String,
+    },
     /// The engine is installed, and does not answer.
     #[error("the container engine does not answer: `{client}` says `{said}`")]
     EngineSilent {

@@ -97,6 +97,9 @@ impl ComposeError {
                 "load the image `stampede:all` into this engine, and stampede runs there by itself (docs/containers.md, \
                  \"From a container\"), or run stampede in the Linux of its containers",
             ),
+            E::ProcessHidden { .. } => Some(
+                "in a container, stampede needs `--pid host` and what else docs/containers.md (\"From a container\") names",
+            ),
             E::OutsideBudget { .. } => Some(
                 "the engine does not see the groups of this machine (it runs in a container, or has another \
                  `cgroup-parent`): run stampede where the engine runs",

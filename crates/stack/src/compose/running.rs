@@ -10,7 +10,7 @@ use stampede_linux::process::{is_alive, trees};
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::process_group::{ProcessGroup, RoleGroup};
 
-use super::engine::{Engine, Grouping};
+use super::engine::Grouping;
 use super::error::ComposeError;
 use crate::external::{CgroupOwner, accounting};
 use crate::placement::Placement;
@@ -85,14 +85,13 @@ pub(crate) fn isolation(
 
 /// Checks that every container's process can be seen, and runs in the group of its service.
 pub(crate) fn check_groups(
-    engine: &Engine,
     containers: &[Container],
     groups: &BTreeMap<String, PathBuf>,
 ) -> Result<(), ComposeError> {
     for container in containers.iter().filter(|one| one.is_said_to_run()) {
         // A container may have ended meanwhile.
         if !container.is_seen() && container.main.is_none_or(|main| main.alive()) {
-            return Err(ComposeError::EngineHidden { system: engine.version.clone() });
+            return Err(ComposeError::ProcessHidden { service: container.service.clone() });
         }
         let (Some(group), Some(main)) = (groups.get(&container.service), container.main) else {
             continue;

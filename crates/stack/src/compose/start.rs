@@ -229,7 +229,7 @@ impl Starting<'_> {
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
         up.run(engine, &file, &project.directory)?;
         let containers = Container::all(engine, &self.names.id)?;
-        running::check_groups(engine, &containers, &groups)?;
+        running::check_groups(&containers, &groups)?;
         running::place(engine.grouping, &containers, &source.beside, placement);
         let entrance = Entrance::find(target, &containers, published)?;
         Ok((containers, entrance))

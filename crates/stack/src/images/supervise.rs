@@ -276,7 +276,7 @@ impl StackHandle for ContainerSet {
             ids.push(self.run(process)?);
         }
         let found = Container::all(self.engine(), &self.spec.id)?;
-        running::check_groups(self.engine(), &found, &self.groups())?;
+        running::check_groups(&found, &self.groups())?;
         let started = ids.iter().filter_map(|id| found.iter().find(|one| one.id == *id));
         self.containers.extend(started.cloned());
         Ok(())

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use stampede_compose::client::Client;
-use stampede_compose::engine::{is_in_container, mount_of};
+use stampede_compose::engine::mount_of;
 use stampede_linux::interrupt;
 use stampede_linux::run::TimedCommand;
 
@@ -74,11 +74,9 @@ impl CommandError for NotShared {
     }
 }
 
-/// Whether the engine has the image. A container would name directories that its machine does not have.
+/// Whether the engine has the image.
 pub(super) fn has_image() -> bool {
-    !is_inner()
-        && !is_in_container()
-        && client(&["image", "inspect", "--format", "{{.Id}}", IMAGE]).is_some()
+    !is_inner() && client(&["image", "inspect", "--format", "{{.Id}}", IMAGE]).is_some()
 }
 
 /// What the client prints; `None`: it fails.

@@ -141,7 +141,7 @@ fn assert_proven(trial: &serde_json::Value) {
         // Read back: what the budget asks for is in force.
         assert_eq!(container["memory_limit_bytes"], 256 << 20, "{container}");
         // The budget is around the container's own group.
-        assert_eq!(container["inside"]["memory_limit_bytes"], 0, "{container}");
+        assert_eq!(container["inside"]["memory_bytes"], 0, "{container}");
         let cpus: Vec<String> =
             isolation["cpus"].as_array().expect("CPUs").iter().map(ToString::to_string).collect();
         assert_eq!(container["cpus_allowed"], cpus.join(","), "{container}");
