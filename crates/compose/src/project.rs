@@ -11,6 +11,7 @@ use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
 use crate::render;
+use crate::variables::plain;
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,9 +156,8 @@ impl Project {
             let all = variables(&service["environment"]).into_iter().chain(arguments(service));
             for (name, value) in all {
                 if let Some(value) = value.as_str() {
-                    // A rendered value has its dollar signs twice.
                     stampede_mask::named(&name, value);
-                    stampede_mask::named(&name, &value.replace("$$", "$"));
+                    stampede_mask::named(&name, &plain(value));
                 }
             }
         }
