@@ -151,6 +151,11 @@ impl Project {
 
     /// From here on the values of the project's variables that are secrets are masked.
     pub fn learn_secrets(&self) {
+        let secrets = self.document.get("secrets").and_then(Value::as_object);
+        for (_, secret) in secrets.into_iter().flatten() {
+            let content = secret["content"].as_str().unwrap_or_default();
+            stampede_mask::named("secret", &plain(content));
+        }
         let arguments = |service: &Value| variables(&service["build"]["args"]);
         for (_, service) in self.services() {
             let all = variables(&service["environment"]).into_iter().chain(arguments(service));
