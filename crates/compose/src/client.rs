@@ -57,7 +57,9 @@ impl Client {
     /// Whether a variable of an app gets there by the client's environment: everybody may read a command line.
     pub(crate) fn is_hidden(self, name: &str, value: &str) -> bool {
         let has_login = value.contains("://") && value.contains('@');
-        (is_secret_name(name) || has_login) && !self.reads(name)
+        // It would ask registries by an app's proxy.
+        let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+        (is_secret_name(name) || has_login && !is_proxy) && !self.reads(name)
     }
 }
 
@@ -79,7 +81,7 @@ const OF_PODMAN: [&str; 7] =
     ["BUILDAH_", "CONTAINER", "DBUS_", "NETAVARK_", "PODMAN_", "STORAGE_", "XDG_"];
 
 /// What Podman, buildah and their libraries read by itself (their manual pages, and their calls of `Getenv`).
-const READ_BY_PODMAN: [&str; 35] = [
+const READ_BY_PODMAN: [&str; 34] = [
     "BUILDAH_FORMAT",
     "BUILDAH_HISTORY",
     "BUILDAH_ISOLATION",
@@ -95,7 +97,6 @@ const READ_BY_PODMAN: [&str; 35] = [
     "CONTAINERS_STORAGE_CONF",
     "CONTAINER_CONNECTION",
     "CONTAINER_HOST",
-    "CONTAINER_PASSPHRASE",
     "CONTAINER_SSHKEY",
     "CONTAINER_TLS_CA",
     "CONTAINER_TLS_CERT",
@@ -161,6 +162,7 @@ mod tests {
         let is_hidden = |name, value| Client::Podman.is_hidden(name, value);
         assert!(is_hidden("STORAGE_SECRET_KEY", "x") && is_hidden("PODMAN_PASSWORD", "x"));
         assert!(is_hidden("QUEUE", "amqp://user:word@mq/"));
+        assert!(!is_hidden("https_proxy", "http://user:word@proxy/"));
         assert!(!is_hidden("APP_ENV", "prod") && !is_hidden("REGISTRY_AUTH_FILE", "/x"));
     }
 }

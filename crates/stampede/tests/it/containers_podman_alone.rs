@@ -210,7 +210,7 @@ const WRONG: [(&str, &str, &[&str]); 9] = [
 
 /// A project that does not start is one error, and nothing is left of it.
 #[test]
-#[ignore = "long: 50 s, containers"]
+#[ignore = "long: 30 s, containers"]
 fn a_project_that_podman_compose_cannot_start_is_one_error_and_leaves_nothing() {
     let Some(podman) = Podman::start() else { return };
     let sandbox = Sandbox::new();
@@ -225,7 +225,6 @@ fn a_project_that_podman_compose_cannot_start_is_one_error_and_leaves_nothing() 
         for part in parts {
             assert!(CODES || text.contains(part), "{file}: `{part}` is not in\n{text}");
         }
-        println!("{file}: {text}");
         assert_eq!(podman.left_behind(&BTreeSet::new()), [""; 0], "{file}: {text}");
         assert_eq!(sandbox.left_behind(), [""; 0], "{file}: {text}");
     }
