@@ -383,10 +383,10 @@ fn create_networks(
 ) {
     let declared = document.remove("networks").unwrap_or_default();
     let all = services.as_object().into_iter().flatten();
-    let mut used = more;
-    used.extend(all.flat_map(|(_, service)| items(&service["networks"], '=')));
+    let listed: BTreeSet<String> =
+        all.flat_map(|(_, service)| items(&service["networks"], '=')).collect();
     let mut networks = Map::new();
-    for key in used {
+    for key in listed.union(&more) {
         let network = &declared[key.as_str()];
         let name = format!("{project}_{key}");
         let mut words = creation("network", project, stack);
@@ -404,7 +404,10 @@ fn create_networks(
         words.extend((!size.is_null()).then(|| format!("--opt=mtu={}", text(size))));
         words.push(name.clone());
         creations.push(words);
-        networks.insert(key, json!({"external": true, "name": name}));
+        // The first versions refuse networks that no service lists.
+        if listed.contains(key) {
+            networks.insert(key.clone(), json!({"external": true, "name": name}));
+        }
     }
     if !networks.is_empty() {
         document.insert("networks".to_owned(), Value::Object(networks));
