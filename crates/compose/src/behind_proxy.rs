@@ -32,9 +32,27 @@ pub(crate) fn looks_at_engine(name: &str, service: &Value) -> bool {
     has_socket || is_one_of(name, service, &PROXIES)
 }
 
-/// The port on which a proxy shall ask a service, by what the service says of itself. `None`: it says nothing to
-/// a proxy.
-pub(crate) fn announced_port(service: &Value) -> Option<u16> {
+/// What a service says to a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// The port on which it shall be asked.
+    Port(u16),
+    /// None. Proxies then take what the image exposes.
+    UsualPort,
+}
+
+impl Announced {
+    /// The port, as far as the project's files tell.
+    pub fn port(self) -> u16 {
+        match self {
+            Announced::Port(port) => port,
+            Announced::UsualPort => USUAL_PORT,
+        }
+    }
+}
+
+/// What a service says of itself to a proxy that asks by HTTP. `None`: nothing.
+pub(crate) fn announced(service: &Value) -> Option<Announced> {
     let labels = variables(&service["labels"]);
     let environment = variables(&service["environment"]);
     let is_off = |value: &Value| value == &Value::Bool(false) || value == "false";
@@ -45,7 +63,9 @@ pub(crate) fn announced_port(service: &Value) -> Option<u16> {
         label == "traefik.enable" || label.starts_with("traefik.http.") || is_of_caddy(label)
     });
     let is_named = environment.get("VIRTUAL_HOST").is_some_and(|host| !host.is_null());
-    if !is_known && !is_named {
+    let is_fastcgi = labels.keys().any(|label| label.ends_with("php_fastcgi"))
+        || environment.get("VIRTUAL_PROTO").is_some_and(|proto| proto == "fastcgi");
+    if is_fastcgi || !is_known && !is_named {
         return None;
     }
     let of_labels = labels.iter().find(|(label, _)| {
@@ -54,7 +74,7 @@ pub(crate) fn announced_port(service: &Value) -> Option<u16> {
     let named = of_labels.map(|(_, value)| value).or(environment.get("VIRTUAL_PORT"));
     let exposed = service["expose"].as_array().and_then(|all| all.first());
     let port = named.and_then(last_number).or_else(|| exposed.and_then(last_number));
-    Some(port.unwrap_or(USUAL_PORT))
+    Some(port.map_or(Announced::UsualPort, Announced::Port))
 }
 
 /// Whether a label is caddy-docker-proxy's: `caddy`, `caddy_1.reverse_proxy`.
@@ -64,14 +84,13 @@ fn is_of_caddy(label: &str) -> bool {
     number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// The port of `80`, `"8080/tcp"` or `{{upstreams 8080}}`.
+/// The port of `80`, `"8080/tcp"`, `app:8080` or `{{upstreams 8080}}`.
 fn last_number(value: &Value) -> Option<u16> {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    numbers.next_back()?.parse().ok()
+    text.split([' ', ':', '{', '}', '/']).filter_map(|word| word.parse().ok()).next_back()
 }
 
 #[cfg(test)]
@@ -87,6 +106,19 @@ mod tests {
             (json!({"labels": {"traefik.enable": "true", port: "8080"}}), Some(8080)),
             (json!({"labels": ["traefik.enable=true", format!("{port}=9501")]}), Some(9501)),
             (json!({"labels": {"traefik.enable": true, port: 8000}}), Some(8000)),
+            (
+                json!({"labels": {"caddy": "shop.test", "caddy.reverse_proxy": "http://app2"}}),
+                Some(80),
+            ),
+            (json!({"labels": {"caddy": "shop.test", "caddy.reverse_proxy": "app:81"}}), Some(81)),
+            (
+                json!({"labels": {"caddy": "shop.test", "caddy.php_fastcgi": "{{upstreams 9000}}"}}),
+                None,
+            ),
+            (
+                json!({"environment": {"VIRTUAL_HOST": "shop.test", "VIRTUAL_PROTO": "fastcgi"}}),
+                None,
+            ),
             (json!({"labels": {"traefik.http.routers.shop.rule": "Host(`shop.test`)"}}), Some(80)),
             (json!({"labels": {"traefik.enable": "true"}, "expose": ["8080/tcp"]}), Some(8080)),
             (json!({"labels": {"traefik.enable": "false", port: "80"}}), None),
@@ -105,7 +137,7 @@ mod tests {
             (json!({"labels": {"com.example": "traefik"}, "environment": {}}), None),
             (json!({}), None),
         ] {
-            assert_eq!(announced_port(&service), expected, "{service}");
+            assert_eq!(announced(&service).map(Announced::port), expected, "{service}");
         }
     }
 

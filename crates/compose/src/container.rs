@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stampede_linux::proc::Proc;
 use stampede_linux::process::Identity;
-use stampede_model::record::ContainerRecord;
+use stampede_model::record::{ContainerLimits, ContainerRecord};
 use stampede_proof::{EffectiveLimits, base_system, c_library, limits_inside};
 
 use crate::edit::LABEL;
@@ -39,7 +39,27 @@ pub struct Container {
     pub addresses: Vec<IpAddr>,
     /// `host`, `container:ID`, or the name of a network.
     pub network_mode: String,
+    /// What it is limited to itself.
+    pub own: ContainerLimits,
 }
+
+/// The limits that the engine was told for a container, from its `HostConfig`.
+fn own_limits(config: &Value) -> ContainerLimits {
+    let number = |key: &str| config[key].as_u64().filter(|number| *number > 0);
+    let of_quota = || {
+        number("CpuQuota")?
+            .checked_mul(1_000)?
+            .checked_div(number("CpuPeriod").unwrap_or(PERIOD_US))
+    };
+    let thousandths = number("NanoCpus").map(|nano| nano / 1_000_000).or_else(of_quota);
+    ContainerLimits {
+        cpu_quota_thousandths: thousandths.and_then(|one| u32::try_from(one).ok()),
+        memory_bytes: number("Memory").unwrap_or(0),
+    }
+}
+
+/// The kernel's default length of a quota's period, in µs.
+const PERIOD_US: u64 = 100_000;
 
 impl Container {
     /// All containers of the stack, in the order of their services.
@@ -92,6 +112,7 @@ impl Container {
             exit_code: found.pointer("/State/ExitCode").and_then(Value::as_i64).unwrap_or(0),
             addresses: addresses.collect(),
             network_mode: text("/HostConfig/NetworkMode"),
+            own: own_limits(&found["HostConfig"]),
         }
     }
 
@@ -149,6 +170,7 @@ impl Container {
             cpus_allowed: limits.cpus_allowed,
             cpu_quota_thousandths: limits.cpu_quota_thousandths,
             memory_limit_bytes: limits.memory_limit_bytes,
+            own: self.own,
             inside: root.as_deref().and_then(limits_inside),
         }
     }
@@ -213,6 +235,21 @@ mod tests {
         assert_eq!((container.service.as_str(), container.exit_code), ("php", 137));
         assert_eq!(container.addresses, ["172.18.0.3".parse::<IpAddr>().unwrap()]);
         assert!(!container.runs());
+        assert_eq!(container.own, ContainerLimits::default());
+        let own = |config: Value| own_limits(&config);
+        let limits = |thousandths, memory_bytes| ContainerLimits {
+            cpu_quota_thousandths: thousandths,
+            memory_bytes,
+        };
+        assert_eq!(
+            own(json!({"NanoCpus": 1_500_000_000_u64, "Memory": 1 << 30, "CpuQuota": 0})),
+            limits(Some(1_500), 1 << 30)
+        );
+        assert_eq!(own(json!({"CpuQuota": 50_000, "CpuPeriod": 0})), limits(Some(500), 0));
+        assert_eq!(
+            own(json!({"CpuQuota": -1, "CpuPeriod": 100_000, "Memory": 0})),
+            limits(None, 0)
+        );
         let ours = json!({"State": {"Pid": std::process::id()}});
         assert!(Container::of(&ours).runs());
     }

@@ -12,6 +12,7 @@ use stampede_linux::run::{RunError, TimedCommand};
 use stampede_mask::mask_foreign;
 
 use crate::client::Client;
+pub use crate::engine_facts::is_in_container;
 use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
 
@@ -280,6 +281,15 @@ impl Engine {
         let pairs = all.into_iter().flat_map(|pairs: Vec<String>| pairs.into_iter());
         let split = |pair: String| pair.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
         pairs.filter_map(split).collect()
+    }
+
+    /// The only TCP port that an image exposes; `None`: there are several, or it is not here.
+    pub fn exposed_port(&self, image: &str) -> Option<u16> {
+        let words = ["image", "inspect", "--format", "{{json .Config.ExposedPorts}}", image];
+        let output = self.command(&words).run().ok()?;
+        let ports: BTreeMap<String, Value> = serde_json::from_slice(&output.stdout).ok()?;
+        let mut tcp = ports.keys().filter_map(|port| port.strip_suffix("/tcp")?.parse().ok());
+        tcp.next().filter(|_| tcp.next().is_none())
     }
 
     /// The name of a command of the compose tool for messages.

@@ -30,6 +30,11 @@ fn image_architecture(machine: &str) -> &str {
 /// Engines that run in a virtual machine of their own, as they call their system.
 const IN_MACHINES: [&str; 3] = ["Docker Desktop", "OrbStack", "Rancher"];
 
+/// Whether this process runs in a container.
+pub fn is_in_container() -> bool {
+    ["/.dockerenv", "/run/.containerenv"].iter().any(|file| Path::new(file).exists())
+}
+
 /// Where stampede runs.
 pub(crate) struct Here {
     /// The release of the kernel.
@@ -48,14 +53,12 @@ impl Here {
     /// Looks at this machine.
     pub fn look() -> Here {
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-        let is_in_container =
-            ["/.dockerenv", "/run/.containerenv"].iter().any(|file| Path::new(file).exists());
         let socket = std::env::var("DOCKER_HOST").unwrap_or_default();
         let socket = socket.strip_prefix("unix://").and_then(|path| std::fs::metadata(path).ok());
         Here {
             kernel,
             is_root: rustix::process::geteuid().is_root(),
-            is_in_container,
+            is_in_container: is_in_container(),
             is_socket_of_user: socket.is_some_and(|socket| socket.uid() != 0),
             reaches_systemd: stampede_keeper::reaches_systemd,
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::behind_proxy::{announced_port, looks_at_engine};
+use crate::behind_proxy::{Announced, announced, looks_at_engine};
 use crate::edit::{Mount, variables};
 use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
@@ -208,9 +208,9 @@ impl Project {
             return Err(ComposeError::OnlyHttps { service, ports: published });
         }
         if published.is_empty()
-            && let Some(port) = announced_port(found)
+            && let Some(announced) = announced(found)
         {
-            return Ok(Target { service, port });
+            return Ok(Target { service, port: announced.port() });
         }
         match (plain.as_slice(), published.as_slice()) {
             ([port], _) | ([], [port]) => Ok(Target { service, port: *port }),
@@ -232,7 +232,7 @@ impl Project {
         };
         // Whoever is asked by way of a proxy publishes nothing.
         let announced = self.services_that(|name, service| {
-            !is_no_app(name, service) && announced_port(service).is_some()
+            !is_no_app(name, service) && announced(service).is_some()
         });
         let is_app = |name: &str, service: &Value| {
             !is_no_app(name, service) && (announced.is_empty() || !looks_at_engine(name, service))
@@ -253,6 +253,15 @@ impl Project {
             ([], _) => Err(ComposeError::WhichService { publishing: all, known }),
             _ => Err(ComposeError::WhichService { publishing: http, known }),
         }
+    }
+
+    /// The image that tells the port of a target, where the project's files do not: a proxy in front of it would
+    /// take what the image exposes.
+    pub fn image_with_port(&self, target: &Target) -> Option<&str> {
+        let service = self.service(&target.service)?;
+        let is_open =
+            published_ports(service).is_empty() && announced(service) == Some(Announced::UsualPort);
+        service["image"].as_str().filter(|_| is_open)
     }
 
     fn services_that(&self, fit: impl Fn(&str, &Value) -> bool) -> Vec<String> {

@@ -131,10 +131,17 @@ fn a_service_behind_a_proxy_is_found_by_what_it_says_to_the_proxy() {
     let left: Vec<String> = project(traefik).left_out("app").into_iter().collect();
     assert_eq!(left, ["pma", "traefik"]);
     assert!(!project(traefik).left_out("traefik").contains("traefik"), "it was asked for");
+    let image = |text: &str| {
+        let project = project(text);
+        let found = project.target(None, None).expect("a target");
+        project.image_with_port(&found).map(str::to_owned)
+    };
+    assert_eq!(image(traefik), None, "a label says it");
     // The proxy belongs to another project.
     let alone =
         "services: {web: {image: nginx, environment: {VIRTUAL_HOST: a.test}}, php: {image: php}}";
     assert_eq!(target(alone, None, None), Ok(("web".to_owned(), 80)));
+    assert_eq!(image(alone), Some("nginx".to_owned()));
     // Who publishes a port is asked there.
     let both = "services: {web: {image: nginx, ports: [\"8081:81\"], labels: [\"traefik.enable=true\"]}, php: {image: php}}";
     assert_eq!(target(both, None, None), Ok(("web".to_owned(), 81)));

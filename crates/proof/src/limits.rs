@@ -7,7 +7,7 @@ use std::path::Path;
 use stampede_linux::cgroup::keyed;
 use stampede_linux::mounts::Mounts;
 use stampede_linux::proc::Proc;
-use stampede_model::record::LimitsInside;
+use stampede_model::record::ContainerLimits;
 
 use crate::root::text_in;
 
@@ -59,8 +59,8 @@ fn memory_limit(mounts: &Mounts) -> u64 {
 
 /// The limits that programs inside a container find if they look, as Go's runtime and the JVM do; `None`: this
 /// machine cannot see there, or the container shows no groups. Limits of the groups around the container's own are
-/// in force without being seen there. `root`: the container's.
-pub fn limits_inside(root: &Path) -> Option<LimitsInside> {
+/// in force without being seen there. The CPUs are those of the process ([`EffectiveLimits`]), which it sees itself. `root`: the container's.
+pub fn limits_inside(root: &Path) -> Option<ContainerLimits> {
     let read = |file: &str| text_in(root, &format!("sys/fs/cgroup/{file}"), LIMIT_BYTES);
     let memory = ["memory.max", "memory/memory.limit_in_bytes"].into_iter().find_map(&read)?;
     // One directory has several controllers of version 1, or a link leads to it.
@@ -68,7 +68,7 @@ pub fn limits_inside(root: &Path) -> Option<LimitsInside> {
         .into_iter()
         .find_map(|directory| quota_in(|file| read(&format!("{directory}{file}"))));
     let memory = memory.trim().parse::<u64>().ok().filter(|limit| *limit < NO_LIMIT);
-    Some(LimitsInside { cpu_quota_thousandths: quota, memory_limit_bytes: memory.unwrap_or(0) })
+    Some(ContainerLimits { cpu_quota_thousandths: quota, memory_bytes: memory.unwrap_or(0) })
 }
 
 /// The most bytes of a file with a limit; they have some twenty.
@@ -136,7 +136,7 @@ mod tests {
         };
         let seen = |root: &str| {
             let found = limits_inside(&place.path().join(root))?;
-            Some((found.cpu_quota_thousandths, found.memory_limit_bytes))
+            Some((found.cpu_quota_thousandths, found.memory_bytes))
         };
         put("v2/sys/fs/cgroup/memory.max", "max\n");
         put("v2/sys/fs/cgroup/cpu.max", "max 100000\n");

@@ -464,6 +464,18 @@ mod tests {
         })))
     }
 
+    /// Also one that is another with other settings (`use`).
+    #[test]
+    fn every_role_of_every_runtime_has_an_official_image() {
+        let catalogue = Catalogue::load(SearchPaths::default());
+        for name in catalogue.runtime_names() {
+            let manifest = &catalogue.runtime(name).expect(name).manifest;
+            for process in &manifest.processes {
+                assert!(manifest.images.contains_key(&process.role), "{name}: {}", process.role);
+            }
+        }
+    }
+
     /// No runtime need be installed: a name that a template does not have, or an include that is
     /// not there, is an error for each value that a setting may have.
     #[test]

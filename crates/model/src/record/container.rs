@@ -33,20 +33,22 @@ pub struct ContainerRecord {
     pub cpu_quota_thousandths: Option<u32>,
     /// The memory that its groups allow, in bytes; 0: there is no limit.
     pub memory_limit_bytes: u64,
+    /// What the engine was told to limit it to. What the groups around it allow comes on top.
+    pub own: ContainerLimits,
     /// What programs inside it find of that; `None`: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inside: Option<LimitsInside>,
+    pub inside: Option<ContainerLimits>,
 }
 
-/// The limits of a container's own group, which are all that is seen inside of it.
+/// The limits of a container's own group, without those of the groups around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LimitsInside {
+pub struct ContainerLimits {
     /// The CPU time in thousandths of a CPU; `None`: there is no quota.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota_thousandths: Option<u32>,
     /// The memory in bytes; 0: there is no limit.
-    pub memory_limit_bytes: u64,
+    pub memory_bytes: u64,
 }
 
 impl ContainerRecord {

@@ -25,7 +25,7 @@ use expectations::Expectations;
 use unknown::known_values;
 
 pub use case::{CaseRecord, Closed, LoadModel, LoadShape, SentRecord, Spread};
-pub use container::{ContainerRecord, LimitsInside};
+pub use container::{ContainerLimits, ContainerRecord};
 pub use run::{
     AgainstRecord, AutoCheckRecord, AutoEnd, AutoRecord, ControlRecord, PeakRate, PeakRecord,
     PublishedRecord, RunRecord, Starts, WorkingTreeRecord,

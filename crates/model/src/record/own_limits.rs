@@ -14,11 +14,11 @@ impl TrialRecord {
 }
 
 impl ContainerRecord {
-    /// Whether the kernel gives it less CPU time or memory than a budget has; 0 bytes: the budget has no limit.
+    /// Whether it is limited to less CPU time or memory than a budget has; 0 bytes: the budget has no limit.
     fn has_less_than(&self, cpus: CpuCount, memory_bytes: u64) -> bool {
-        let own = self.memory_limit_bytes;
+        let own = self.own.memory_bytes;
         let has_less_memory = own > 0 && (memory_bytes == 0 || own < memory_bytes);
-        self.cpu_quota_thousandths.is_some_and(|quota| quota < cpus.thousandths())
+        self.own.cpu_quota_thousandths.is_some_and(|quota| quota < cpus.thousandths())
             || has_less_memory
     }
 }
@@ -26,6 +26,7 @@ impl ContainerRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ContainerLimits;
 
     #[test]
     fn a_service_with_less_than_the_budget_makes_it_unequal() {
@@ -33,12 +34,11 @@ mod tests {
             let mut record = TrialRecord::empty(1, 1, 0);
             record.budget_cpus = CpuCount::whole(2);
             record.isolation.memory_bytes = 2 << 30;
-            let service = ContainerRecord {
-                cpu_quota_thousandths: quota,
-                memory_limit_bytes: memory,
-                is_beside,
-                ..Default::default()
-            };
+            let own = ContainerLimits { cpu_quota_thousandths: quota, memory_bytes: memory };
+            // What the kernel rounds, and what groups around the budget allow, is no limit of the service.
+            let memory_limit_bytes = (2 << 30) - 4_096;
+            let service =
+                ContainerRecord { own, memory_limit_bytes, is_beside, ..Default::default() };
             record.runtime.containers = vec![ContainerRecord::default(), service];
             record.mark_own_limits();
             record.budget_unequal
@@ -46,10 +46,11 @@ mod tests {
         assert!(is_unequal(Some(1_000), 2 << 30, false), "half of the CPUs");
         assert!(is_unequal(None, 1 << 30, false), "half of the memory");
         assert!(!is_unequal(Some(2_000), 2 << 30, false), "all of both");
+        assert!(!is_unequal(None, 0, false), "none of its own");
         assert!(!is_unequal(Some(1_000), 1 << 30, true), "a database is outside");
         let mut unlimited = TrialRecord::empty(1, 1, 0);
-        unlimited.runtime.containers =
-            vec![ContainerRecord { memory_limit_bytes: 1 << 30, ..Default::default() }];
+        let own = ContainerLimits { memory_bytes: 1 << 30, ..Default::default() };
+        unlimited.runtime.containers = vec![ContainerRecord { own, ..Default::default() }];
         unlimited.mark_own_limits();
         assert!(unlimited.budget_unequal, "the budget has no limit of memory");
     }

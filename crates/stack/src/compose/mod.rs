@@ -148,7 +148,12 @@ impl ComposeProvider {
             if source.limits == ServiceLimits::Dropped {
                 limits::drop_own(&mut project);
             }
-            let target = project.target(source.service.as_deref(), source.port)?;
+            let mut target = project.target(source.service.as_deref(), source.port)?;
+            let exposed =
+                project.image_with_port(&target).and_then(|image| engine.exposed_port(image));
+            if let Some(port) = exposed.filter(|_| source.port.is_none()) {
+                target.port = port;
+            }
             for service in &source.beside {
                 if project.service(service).is_none() {
                     let known = project.services().map(|(name, _)| name.to_owned()).collect();

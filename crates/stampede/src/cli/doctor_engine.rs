@@ -39,14 +39,25 @@ impl Problem {
 impl EngineView {
     /// Asks the engine.
     pub fn look() -> EngineView {
-        let found = Engine::find();
-        let is_hidden = matches!(found, Err(ComposeError::EngineHidden { .. }));
-        let mut view = EngineView::of(found, Engine::with_compose);
-        if is_hidden && in_engine::has_image() {
-            let fix = "none is needed: a container of `stampede:all` measures there";
-            view.problems.iter_mut().for_each(|problem| problem.fix = Some(fix.to_owned()));
+        match Engine::find() {
+            Err(ComposeError::EngineHidden { system }) if in_engine::has_image() => {
+                EngineView::in_machine(&system)
+            }
+            found => EngineView::of(found, Engine::with_compose),
         }
-        view
+    }
+
+    /// An engine in a virtual machine, where stampede runs too.
+    fn in_machine(system: &str) -> EngineView {
+        EngineView {
+            engine: Some(format!("in a virtual machine ({system})")),
+            compose: Some(format!("that of `{}`", in_engine::IMAGE)),
+            budget: Some("as `doctor` says there: stampede runs in the engine's machine"),
+            way_in: Some(
+                "to the container's own address, from a container of `stampede:all` beside it",
+            ),
+            problems: Vec::new(),
+        }
     }
 
     fn of(

@@ -14,15 +14,19 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
 use stampede_compose::client::Client;
+use stampede_compose::engine::{is_in_container, mount_of};
 use stampede_linux::interrupt;
 use stampede_linux::run::TimedCommand;
 
+use super::fail::{CommandError, Failure};
 use super::shell::print_message;
 
 /// The image that runs there.
 pub(super) const IMAGE: &str = "stampede:all";
-/// Tells the inner stampede that it is one: its end is the end of its input.
+/// Tells the inner stampede that it is one: its end is the end of its input. The value is a name in the current
+/// directory, so that it can see whether this is the same one.
 const MARKER: &str = "STAMPEDE_IN_ENGINE";
 /// The volume for working directories. It is on the engine's machine, which mounts parts of it into a stack's
 /// containers: so the path inside must be the one outside.
@@ -40,19 +44,41 @@ fn is_inner() -> bool {
 }
 
 /// In a stampede that was started so: ends in order when the one outside has ended, however that was.
-pub(super) fn end_with_input() {
-    if !is_inner() {
-        return;
+///
+/// # Errors
+/// The engine does not share the current directory with its machine.
+pub(super) fn begin() -> Result<(), Failure> {
+    let Some(name) = std::env::var_os(MARKER) else { return Ok(()) };
+    if !Path::new(&name).exists() {
+        let directory = std::env::current_dir().unwrap_or_default();
+        return Err(NotShared { directory }.into());
     }
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         let _ = kill_process(rustix::process::getpid(), Signal::INT);
     });
+    Ok(())
 }
 
-/// Whether the engine has the image.
+/// The engine's machine has another directory at this path.
+#[derive(Debug, thiserror::Error, Serialize)]
+#[error("the container engine does not share the directory {} with its virtual machine", directory.display())]
+struct NotShared {
+    directory: PathBuf,
+}
+
+impl CommandError for NotShared {
+    fn hint(&self) -> Option<String> {
+        let how = "add it in the engine's settings (Docker Desktop: Resources, File sharing; Colima: `--mount`)";
+        Some(format!("{how}, or work in your home directory"))
+    }
+}
+
+/// Whether the engine has the image. A container would name directories that its machine does not have.
 pub(super) fn has_image() -> bool {
-    !is_inner() && client(&["image", "inspect", "--format", "{{.Id}}", IMAGE]).is_some()
+    !is_inner()
+        && !is_in_container()
+        && client(&["image", "inspect", "--format", "{{.Id}}", IMAGE]).is_some()
 }
 
 /// What the client prints; `None`: it fails.
@@ -73,6 +99,8 @@ pub(super) fn run(system: &str) -> Option<ExitCode> {
         "note: the containers of this engine run in a virtual machine ({system}): stampede and its load run there too, in a \
          container of `{IMAGE}`"
     ));
+    note_other_version();
+    remove_volume_later();
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let cwd = std::env::current_dir().ok()?;
     let inner =
@@ -80,7 +108,44 @@ pub(super) fn run(system: &str) -> Option<ExitCode> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let code = wait(inner.command(variables).spawn().ok()?);
     client(&["volume", "rm", VOLUME]);
+    if code == NOT_STARTED {
+        print_message(&format!(
+            "\nhint: the engine could not start `{IMAGE}`: does it share the current directory with its virtual machine?"
+        ));
+        return Some(ExitCode::from(2));
+    }
     Some(ExitCode::from(code))
+}
+
+/// The client's exit code if a container does not start.
+const NOT_STARTED: u8 = 125;
+
+/// Says that the image has another version of this program.
+fn note_other_version() {
+    let words =
+        ["run", "--rm", "--network", "none", "--entrypoint", "stampede", IMAGE, "--version"];
+    let Some(there) = client(&words) else { return };
+    let there = there.rsplit(' ').next().unwrap_or_default();
+    let here = env!("CARGO_PKG_VERSION");
+    if there != here {
+        print_message(&format!("note: `{IMAGE}` has stampede {there}, and this is {here}"));
+    }
+}
+
+/// Removes the volume when this process has ended, however that was, and the container with it.
+fn remove_volume_later() {
+    const SCRIPT: &str = r#"
+        while kill -0 "$1"; do sleep 1; done
+        for try in $(seq 600); do
+            docker volume inspect "$2" || exit 0
+            docker volume rm "$2" && exit 0
+            sleep 1
+        done"#;
+    let own = std::process::id().to_string();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, "stampede", &own, VOLUME]).process_group(0);
+    let none = || Stdio::null();
+    let _ = command.stdin(none()).stdout(none()).stderr(none()).spawn();
 }
 
 /// A stampede in a container.
@@ -103,11 +168,13 @@ impl Inner<'_> {
         command.arg("--volume").arg(format!("{SOCKET}:{SOCKET}"));
         command.arg("--volume").arg(format!("{VOLUME}:{}", self.work));
         for directory in &self.directories {
-            let directory = directory.display();
-            command.arg("--mount").arg(format!("type=bind,source={directory},target={directory}"));
+            command.arg("--mount").arg(mount_of(directory, directory));
         }
         command.arg("--workdir").arg(self.cwd);
-        for (name, value) in [("TMPDIR", self.work), (MARKER, "1")] {
+        let entries = std::fs::read_dir(self.cwd).into_iter().flatten().flatten();
+        let name = entries.filter_map(|entry| entry.file_name().into_string().ok()).next();
+        let name = name.unwrap_or_else(|| ".".to_owned());
+        for (name, value) in [("TMPDIR", self.work), (MARKER, &name)] {
             command.arg("--env").arg(format!("{name}={value}"));
         }
         // By their names alone: values may be secrets, and arguments are seen by everybody.
@@ -124,13 +191,10 @@ impl Inner<'_> {
 /// Whether a variable holds there too: the project's files may name it. Not those of this machine's programs and
 /// directories.
 fn is_passed(name: &str) -> bool {
-    const OF_SHELL: [&str; 9] =
-        ["_", "HOSTNAME", "LOGNAME", "MAIL", "OLDPWD", "PWD", "SHELL", "SHLVL", "USER"];
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let of_machine = ["STAMPEDE_", "XDG_", "SSH_", "DBUS_", "SYSTEMD_", "DOCKER_"];
+    let of_machine = ["STAMPEDE_", "XDG_", "SSH_", "DBUS_"];
     is_name
         && !Client::Docker.reads(name)
-        && !OF_SHELL.contains(&name)
         && !of_machine.iter().any(|begin| name.starts_with(begin))
 }
 
@@ -226,18 +290,22 @@ mod tests {
         let work = "/var/lib/docker/volumes/stampede-work/_data";
         let inner = Inner { work, cwd: &cwd, directories: found, args: &args };
         let names =
-            ["APP_KEY", "PATH", "STAMPEDE_RR", "DOCKER_HOST", "TAG", "BASH_FUNC_x%%", "PWD"];
+            ["APP_KEY", "PATH", "STAMPEDE_RR", "DOCKER_HOST", "DOCKER_TAG", "BASH_FUNC_x%%", "PWD"];
         let command = inner.command(names.map(str::to_owned).into_iter());
         let words: Vec<String> =
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         let text = words.join(" ");
         assert!(
-            text.contains("--env APP_KEY --env TAG stampede:all compare --compose=./fpm.yml"),
+            text.contains(
+                "--env APP_KEY --env DOCKER_TAG --env PWD stampede:all compare --compose=./fpm.yml"
+            ),
             "{text}"
         );
         assert!(text.contains(&format!("--volume stampede-work:{work}")), "{text}");
-        assert!(text.contains(&format!("--env TMPDIR={work} --env {MARKER}=1")), "{text}");
-        for other in ["PATH ", "STAMPEDE_RR", "DOCKER_HOST", "BASH_FUNC", "PWD"] {
+        let marked =
+            ["fpm.yml", "dev"].map(|name| format!("--env TMPDIR={work} --env {MARKER}={name}"));
+        assert!(marked.iter().any(|marked| text.contains(marked)), "{text}");
+        for other in ["PATH ", "STAMPEDE_RR", "DOCKER_HOST", "BASH_FUNC"] {
             assert!(!text.contains(&format!("--env {other}")), "{text}");
         }
     }

@@ -57,13 +57,15 @@ pub use fail::{Failure, Outcome};
 pub fn run() -> ExitCode {
     crate::own_words::set();
     shell::mask_panics();
-    in_engine::end_with_input();
     fire::guard_terminal();
     stampede_compose::news::tell_by(crate::progress::tell);
     stampede_mask::environment(std::env::vars_os());
     stampede_mask::args(
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()),
     );
+    if let Err(failure) = in_engine::begin() {
+        return failure.print();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return not_understood(&foreign::explained(error)),

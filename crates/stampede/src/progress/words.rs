@@ -25,8 +25,8 @@ pub fn news(news: &News<'_>) -> String {
     match news {
         News::Long(work) => long_work(work),
         News::Unreached { service, address } => format!(
-            "note: the container of service `{service}` is not reached at {address}: requests go to a port on 127.0.0.1, \
-             through a proxy of the engine"
+            "note: the container of service `{service}` is not reached at {address}: it is started again with a port on \
+             127.0.0.1, and the engine's proxy is a part of what is measured"
         ),
     }
 }

@@ -131,9 +131,5 @@ fn ends_with_the_one_outside(sandbox: &Sandbox, engine: &Engine, bin: &Path, sig
         assert!(begun.elapsed() < WITHIN, "{out}: {:?}", engine.left_behind());
         std::thread::sleep(Duration::from_millis(100));
     }
-    if signal == Signal::KILL {
-        // Whoever is killed cannot remove it; it is empty, and the next run takes it.
-        engine.words(&["volume", "rm", "stampede-work"]);
-    }
     assert_eq!(engine.left_behind(), [""; 0], "{out}");
 }

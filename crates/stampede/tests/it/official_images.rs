@@ -212,7 +212,10 @@ fn what_is_wrong_with_images_is_said_in_one_error() {
     let Some(engine) = engine() else { return };
     let sandbox = Sandbox::new();
     for (runtime, parts) in [
-        ("uwsgi: {images: official}", &["no official image for `php`", "images: off"][..]),
+        (
+            "uwsgi: {images: official, php: 8.3}",
+            &["no release of Debian with PHP 8.3", "8.4, 8.2", "ask for one of these"][..],
+        ),
         ("nginx-fpm: {images: {wbe: nginx}}", &["no role `wbe`", "its roles: php, web"]),
         (
             "nginx-fpm: {images: {php: \"php:8.2-fpm\", web: \"127.0.0.1:1/none:1\"}}",

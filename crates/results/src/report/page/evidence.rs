@@ -8,7 +8,8 @@ use stampede_model::failure;
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::machine::MachineFacts;
 use stampede_model::record::{
-    ContainerRecord, LimitsInside, LoadRecord, ObservedState, RunRecord, SecondRecord, TrialRecord,
+    ContainerLimits, ContainerRecord, LoadRecord, ObservedState, RunRecord, SecondRecord,
+    TrialRecord,
 };
 use stampede_model::sample::ResourceSample;
 use stampede_model::words;
@@ -115,16 +116,16 @@ fn isolation(record: &IsolationRecord) -> Vec<(String, String)> {
 }
 
 /// How what programs inside a container find differs from what is in force; empty: it does not.
-fn seen_inside(container: &ContainerRecord, inside: LimitsInside) -> String {
+fn seen_inside(container: &ContainerRecord, inside: ContainerLimits) -> String {
     let quota = inside.cpu_quota_thousandths.map(CpuCount::of_thousandths);
     let quota = quota.map_or("no CPU quota".to_owned(), CpuCount::in_words);
-    let memory = match inside.memory_limit_bytes {
+    let memory = match inside.memory_bytes {
         0 => "no memory limit".to_owned(),
         bytes => words::bytes(bytes as f64),
     };
     let others = [
         (inside.cpu_quota_thousandths != container.cpu_quota_thousandths).then_some(quota),
-        (inside.memory_limit_bytes != container.memory_limit_bytes).then_some(memory),
+        (inside.memory_bytes != container.memory_limit_bytes).then_some(memory),
     ];
     let others: Vec<String> = others.into_iter().flatten().collect();
     if others.is_empty() { String::new() } else { format!(" (seen inside: {})", others.join(", ")) }
@@ -252,13 +253,13 @@ mod tests {
     #[test]
     fn what_a_container_sees_is_named_where_it_is_not_what_is_in_force() {
         let (quota, memory) = (Some(500), 512 << 20);
-        let inside = |cpu_quota_thousandths, memory_limit_bytes| {
+        let inside = |cpu_quota_thousandths, memory_bytes| {
             let container = ContainerRecord {
                 service: "web".to_owned(),
                 cpus_allowed: "0-1".to_owned(),
                 cpu_quota_thousandths: quota,
                 memory_limit_bytes: memory,
-                inside: Some(LimitsInside { cpu_quota_thousandths, memory_limit_bytes }),
+                inside: Some(ContainerLimits { cpu_quota_thousandths, memory_bytes }),
                 ..ContainerRecord::default()
             };
             effective(&container).1

@@ -107,7 +107,7 @@ fn of_case(run: &RunData, case: usize) -> Facts {
     facts.extend(named([
         ("CPUs of the budget", record.budget_cpus.to_string()),
         ("memory of the budget", memory),
-        ("budget", if record.budget_unequal { "by role" } else { "shared" }.to_owned()),
+        ("budget", if record.budget_unequal { "unequal" } else { "shared" }.to_owned()),
     ]));
     if let Some(load) = &record.load {
         facts.extend(named([
