@@ -11,6 +11,7 @@ use crate::dockerfile::text;
 use crate::dockerfile_images::with_images;
 use crate::edit::variables;
 use crate::project::Project;
+use crate::variables::doubled;
 
 /// The prefix of the images that stampede builds.
 pub const BUILT: &str = "stampede-build";
@@ -210,9 +211,7 @@ fn add_arguments(service: &mut Map<String, Value>, arguments: &BTreeMap<String, 
     build.remove("cache_to");
     if !arguments.is_empty() {
         let mut all = variables(build.get("args").unwrap_or(&Value::Null));
-        // A `$` would be read as the begin of a name.
-        let escaped = |value: &String| json!(value.replace('$', "$$"));
-        all.extend(arguments.iter().map(|(name, value)| (name.clone(), escaped(value))));
+        all.extend(arguments.iter().map(|(name, value)| (name.clone(), json!(doubled(value)))));
         build.insert("args".to_owned(), Value::Object(all.into_iter().collect()));
     }
     true

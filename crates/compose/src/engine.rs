@@ -15,6 +15,8 @@ use crate::client::Client;
 use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
 
+/// The variable that chooses the engine.
+const CHOICE: &str = "STAMPEDE_ENGINE";
 /// How long the engine may take for a question.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// How long a pull, a build or a start of a whole project may take.
@@ -120,11 +122,16 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Finds the engine of this machine: by Docker's client, or else by Podman's.
+    /// Finds the engine of this machine: the one that `STAMPEDE_ENGINE` names, else by Docker's client, or else by
+    /// Podman's.
     ///
     /// # Errors
     /// There is none, it does not answer, or it cannot be measured.
     pub fn find() -> Result<Engine, ComposeError> {
+        let asked = Client::asked(&std::env::var(CHOICE).unwrap_or_default())?;
+        if asked == Some(Client::Podman) {
+            return Engine::of_podman(asked);
+        }
         match info(Client::Docker)? {
             // `docker` may be another name of Podman.
             Some(info) if !info["host"].is_object() => {
@@ -134,16 +141,26 @@ impl Engine {
                 let facts = EngineFacts::of(&info, &Here::look(), is_podman)?;
                 Ok(Engine::of(Client::Docker, facts))
             }
-            _ => {
-                let host = std::env::var("CONTAINER_HOST").unwrap_or_default();
-                if !host.is_empty() && !is_here(&host) {
-                    return Err(ComposeError::EngineElsewhere { host });
-                }
-                let info = info(Client::Podman)?.ok_or(ComposeError::NoEngine {})?;
-                let facts = EngineFacts::of_podman(&info, &Here::look(), !host.is_empty())?;
-                Ok(Engine::of(Client::Podman, facts))
-            }
+            _ => match asked {
+                Some(client) => Err(ComposeError::EngineMissing { client: client.program() }),
+                None => Engine::of_podman(asked),
+            },
         }
+    }
+
+    /// The engine of Podman's own client.
+    fn of_podman(asked: Option<Client>) -> Result<Engine, ComposeError> {
+        let host = std::env::var("CONTAINER_HOST").unwrap_or_default();
+        if !host.is_empty() && !is_here(&host) {
+            return Err(ComposeError::EngineElsewhere { host });
+        }
+        let none = || match asked {
+            Some(client) => ComposeError::EngineMissing { client: client.program() },
+            None => ComposeError::NoEngine {},
+        };
+        let info = info(Client::Podman)?.ok_or_else(none)?;
+        let facts = EngineFacts::of_podman(&info, &Here::look(), !host.is_empty())?;
+        Ok(Engine::of(Client::Podman, facts))
     }
 
     fn of(client: Client, facts: EngineFacts) -> Engine {
@@ -417,8 +434,11 @@ fn compose_tool(client: Client) -> Result<(Vec<String>, String), ComposeError> {
 /// What a client says of its engine; `None`: there is no such client.
 fn info(client: Client) -> Result<Option<Value>, ComposeError> {
     let program = client.program();
-    let silent =
-        |said: &str| ComposeError::EngineSilent { client: program, said: mask_foreign(said) };
+    let silent = |said: &str| ComposeError::EngineSilent {
+        client: program,
+        said: mask_foreign(said),
+        other: Some(Client::Podman).filter(|other| *other != client).and_then(installed),
+    };
     let format = match client {
         Client::Docker => "{{json .}}",
         Client::Podman => "json",
@@ -438,6 +458,11 @@ fn info(client: Client) -> Result<Option<Value>, ComposeError> {
             Err(silent(if line.is_empty() { "no answer" } else { &line }))
         }
     }
+}
+
+/// The program of a client that is installed.
+fn installed(client: Client) -> Option<&'static str> {
+    command(&[client.program(), "--version"], ANSWERS_WITHIN).run().ok().map(|_| client.program())
 }
 
 /// Whether `docker` is another name of Podman's client.

@@ -33,6 +33,9 @@ pub enum ComposeError {
         client: &'static str,
         /// Its last line.
         said: String,
+        /// The client of another engine, which is installed too.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        other: Option<&'static str>,
     },
     /// The engine is on another machine.
     #[error("the container engine is on another machine: `{host}`")]
@@ -63,6 +66,8 @@ pub enum ComposeError {
         of_image: String,
         /// The machine's.
         of_machine: String,
+        /// The program that talks to the engine.
+        client: &'static str,
     },
     /// There is an engine, and no program that reads compose files.
     #[error("`{client}` is installed, and nothing that reads compose files")]
@@ -77,6 +82,34 @@ pub enum ComposeError {
         service: String,
         /// The line.
         line: String,
+    },
+    /// Podman-compose cannot do something that the project needs.
+    #[error("service `{service}` has {what}, which stampede cannot give it with podman-compose")]
+    ToolLacks {
+        /// The service.
+        service: String,
+        /// What it has.
+        what: String,
+    },
+    /// A service waits for another one that never says that it is healthy.
+    #[error("`{waiting}` waits until service `{service}` is healthy, which has no health check")]
+    NoCheck {
+        /// The service without a check.
+        service: String,
+        /// The service that waits.
+        waiting: String,
+    },
+    /// `STAMPEDE_ENGINE` names no engine.
+    #[error("STAMPEDE_ENGINE is `{given}`: it can be `docker` or `podman`")]
+    NoSuchEngine {
+        /// Its value.
+        given: String,
+    },
+    /// The engine that `STAMPEDE_ENGINE` asks for is not installed.
+    #[error("STAMPEDE_ENGINE asks for `{client}`, which is not installed")]
+    EngineMissing {
+        /// The program.
+        client: &'static str,
     },
     /// A service has the network of the machine.
     #[error("service `{service}` uses the network of the machine (`network_mode: host`)")]
@@ -175,7 +208,7 @@ pub enum ComposeError {
     Undeclared {
         /// The service.
         service: String,
-        /// `network`, `service` or `volume`.
+        /// `config`, `network`, `secret`, `service` or `volume`.
         kind: &'static str,
         /// The name.
         name: String,

@@ -59,7 +59,8 @@ fn what_a_tool_says_has_the_hint_that_helps() {
 #[test]
 fn an_error_of_the_engine_names_the_client_that_was_used() {
     let silent = |client| {
-        let error = ComposeError::EngineSilent { client, said: "no answer".to_owned() };
+        let said = "no answer".to_owned();
+        let error = ComposeError::EngineSilent { client, said, other: None };
         (error.to_string(), error.hint().unwrap_or_default())
     };
     assert!(silent("docker").1.contains("systemctl start docker"));
@@ -68,4 +69,25 @@ fn an_error_of_the_engine_names_the_client_that_was_used() {
     let tool = |client| ComposeError::NoTool { client }.hint().unwrap_or_default();
     assert!(tool("docker").contains("docker-compose"));
     assert_eq!(tool("podman"), "install `podman-compose`");
+}
+
+#[test]
+fn an_engine_that_is_not_used_and_a_tag_that_is_not_read_have_a_hint() {
+    let said = "no answer".to_owned();
+    let silent = ComposeError::EngineSilent { client: "docker", said, other: Some("podman") };
+    assert!(silent.hint().unwrap_or_default().contains("`STAMPEDE_ENGINE=podman`"));
+    let other = ComposeError::OtherArchitecture {
+        service: "web".to_owned(),
+        image: "a:1".to_owned(),
+        of_image: "arm64".to_owned(),
+        of_machine: "amd64".to_owned(),
+        client: "podman",
+    };
+    assert!(other.hint().unwrap_or_default().contains("`podman pull --platform linux/amd64 a:1`"));
+    let undeclared = ComposeError::Undeclared {
+        service: "web".to_owned(),
+        kind: "secret",
+        name: "key".to_owned(),
+    };
+    assert!(undeclared.hint().unwrap_or_default().contains("declare it"));
 }

@@ -48,6 +48,7 @@ pub fn check_architecture(engine: &Engine, service: &str, image: &str) -> Result
             image: image.to_owned(),
             of_image: of_image.to_owned(),
             of_machine: engine.architecture.clone(),
+            client: engine.client.program(),
         });
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Why a compose file, or what a tool made of it, is no project.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 /// Why a text is no compose project.
@@ -42,6 +44,34 @@ pub enum FileProblem {
     /// It has no map of services.
     #[error("it has no services")]
     NoServices {},
+    /// It includes a file that leads back to it.
+    #[error("it includes itself, if by other files")]
+    Loop {},
+    /// A service extends one that leads back to it.
+    #[error("service `{service}` extends itself, if by other services")]
+    ServiceLoop {
+        /// The service.
+        service: String,
+    },
+    /// Too many files or services build on one another.
+    #[error("too many files or services build on one another")]
+    TooDeep {},
+    /// A service extends another one that is not there.
+    #[error("service `{service}` extends `{base}`, which is not in `{}`", file.display())]
+    NoBase {
+        /// The service.
+        service: String,
+        /// The one that it extends.
+        base: String,
+        /// Where it should be.
+        file: PathBuf,
+    },
+    /// It includes a file with variables that is not there.
+    #[error("it includes with the env file `{}`, which does not exist", file.display())]
+    NoEnvFile {
+        /// The file with variables.
+        file: PathBuf,
+    },
 }
 
 impl FileProblem {

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
+use crate::variables::plain;
+
 /// The command of a service's check, for `exec` in its container; `None`: it has none, or it is off.
 pub fn check(service: &Value) -> Option<Vec<String>> {
     let check = &service["healthcheck"];
     if check["disable"] == true {
         return None;
     }
-    // A rendered value has its dollar signs twice.
-    let plain = |text: &str| text.replace("$$", "$");
     let by_shell =
         |text: &str| ["sh", "-c"].map(str::to_owned).into_iter().chain([plain(text)]).collect();
     match &check["test"] {

@@ -1,7 +1,7 @@
 //! What the user can do about an error of a compose project.
 
 use crate::engine::says_disk_is_full;
-use crate::error::ComposeError;
+use crate::error::{ComposeError, FileProblem};
 
 impl ComposeError {
     /// What the user can do next; shown on a line of its own.
@@ -42,8 +42,8 @@ impl ComposeError {
                  `--env SERVER_NAME=:80` does"
                     .to_owned(),
             ),
-            E::OtherArchitecture { image, of_machine, .. } => Some(format!(
-                "fetch it for this machine (`docker pull --platform \
+            E::OtherArchitecture { image, of_machine, client, .. } => Some(format!(
+                "fetch it for this machine (`{client} pull --platform \
                  linux/{of_machine} {image}`), and look for `platform:` in the compose file"
             )),
             E::NoOfficialImage { role } => Some(format!(
@@ -80,13 +80,20 @@ impl ComposeError {
             E::EngineSilent { said, .. } if is_refused(said) => Some(
                 "your user may not use the engine: run stampede as root, or add the user to the group `docker`",
             ),
+            E::EngineSilent { other: Some("podman"), .. } => Some(
+                "start it (`systemctl start docker`), or use Podman, which is installed too: `STAMPEDE_ENGINE=podman`",
+            ),
             E::EngineSilent { .. } => {
                 Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
             }
+            E::EngineMissing { .. } => Some("install it, or unset STAMPEDE_ENGINE"),
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST (Podman: CONTAINER_HOST), or `docker context use default`",
             ),
             E::EngineOld { .. } => Some("install a newer version of it"),
+            E::ToolLacks { .. } => Some(
+                "use Docker's compose, also with Podman (docs/containers.md, \"Podman\"), or remove it",
+            ),
             E::ToolOld { .. } => Some("install podman-compose 1.0.6 or newer"),
             E::NoTool { client: "podman" } => Some("install `podman-compose`"),
             E::NoTool { .. } => Some("install `docker-compose-plugin` or `docker-compose`"),
@@ -134,6 +141,16 @@ impl ComposeError {
             E::NoEnvFile { .. } => {
                 Some("make this file first, as the project's documentation says")
             }
+            E::File { problem, .. } => problem.hint(),
+            E::Undeclared { kind: "service", .. } => Some(
+                "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
+            ),
+            E::Undeclared { .. } => Some(
+                "declare it at the end of the compose file (`networks:`, `volumes:` …), or give the file that does, too",
+            ),
+            E::NoCheck { .. } => {
+                Some("give it a `healthcheck`, or wait with `condition: service_started`")
+            }
             E::NoImage { .. } => Some(
                 "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
                  their directory",
@@ -147,6 +164,30 @@ impl ComposeError {
                  (`volumes: empty` in the plan)",
             ),
             _ => None,
+        }
+    }
+}
+
+impl FileProblem {
+    fn hint(&self) -> Option<&'static str> {
+        use FileProblem as F;
+        match self {
+            F::Syntax { words, .. } if words.contains("tag") => Some(
+                "stampede does not read tags such as `!reset` and `!override` itself: remove it, or use Docker's compose, \
+                 also with Podman (docs/containers.md, \"Podman\")",
+            ),
+            F::Missing {} => Some(
+                "is its path right, and may your user read it? It is a file of the project, or one that it names",
+            ),
+            F::NoServices {} => Some("it should have `services:`, each with a name"),
+            F::Loop {} | F::ServiceLoop { .. } | F::TooDeep {} => {
+                Some("let files and services build on one another in one direction only")
+            }
+            F::NoEnvFile { .. } => {
+                Some("make this file first, as the project's documentation says")
+            }
+            F::NoBase { .. } => Some("is the name right that `extends` gives?"),
+            F::Syntax { .. } | F::NoMap {} => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Reads files of a compose project and lays them together, as the compose tools do: what they include,
 //! extend and read variables from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +18,7 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// A compose file with what it includes and extends. Its own paths stay as they are. `None`: it is none.
 pub(crate) fn load(path: &Path) -> Option<Map<String, Value>> {
-    Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} }.load(path)
+    Reader { tags: Tags::Ignored, prepare: &|_, _| {}, problem: &|_, _| {} }.load(path)
 }
 
 /// What becomes of tags of the newest compose files, such as `!reset`, which have no meaning here.
@@ -29,32 +30,65 @@ pub(crate) enum Tags {
     Refused,
 }
 
+/// Variables of the files that a file is included with. Those of the project win.
+pub(crate) type Included = BTreeMap<String, String>;
+
 /// Reads compose files.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     /// What becomes of tags.
     pub tags: Tags,
     /// What is done with each file before it leads to others.
-    pub prepare: &'a dyn Fn(&mut Map<String, Value>),
+    pub prepare: &'a dyn Fn(&mut Map<String, Value>, &Included),
     /// Is told of each file that cannot be read.
     pub problem: &'a dyn Fn(&Path, FileProblem),
 }
 
+/// A file that is read.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    file: &'a Path,
+    /// Where its paths begin.
+    directory: &'a Path,
+    variables: &'a Included,
+}
+
+/// A service of a file, which others extend.
+type Extended = (PathBuf, String);
+
 impl Reader<'_> {
     /// As [`load`].
     pub fn load(self, path: &Path) -> Option<Map<String, Value>> {
-        self.loaded(path, &[])
+        let at = At { file: path, directory: path.parent()?, variables: &Included::new() };
+        self.whole(at, &[])
     }
 
     /// `chain`: the files that led to this one.
-    fn loaded(self, path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
-        let told = |problem: FileProblem| (self.problem)(path, problem);
-        let real = path.canonicalize().inspect_err(|_| told(FileProblem::Missing {})).ok()?;
-        if chain.contains(&real) || chain.len() >= DEPTH_MAX {
+    fn whole(self, at: At<'_>, chain: &[PathBuf]) -> Option<Map<String, Value>> {
+        let told = |problem: FileProblem| (self.problem)(at.file, problem);
+        let real = real(at.file).or_else(|| {
+            told(FileProblem::Missing {});
+            None
+        })?;
+        if chain.contains(&real) {
+            told(FileProblem::Loop {});
+            return None;
+        }
+        if chain.len() >= DEPTH_MAX {
+            told(FileProblem::TooDeep {});
             return None;
         }
         let chain = &[chain, &[real]].concat();
-        let Some(text) = text(path) else {
+        let mut document = self.read(at)?;
+        self.include(at, &mut document, chain);
+        self.extend(at, &mut document);
+        Some(document)
+    }
+
+    /// A file alone.
+    fn read(self, at: At<'_>) -> Option<Map<String, Value>> {
+        let told = |problem: FileProblem| (self.problem)(at.file, problem);
+        let Some(text) = text(at.file) else {
             told(FileProblem::Missing {});
             return None;
         };
@@ -67,35 +101,32 @@ impl Reader<'_> {
             told(FileProblem::NoMap {});
             return None;
         };
-        (self.prepare)(&mut document);
+        (self.prepare)(&mut document, at.variables);
         let services = document.get_mut("services").and_then(Value::as_object_mut);
         for service in services.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
             if let Some(listed) = service.get_mut("env_file") {
                 *listed = Value::Array(list(listed));
             }
         }
-        let directory = path.parent()?;
-        self.include(directory, &mut document, chain);
-        self.extend(directory, &mut document, chain);
         Some(document)
     }
 
-    /// The same of another file, whose paths begin at its own directory.
-    fn other(self, path: &Path, chain: &[PathBuf]) -> Option<Map<String, Value>> {
-        let mut document = self.loaded(path, chain)?;
-        absolute_paths(&mut document, path.parent()?);
-        Some(document)
-    }
-
-    /// Adds the services of the files that a file in `directory` includes.
-    fn include(self, directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
+    /// Adds the services of the files that a file includes.
+    fn include(self, at: At<'_>, document: &mut Map<String, Value>, chain: &[PathBuf]) {
         let listed = document.remove("include").unwrap_or_default();
         for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
             // Of several paths, a later file overrides the ones before.
             let listed = if entry["path"].is_null() { entry } else { &entry["path"] };
+            let files: Vec<PathBuf> = paths(listed).map(|path| at.directory.join(path)).collect();
+            let own = files.first().and_then(|file| file.parent()).unwrap_or(at.directory);
+            let given = entry["project_directory"].as_str();
+            let directory = given.map_or(own.to_owned(), |given| at.directory.join(given));
+            let variables = self.variables(at, &entry["env_file"], &directory);
             let mut whole = Map::new();
-            for path in paths(listed) {
-                if let Some(included) = self.other(&directory.join(path), chain) {
+            for file in &files {
+                let other = At { file, directory: &directory, variables: &variables };
+                if let Some(mut included) = self.whole(other, chain) {
+                    absolute_paths(&mut included, &directory);
                     merge(&mut whole, &included);
                 }
             }
@@ -104,46 +135,88 @@ impl Reader<'_> {
         }
     }
 
+    /// The variables of files that are included from `directory`: of those that are listed, else of its `.env`.
+    fn variables(self, at: At<'_>, listed: &Value, directory: &Path) -> Included {
+        let mut all = Included::new();
+        let listed: Vec<PathBuf> = paths(listed).map(|path| at.directory.join(path)).collect();
+        for file in &listed {
+            if !file.exists() {
+                (self.problem)(at.file, FileProblem::NoEnvFile { file: file.clone() });
+            }
+            all.extend(variables_of_file(file));
+        }
+        if listed.is_empty() {
+            all.extend(variables_of_file(&directory.join(".env")));
+        }
+        all.extend(at.variables.clone());
+        all
+    }
+
     /// Completes services that extend others, of the same file or of another one.
-    fn extend(self, directory: &Path, document: &mut Map<String, Value>, chain: &[PathBuf]) {
+    fn extend(self, at: At<'_>, document: &mut Map<String, Value>) {
         let whole = document.clone();
         let Some(Value::Object(services)) = document.get_mut("services") else { return };
-        for service in services.values_mut() {
-            if let Some(full) = self.extended(directory, &whole, service, chain, DEPTH_MAX) {
+        for (name, service) in services {
+            if let Some(full) = self.extended(at, &whole, (name, service), &[]) {
                 *service = full;
             }
         }
     }
 
-    /// A service over the one that it extends. `None`: it extends none that can be read.
+    /// A service over the one that it extends. `None`: it extends none that can be read. `trail`: those that
+    /// extend it.
     fn extended(
         self,
-        directory: &Path,
+        at: At<'_>,
         document: &Map<String, Value>,
-        service: &Value,
-        chain: &[PathBuf],
-        depth: usize,
+        (name, service): (&str, &Value),
+        trail: &[Extended],
     ) -> Option<Value> {
-        let depth = depth.checked_sub(1)?;
-        let extends = service.get("extends")?;
-        let name = extends.as_str().or_else(|| extends["service"].as_str())?;
-        let base = match extends["file"].as_str() {
-            Some(file) => {
-                self.other(&directory.join(file), chain)?.get("services")?.get(name)?.clone()
+        let extends = service.get("extends").filter(|extends| !extends.is_null())?;
+        let told = |problem: FileProblem| (self.problem)(at.file, problem);
+        let this = (real(at.file).unwrap_or_default(), name.to_owned());
+        if trail.contains(&this) {
+            told(FileProblem::ServiceLoop { service: name.to_owned() });
+            return None;
+        }
+        if trail.len() >= DEPTH_MAX {
+            told(FileProblem::TooDeep {});
+            return None;
+        }
+        let trail = &[trail, &[this]].concat();
+        let base_name = extends.as_str().or_else(|| extends["service"].as_str());
+        let base_name = base_name.unwrap_or_default();
+        let file = extends["file"].as_str().map(|file| at.directory.join(file));
+        let file = file.filter(|file| real(file) != real(at.file));
+        let directory = file.as_deref().and_then(Path::parent).unwrap_or(at.directory);
+        let other = At { file: file.as_deref().unwrap_or(at.file), directory, ..at };
+        let read = match file.is_some() {
+            true => {
+                let mut read = self.read(other)?;
+                absolute_paths(&mut read, directory);
+                Some(read)
             }
-            None => {
-                let base = document.get("services")?.get(name)?;
-                let full = self.extended(directory, document, base, chain, depth);
-                full.unwrap_or_else(|| base.clone())
-            }
+            false => None,
         };
-        let Value::Object(mut full) = base else { return None };
+        let document = read.as_ref().unwrap_or(document);
+        let Some(base) = document.get("services").and_then(|all| all.get(base_name)) else {
+            let (service, base) = (name.to_owned(), base_name.to_owned());
+            told(FileProblem::NoBase { service, base, file: other.file.to_owned() });
+            return None;
+        };
+        let full = self.extended(other, document, (base_name, base), trail);
+        let Value::Object(mut full) = full.unwrap_or_else(|| base.clone()) else { return None };
         let mut own = service.as_object()?.clone();
         own.remove("extends");
         full.remove("extends");
         merge(&mut full, &own);
         Some(Value::Object(full))
     }
+}
+
+/// The path of a file without links and dots; `None`: there is none.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
 }
 
 /// The text of a file of ordinary size.
@@ -401,8 +474,10 @@ mod tests {
             "loop": {"extends": "loop", "image": "x"},
             "gone": {"extends": {"file": "none.yml", "service": "x"}, "image": "y"},
         }}));
-        let reader = Reader { tags: Tags::Ignored, prepare: &|_| {}, problem: &|_, _| {} };
-        reader.extend(place.path(), &mut document, &[]);
+        let reader = Reader { tags: Tags::Ignored, prepare: &|_, _| {}, problem: &|_, _| {} };
+        let file = place.path().join("compose.yml");
+        let at = At { file: &file, directory: place.path(), variables: &Included::new() };
+        reader.extend(at, &mut document);
         let services = &document["services"];
         let php = json!({"image": "php", "user": "www", "environment": {"A": "1", "B": "2"}});
         assert_eq!(services["php"], php);

@@ -2,12 +2,14 @@
 //! options that its documents have no word for. Services start one by one, since it has options for all at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use stampede_mask::is_secret_name;
 
+use crate::client::Client;
 use crate::edit::{LABEL, variables};
 use crate::health;
+use crate::variables::{doubled, plain};
 
 /// The label by which networks and volumes of a project are found.
 const PROJECT: &str = "com.docker.compose.project";
@@ -18,6 +20,8 @@ pub(crate) struct OneByOne {
     pub document: Map<String, Value>,
     /// Commands of the client that create networks and volumes.
     pub creations: Vec<Vec<String>>,
+    /// Files that are mounted: configurations and secrets whose text is in the project, or in a variable.
+    pub files: BTreeMap<PathBuf, String>,
     /// In the order in which they start.
     pub services: Vec<ServiceStart>,
 }
@@ -34,6 +38,10 @@ pub(crate) struct ServiceStart {
     pub secrets: Vec<(String, String)>,
     /// Services that it waits for, and until when.
     pub waits: Vec<(String, Condition)>,
+    /// Networks that its options name.
+    pub networks: Vec<String>,
+    /// What podman-compose cannot do.
+    pub refused: Option<String>,
     /// The line that says how it uses a network of another kind; `None`: it uses those of the project.
     pub network_mode: Option<String>,
 }
@@ -47,21 +55,27 @@ pub(crate) enum Condition {
 }
 
 impl OneByOne {
-    /// `project` and `stack`: the names that everything has as its label.
-    pub fn of(mut document: Map<String, Value>, project: &str, stack: &str) -> OneByOne {
+    /// `project` and `stack`: the names that everything has as its label. `directory` is where the files will be
+    /// written.
+    pub fn of(
+        mut document: Map<String, Value>,
+        (project, stack): (&str, &str),
+        directory: &Path,
+    ) -> OneByOne {
         // An own pod would be an own group beside that of the budget.
         document.insert("x-podman".to_owned(), json!({"in_pod": false}));
-        let configs = document.remove("configs").unwrap_or_default();
+        let mut mounted = Mounted { sources: BTreeMap::new(), files: BTreeMap::new(), directory };
+        for kind in [Mounted::CONFIGS, Mounted::SECRETS] {
+            mounted.take(kind, &mut document);
+        }
         let mut starts = BTreeMap::new();
         let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let services = document.get_mut("services").and_then(Value::as_object_mut);
         for (name, service) in services.into_iter().flatten() {
             let Value::Object(service) = service else { continue };
-            let mut change = Change {
-                start: ServiceStart { name: name.clone(), ..Default::default() },
-                service,
-            };
-            for (other, alias) in change.apply(&configs) {
+            let start = ServiceStart { name: name.clone(), ..Default::default() };
+            let mut change = Change { start, service, project };
+            for (other, alias) in change.apply(&mounted) {
                 aliases.entry(other).or_default().push(alias);
             }
             change.start.options.push(format!("--label={LABEL}={stack}"));
@@ -73,9 +87,10 @@ impl OneByOne {
         }
         let mut creations = Vec::new();
         let services = document.get("services").cloned().unwrap_or_default();
-        create_networks(&mut document, &services, (project, stack), &mut creations);
+        let more = starts.values().flat_map(|start| start.networks.iter().cloned()).collect();
+        create_networks(&mut document, (&services, more), (project, stack), &mut creations);
         create_volumes(&mut document, (project, stack), &mut creations);
-        OneByOne { document, creations, services: in_order(starts) }
+        OneByOne { document, creations, files: mounted.files, services: in_order(starts) }
     }
 }
 
@@ -98,10 +113,13 @@ impl ServiceStart {
 struct Change<'a> {
     start: ServiceStart,
     service: &'a mut Map<String, Value>,
+    /// The name of the stack's project.
+    project: &'a str,
 }
 
 /// Keys that are an option of `podman run` with the same value, or one for each item.
-const OPTIONS: [(&str, &str); 20] = [
+const OPTIONS: [(&str, &str); 21] = [
+    ("cgroup", "--cgroupns"),
     ("cgroup_parent", "--cgroup-parent"),
     ("cpuset", "--cpuset-cpus"),
     ("cpu_period", "--cpu-period"),
@@ -126,13 +144,14 @@ const OPTIONS: [(&str, &str); 20] = [
 
 impl Change<'_> {
     /// Returns the names by which it knows other services.
-    fn apply(&mut self, configs: &Value) -> Vec<(String, String)> {
+    fn apply(&mut self, mounted: &Mounted<'_>) -> Vec<(String, String)> {
         self.service.retain(|_, value| !value.is_null());
         self.move_shared();
         self.move_options();
         self.move_networks();
         self.move_secrets();
-        self.mount_configs(configs);
+        self.mount(Mounted::CONFIGS, mounted);
+        self.mount(Mounted::SECRETS, mounted);
         self.write_check();
         self.set_copies();
         if let Some(hosts) = self.service.remove("extra_hosts") {
@@ -202,18 +221,41 @@ impl Change<'_> {
         }
         self.service.remove("network_mode");
         let networks = self.service.remove("networks").unwrap_or_default();
-        let names: Vec<String> =
+        let mut names: Vec<String> =
             items(&networks, '=').into_iter().map(|item| first(&item, '=')).collect();
         for (_, network) in networks.as_object().into_iter().flatten() {
             let aliases = network["aliases"].as_array().into_iter().flatten();
             self.start.add_aliases(aliases.filter_map(Value::as_str));
-            for (key, option) in [("ipv4_address", "--ip"), ("ipv6_address", "--ip6")] {
-                let address = network[key].as_str().map(|address| format!("{option}={address}"));
-                self.start.options.extend(address);
-            }
         }
-        let names = if names.is_empty() { vec!["default".to_owned()] } else { names };
+        if names.is_empty() {
+            names.push("default".to_owned());
+        }
+        if let [only] = names.as_slice() {
+            let all = addresses(&networks[only]).into_iter();
+            self.start.options.extend(all.map(|(name, address)| format!("--{name}={address}")));
+        } else if names.iter().any(|name| !addresses(&networks[name]).is_empty()) {
+            self.add_networks(&mut names, &networks);
+        }
         self.service.insert("networks".to_owned(), json!(names));
+    }
+
+    /// Leaves podman-compose one of several networks, and gives Podman the others with their addresses: it takes
+    /// no address beside several names.
+    fn add_networks(&mut self, names: &mut Vec<String>, networks: &Value) {
+        let free = names.iter().position(|name| addresses(&networks[name]).is_empty());
+        let Some(free) = free else {
+            self.start.refused = Some("an address in each of several networks".to_owned());
+            return;
+        };
+        let left = names.swap_remove(free);
+        for name in std::mem::replace(names, vec![left]) {
+            let all = addresses(&networks[&name]).into_iter();
+            let all: Vec<String> = all.map(|(name, address)| format!("{name}={address}")).collect();
+            let sign = if all.is_empty() { "" } else { ":" };
+            let option = format!("--network={}_{name}{sign}{}", self.project, all.join(","));
+            self.start.options.push(option);
+            self.start.networks.push(name);
+        }
     }
 
     /// Variables become texts: podman-compose would write `True`. Secrets come from its own environment.
@@ -222,29 +264,42 @@ impl Change<'_> {
         all.retain(|_, value| !value.is_null());
         for (name, value) in &mut all {
             let written = text(value);
-            // What itself or Podman could read is left.
-            let is_moved = is_secret_name(name) && !crate::client::Client::Podman.reads(name);
+            let known = plain(&written);
+            let is_moved = Client::Podman.is_hidden(name, &known);
             *value = if is_moved { Value::Null } else { json!(written) };
             if is_moved {
-                self.start.secrets.push((name.clone(), plain(&written)));
+                self.start.secrets.push((name.clone(), known));
             }
         }
         self.service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
     }
 
-    /// Files of configurations are mounted.
-    fn mount_configs(&mut self, configs: &Value) {
-        let used = self.service.remove("configs").unwrap_or_default();
-        for config in used.as_array().into_iter().flatten() {
-            let source = config.as_str().or_else(|| config["source"].as_str()).unwrap_or_default();
-            let Some(file) = configs[source]["file"].as_str() else { continue };
-            let target = config["target"].as_str().map_or(format!("/{source}"), str::to_owned);
+    /// Files of configurations or secrets are mounted.
+    fn mount(&mut self, kind: &str, mounted: &Mounted<'_>) {
+        let used = self.service.remove(kind).unwrap_or_default();
+        let mut left = Vec::new();
+        for one in used.as_array().into_iter().flatten() {
+            let name = one.as_str().or_else(|| one["source"].as_str()).unwrap_or_default();
+            let Some(source) = mounted.sources.get(&(kind, name.to_owned())) else {
+                if kind == Mounted::CONFIGS {
+                    self.start.refused = Some(format!("configs: {name}"));
+                }
+                left.push(one.clone());
+                continue;
+            };
+            let target = one["target"].as_str().unwrap_or(name);
+            // A path from the root stays as it is.
+            let target =
+                Path::new(if kind == Mounted::SECRETS { "/run/secrets" } else { "/" }).join(target);
             let mount =
-                json!({"type": "bind", "source": file, "target": target, "read_only": true});
+                json!({"type": "bind", "source": source, "target": target, "read_only": true});
             match self.service.get_mut("volumes") {
                 Some(Value::Array(mounts)) => mounts.push(mount),
                 _ => drop(self.service.insert("volumes".to_owned(), json!([mount]))),
             }
+        }
+        if !left.is_empty() {
+            self.service.insert(kind.to_owned(), Value::Array(left));
         }
     }
 
@@ -278,19 +333,60 @@ impl Change<'_> {
     }
 }
 
+/// Configurations and secrets that are mounted as files.
+struct Mounted<'a> {
+    /// The files, by kind and name.
+    sources: BTreeMap<(&'static str, String), PathBuf>,
+    /// Texts that are written to files before.
+    files: BTreeMap<PathBuf, String>,
+    directory: &'a Path,
+}
+
+impl Mounted<'_> {
+    const CONFIGS: &'static str = "configs";
+    const SECRETS: &'static str = "secrets";
+
+    /// Takes them out of a document. What only Podman itself has stays there.
+    fn take(&mut self, kind: &'static str, document: &mut Map<String, Value>) {
+        let Some(Value::Object(mut all)) = document.remove(kind) else { return };
+        all.retain(|name, one| {
+            let source = match (one["file"].as_str(), one["content"].as_str()) {
+                (Some(file), _) => PathBuf::from(file),
+                (None, Some(content)) => {
+                    let path = self.directory.join(format!("{kind}-{}", self.files.len()));
+                    self.files.insert(path.clone(), plain(content));
+                    path
+                }
+                _ => return true,
+            };
+            self.sources.insert((kind, name.clone()), source);
+            false
+        });
+        if !all.is_empty() {
+            document.insert(kind.to_owned(), Value::Object(all));
+        }
+    }
+}
+
+/// The addresses that a service has in a network, as Podman names them.
+fn addresses(network: &Value) -> Vec<(&'static str, String)> {
+    let all = [("ipv4_address", "ip"), ("ipv6_address", "ip6")].into_iter();
+    all.filter_map(|(key, name)| Some((name, network[key].as_str()?.to_owned()))).collect()
+}
+
 /// The networks that services use are created before, with all that the document says of them.
 fn create_networks(
     document: &mut Map<String, Value>,
-    services: &Value,
+    (services, more): (&Value, BTreeSet<String>),
     (project, stack): (&str, &str),
     creations: &mut Vec<Vec<String>>,
 ) {
     let declared = document.remove("networks").unwrap_or_default();
     let all = services.as_object().into_iter().flatten();
-    let used: BTreeSet<String> =
+    let listed: BTreeSet<String> =
         all.flat_map(|(_, service)| items(&service["networks"], '=')).collect();
     let mut networks = Map::new();
-    for key in used {
+    for key in listed.union(&more) {
         let network = &declared[key.as_str()];
         let name = format!("{project}_{key}");
         let mut words = creation("network", project, stack);
@@ -308,7 +404,10 @@ fn create_networks(
         words.extend((!size.is_null()).then(|| format!("--opt=mtu={}", text(size))));
         words.push(name.clone());
         creations.push(words);
-        networks.insert(key, json!({"external": true, "name": name}));
+        // The first versions refuse networks that no service lists.
+        if listed.contains(key) {
+            networks.insert(key.clone(), json!({"external": true, "name": name}));
+        }
     }
     if !networks.is_empty() {
         document.insert("networks".to_owned(), Value::Object(networks));
@@ -380,15 +479,6 @@ fn text(value: &Value) -> String {
 
 fn first(item: &str, sign: char) -> String {
     item.split(sign).next().unwrap_or_default().to_owned()
-}
-
-/// A text of a document as it is meant: there, dollar signs stand twice.
-fn plain(text: &str) -> String {
-    text.replace("$$", "$")
-}
-
-fn doubled(text: &str) -> String {
-    text.replace('$', "$$")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use super::*;
 
 fn of(document: Value) -> OneByOne {
     let Value::Object(document) = document else { panic!("a map") };
-    OneByOne::of(document, "stampede-x", "4F")
+    OneByOne::of(document, ("stampede-x", "4F"), Path::new("/run/4F"))
 }
 
 fn service<'a>(all: &'a OneByOne, name: &str) -> (&'a Value, &'a ServiceStart) {
@@ -38,7 +38,7 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
     let all = of(json!({"services": {"web": {
         "cgroup_parent": "/stampede-4F/web", "cpuset": "0,1", "memswap_limit": 512, "user": null,
         "sysctls": {"net.core.somaxconn": 1024}, "dns": "10.0.0.1", "stop_grace_period": "3s",
-        "networks": {"front": {"aliases": ["shop_web"], "ipv4_address": "10.9.0.7"}, "back": null},
+        "networks": {"front": {"aliases": ["shop_web"], "ipv4_address": "10.9.0.7"}, "back": null}, "cgroup": "host",
         "environment": {"DEBUG": true, "PRICE": "5$$", "DB_PASSWORD": "s$$t", "PATH": "/bin", "NONE": null},
         "extra_hosts": {"api": "10.0.0.9"}, "scale": 2, "ipc": "service:db",
         "configs": [{"source": "ini", "target": "/etc/php.ini"}],
@@ -52,6 +52,7 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
     assert_eq!(
         start.options,
         [
+            "--cgroupns=host",
             "--cgroup-parent=/stampede-4F/web",
             "--cpuset-cpus=0,1",
             "--dns=10.0.0.1",
@@ -59,7 +60,7 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
             "--sysctl=net.core.somaxconn=1024",
             "--network-alias=web",
             "--network-alias=shop_web",
-            "--ip=10.9.0.7",
+            "--network=stampede-x_front:ip=10.9.0.7",
             "--label=org.stampede.stack=4F",
         ]
     );
@@ -69,7 +70,7 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
         *web,
         json!({
             "environment": {"DEBUG": "true", "PRICE": "5$$", "DB_PASSWORD": null, "PATH": "/bin"},
-            "networks": ["front", "back"], "extra_hosts": ["api:10.0.0.9"], "deploy": {"replicas": 2},
+            "networks": ["back"], "extra_hosts": ["api:10.0.0.9"], "deploy": {"replicas": 2},
             "volumes": [{"type": "bind", "source": "/srv/php.ini", "target": "/etc/php.ini", "read_only": true}],
             "healthcheck": {"test": "curl -f 'a b'", "retries": 3},
         })
@@ -90,10 +91,72 @@ fn what_podman_compose_has_no_word_for_becomes_an_option() {
             format!("volume create {labels} --opt=type=tmpfs --opt=device=tmpfs stampede-x_data"),
         ]
     );
+    // `front` is in the options of `web`: podman-compose refuses a network that no service lists.
+    let network = |name: &str| json!({"external": true, "name": name});
     assert_eq!(
-        all.document["networks"]["front"],
-        json!({"external": true, "name": "stampede-x_front"})
+        all.document["networks"],
+        json!({"back": network("stampede-x_back"), "default": network("stampede-x_default")})
     );
     assert_eq!(all.document["volumes"]["kept"], json!({"external": true, "name": "k"}));
     assert_eq!(all.document["x-podman"]["in_pod"], false);
+}
+
+#[test]
+fn addresses_are_given_in_the_form_that_podman_takes() {
+    let at = |address: &str| json!({"ipv4_address": address});
+    let all = of(json!({"services": {
+        "one": {"networks": {"front": at("10.9.0.7")}},
+        "none": {"networks": {"front": null, "back": {}}},
+        "each": {"networks": {"front": at("10.9.0.8"), "back": at("10.8.0.8")}},
+    }}));
+    let (one, start) = service(&all, "one");
+    assert_eq!((&one["networks"], &start.options[0][..]), (&json!(["front"]), "--ip=10.9.0.7"));
+    assert_eq!(service(&all, "none").0["networks"], json!(["front", "back"]));
+    assert!(service(&all, "none").1.refused.is_none() && start.refused.is_none());
+    assert!(service(&all, "each").1.refused.is_some());
+}
+
+/// Podman-compose drops configurations whose text is in the project.
+#[test]
+fn configurations_and_secrets_are_mounted_as_files() {
+    let all = of(json!({
+        "services": {"web": {
+            "configs": ["site", {"source": "ini", "target": "/etc/php.ini"}],
+            "secrets": ["key", {"source": "word", "target": "db"}, "of_podman"],
+        }, "other": {"configs": ["of_swarm"]}},
+        "configs": {"site": {"content": "price 5$$"}, "ini": {"file": "/srv/a.ini"}, "of_swarm": {"external": true}},
+        "secrets": {"key": {"file": "/srv/key"}, "word": {"content": "w"}, "of_podman": {"external": true}},
+    }));
+    let (web, start) = service(&all, "web");
+    let mount = |source: &str, target: &str| json!({"type": "bind", "source": source, "target": target, "read_only": true});
+    assert_eq!(
+        web["volumes"],
+        json!([
+            mount("/run/4F/configs-0", "/site"),
+            mount("/srv/a.ini", "/etc/php.ini"),
+            mount("/srv/key", "/run/secrets/key"),
+            mount("/run/4F/secrets-1", "/run/secrets/db"),
+        ])
+    );
+    assert_eq!((&web["secrets"], &start.refused), (&json!(["of_podman"]), &None));
+    assert_eq!(all.document["secrets"], json!({"of_podman": {"external": true}}));
+    assert_eq!(service(&all, "other").1.refused.as_deref(), Some("configs: of_swarm"));
+    let files: Vec<(&str, &str)> =
+        all.files.iter().map(|(path, text)| (path.to_str().unwrap(), text.as_str())).collect();
+    assert_eq!(files, [("/run/4F/configs-0", "price 5$"), ("/run/4F/secrets-1", "w")]);
+}
+
+/// They were written into the document, and from there on a command line.
+#[test]
+fn secrets_with_names_like_those_of_podmans_variables_are_hidden_too() {
+    let secrets = json!({
+        "STORAGE_SECRET_KEY": "s", "CONTAINER_REGISTRY_PASSWORD": "c", "XDG_TOKEN": "x", "REGISTRY_AUTH_FILE": "/x",
+    });
+    let all = of(json!({"services": {"web": {"environment": secrets}}}));
+    let (web, start) = service(&all, "web");
+    assert_eq!(
+        web["environment"],
+        json!({"STORAGE_SECRET_KEY": null, "CONTAINER_REGISTRY_PASSWORD": null, "XDG_TOKEN": null, "REGISTRY_AUTH_FILE": "/x"})
+    );
+    assert_eq!(start.secrets.len(), 3);
 }

@@ -7,8 +7,10 @@ use serde_json::Value;
 use stampede_linux::run::TimedCommand;
 
 use crate::build::BuildPlan;
+use crate::client::Client;
 use crate::edit::variables;
 use crate::engine::Engine;
+use crate::variables::plain;
 
 impl BuildPlan {
     /// The commands that build a step, with the services that each is for. `file` holds the plan's document, for the project `name`.
@@ -31,10 +33,10 @@ impl BuildPlan {
             let build = &self.document["services"][service.as_str()]["build"];
             let image = self.images.get(service)?;
             let secrets = self.document.get("secrets").unwrap_or(&Value::Null);
-            let words = words(build, image, secrets);
+            let Words { words, hidden } = words(build, image, secrets);
             let all: Vec<&str> =
                 engine.build().iter().copied().chain(words.iter().map(String::as_str)).collect();
-            let command = engine.work(&all).dir(directory);
+            let command = engine.work(&all).dir(directory).envs(hidden);
             let command = match build["dockerfile_inline"].as_str() {
                 Some(inline) => command.input(plain(inline).as_bytes()),
                 None => command,
@@ -53,61 +55,103 @@ impl BuildPlan {
     }
 }
 
-/// The words of `podman build` after the verb.
-fn words(build: &Value, image: &str, secrets: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let context = build["context"].as_str().unwrap_or(".");
-    let mut all = vec![format!("--tag={image}"), "--force-rm".to_owned()];
+/// A command line of `podman build`.
+#[derive(Debug, Default)]
+struct Words {
+    /// What follows the verb.
+    words: Vec<String>,
+    /// Variables of its environment with secrets, which are not on the command line.
+    hidden: Vec<(String, String)>,
+}
+
+impl Words {
+    /// An argument of the build. One without a value has the client's own.
+    fn add_argument(&mut self, name: &str, value: &Value) {
+        let value = (!value.is_null()).then(|| plain(&text(value)));
+        match value {
+            Some(value) if Client::Podman.is_hidden(name, &value) => {
+                self.words.push(format!("--build-arg={name}"));
+                self.hidden.push((name.to_owned(), value));
+            }
+            Some(value) => self.words.push(format!("--build-arg={name}={value}")),
+            None => self.words.push(format!("--build-arg={name}")),
+        }
+    }
+
+    /// A secret of the project, by the name that the build has for it.
+    fn add_secret(&mut self, secret: &Value, declared: &Value) {
+        let source = secret.as_str().or_else(|| secret["source"].as_str()).unwrap_or_default();
+        let id = secret["target"].as_str().unwrap_or(source);
+        let declared = &declared[source];
+        let from = if let Some(file) = declared["file"].as_str() {
+            format!("src={}", plain(file))
+        } else if let Some(content) = declared["content"].as_str() {
+            let name = format!("STAMPEDE_SECRET_{}", self.hidden.len());
+            self.hidden.push((name.clone(), plain(content)));
+            format!("env={name}")
+        } else {
+            return;
+        };
+        self.words.push(format!("--secret=id={id},{from}"));
+    }
+}
+
+fn words(build: &Value, image: &str, secrets: &Value) -> Words {
+    let context = plain(build["context"].as_str().unwrap_or("."));
+    let mut all = Words::default();
+    let mut add = |word: String| all.words.push(word);
+    add(format!("--tag={image}"));
+    add("--force-rm".to_owned());
     match (build["dockerfile_inline"].is_string(), build["dockerfile"].as_str()) {
-        (true, _) => all.push("--file=-".to_owned()),
+        (true, _) => add("--file=-".to_owned()),
         (false, Some(file)) => {
-            let is_here = !context.contains("://");
-            let path = if is_here { Path::new(context).join(file) } else { PathBuf::from(file) };
-            all.push(format!("--file={}", path.display()));
+            let (is_here, file) = (!context.contains("://"), plain(file));
+            let path = if is_here { Path::new(&context).join(file) } else { PathBuf::from(file) };
+            add(format!("--file={}", path.display()));
         }
         _ => {}
     }
-    let mut pairs = |key: &str, option: &str| {
+    for (name, value) in variables(&build["args"]) {
+        all.add_argument(&name, &value);
+    }
+    let mut add = |word: String| all.words.push(plain(&word));
+    for (key, option) in [("labels", "--label"), ("additional_contexts", "--build-context")] {
         for (name, value) in variables(&build[key]) {
-            // One without a value has the client's own.
-            let value = (!value.is_null()).then(|| format!("={}", text(&value)));
-            all.push(format!("{option}={name}{}", value.unwrap_or_default()));
+            let value = if value.is_null() { String::new() } else { text(&value) };
+            add(format!("{option}={name}={value}"));
         }
-    };
-    pairs("args", "--build-arg");
-    pairs("labels", "--label");
-    pairs("additional_contexts", "--build-context");
+    }
     for (key, option) in
         [("target", "--target"), ("shm_size", "--shm-size"), ("platform", "--platform")]
     {
-        all.extend((!build[key].is_null()).then(|| format!("{option}={}", text(&build[key]))));
+        if !build[key].is_null() {
+            add(format!("{option}={}", text(&build[key])));
+        }
     }
-    let network = build["network"].as_str().filter(|network| *network != "default");
-    all.extend(network.map(|network| format!("--network={network}")));
+    if let Some(network) = build["network"].as_str().filter(|network| *network != "default") {
+        add(format!("--network={network}"));
+    }
     for (key, option) in [("no_cache", "--no-cache"), ("pull", "--pull")] {
-        all.extend((build[key] == true).then(|| option.to_owned()));
+        if build[key] == true {
+            add(option.to_owned());
+        }
     }
     let listed = |key: &str| build[key].as_array().cloned().unwrap_or_default();
-    all.extend(listed("ssh").iter().map(|one| format!("--ssh={}", text(one))));
+    for one in listed("ssh") {
+        add(format!("--ssh={}", text(&one)));
+    }
     for host in listed("extra_hosts") {
-        all.push(format!("--add-host={}", text(&host).replacen('=', ":", 1)));
+        add(format!("--add-host={}", text(&host).replacen('=', ":", 1)));
     }
     for secret in listed("secrets") {
-        let source = secret.as_str().or_else(|| secret["source"].as_str()).unwrap_or_default();
-        let id = secret["target"].as_str().unwrap_or(source);
-        let of_file = secrets[source]["file"].as_str().map(|file| format!("src={file}"));
-        let of_variable =
-            || secrets[source]["environment"].as_str().map(|name| format!("env={name}"));
-        let from = of_file.or_else(of_variable);
-        all.extend(from.map(|from| format!("--secret=id={id},{from}")));
+        all.add_secret(&secret, secrets);
     }
-    all.push(context.to_owned());
-    all.iter().map(|word| plain(word)).collect()
+    all.words.push(context);
+    all
 }
 
-/// A text of a document as it is meant: there, dollar signs stand twice.
-fn plain(text: &str) -> String {
-    text.replace("$$", "$")
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -120,18 +164,23 @@ mod tests {
     fn a_build_becomes_a_command_line() {
         let build = json!({
             "context": "/srv/shop", "dockerfile": "docker/Dockerfile", "target": "prod",
-            "args": {"PRICE": "5$$", "TOKEN": null}, "network": "host", "no_cache": true,
+            "args": {"PRICE": "5$$", "TOKEN": null, "NPM_TOKEN": "t$$k"}, "network": "host", "no_cache": true,
             "additional_contexts": {"base": "docker-image://php:8.4"}, "secrets": ["key", {"source": "other", "target": "x"}],
             "extra_hosts": ["registry.test=127.0.0.1"],
         });
-        let secrets = json!({"key": {"file": "/srv/key"}, "other": {"environment": "OTHER"}});
+        let secrets = json!({"key": {"file": "/srv/key"}, "other": {"content": "c$$t"}});
+        let Words { words: found, hidden } = words(&build, "stampede-build/a:latest", &secrets);
         assert_eq!(
-            words(&build, "stampede-build/a:latest", &secrets).join(" "),
-            "--tag=stampede-build/a:latest --force-rm --file=/srv/shop/docker/Dockerfile --build-arg=PRICE=5$ \
-             --build-arg=TOKEN --build-context=base=docker-image://php:8.4 --target=prod --network=host --no-cache \
-             --add-host=registry.test:127.0.0.1 --secret=id=key,src=/srv/key --secret=id=x,env=OTHER /srv/shop"
+            found.join(" "),
+            "--tag=stampede-build/a:latest --force-rm --file=/srv/shop/docker/Dockerfile --build-arg=NPM_TOKEN \
+             --build-arg=PRICE=5$ --build-arg=TOKEN --build-context=base=docker-image://php:8.4 --target=prod --network=host --no-cache \
+             --add-host=registry.test:127.0.0.1 --secret=id=key,src=/srv/key --secret=id=x,env=STAMPEDE_SECRET_1 /srv/shop"
         );
+        // Everybody may read a command line, and only its user an environment.
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(hidden, [pair("NPM_TOKEN", "t$k"), pair("STAMPEDE_SECRET_1", "c$t")]);
         let inline = json!({"context": "/srv", "dockerfile_inline": "FROM php"});
-        assert_eq!(words(&inline, "i", &Value::Null).join(" "), "--tag=i --force-rm --file=- /srv");
+        let found = words(&inline, "i", &Value::Null).words;
+        assert_eq!(found.join(" "), "--tag=i --force-rm --file=- /srv");
     }
 }

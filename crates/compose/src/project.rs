@@ -11,6 +11,7 @@ use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
 use crate::render;
+use crate::variables::plain;
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,14 +151,18 @@ impl Project {
 
     /// From here on the values of the project's variables that are secrets are masked.
     pub fn learn_secrets(&self) {
+        let secrets = self.document.get("secrets").and_then(Value::as_object);
+        for (_, secret) in secrets.into_iter().flatten() {
+            let content = secret["content"].as_str().unwrap_or_default();
+            stampede_mask::named("secret", &plain(content));
+        }
         let arguments = |service: &Value| variables(&service["build"]["args"]);
         for (_, service) in self.services() {
             let all = variables(&service["environment"]).into_iter().chain(arguments(service));
             for (name, value) in all {
                 if let Some(value) = value.as_str() {
-                    // A rendered value has its dollar signs twice.
                     stampede_mask::named(&name, value);
-                    stampede_mask::named(&name, &value.replace("$$", "$"));
+                    stampede_mask::named(&name, &plain(value));
                 }
             }
         }

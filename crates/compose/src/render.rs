@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::{Mount, variables};
 use crate::error::{ComposeError, FileProblem};
-use crate::layers::{Reader, Tags, absolute_paths, by_name, merge, variables_of_file};
-use crate::variables::{Unset, interpolate};
+use crate::layers::{Included, Reader, Tags, absolute_paths, by_name, merge, variables_of_file};
+use crate::variables::{Unset, doubled, interpolate};
 
 /// The document of the files. `look`: the values of variables.
 ///
@@ -24,7 +24,11 @@ pub(crate) fn document(
     let (problems, unset) = (RefCell::new(Vec::new()), RefCell::new(Unset::default()));
     let reader = Reader {
         tags: Tags::Refused,
-        prepare: &|document| interpolate(document, look, &mut unset.borrow_mut()),
+        prepare: &|document, included| {
+            let look = |name: &str| look(name).or_else(|| included.get(name).cloned());
+            interpolate(document, &look, &mut unset.borrow_mut());
+            give_values(document, &look, included);
+        },
         problem: &|file, problem| problems.borrow_mut().push((file.to_owned(), problem)),
     };
     let mut document = Map::new();
@@ -54,6 +58,38 @@ pub(crate) fn document(
     double_dollars(&mut document);
     let Value::Object(document) = document else { return Ok(Map::new()) };
     Ok(document)
+}
+
+/// Gives variables of a file the values that they have there: those of services only if it is included, since the
+/// value of another file may take their place.
+fn give_values(
+    document: &mut Map<String, Value>,
+    look: &dyn Fn(&str) -> Option<String>,
+    included: &Included,
+) {
+    for kind in ["configs", "secrets"] {
+        let all = document.get_mut(kind).and_then(Value::as_object_mut);
+        for one in all.into_iter().flatten().filter_map(|(_, one)| one.as_object_mut()) {
+            if let Some(value) = one.get("environment").and_then(Value::as_str).and_then(look) {
+                one.remove("environment");
+                one.insert("content".to_owned(), json!(value));
+            }
+        }
+    }
+    if included.is_empty() {
+        return;
+    }
+    let services = document.get_mut("services").and_then(Value::as_object_mut);
+    for (_, service) in services.into_iter().flatten() {
+        for place in ["/environment", "/build/args"] {
+            let Some(given) = service.pointer_mut(place) else { continue };
+            let mut all = variables(given);
+            for (name, value) in all.iter_mut().filter(|(_, value)| value.is_null()) {
+                *value = look(name).map_or(Value::Null, Value::String);
+            }
+            *given = Value::Object(all.into_iter().collect());
+        }
+    }
 }
 
 /// Brings a service into its long form, with the variables of its files.
@@ -161,10 +197,16 @@ fn check_names(document: &Map<String, Value>) -> Result<(), ComposeError> {
         all.map(|(name, _)| name.as_str()).collect()
     };
     let (services, networks, volumes) = (names("services"), names("networks"), names("volumes"));
+    let (configs, secrets) = (names("configs"), names("secrets"));
     for (service, value) in document["services"].as_object().into_iter().flatten() {
         let keys = |key: &str| {
             let all = value[key].as_object().into_iter().flatten();
             all.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        };
+        let sources = |place: &str| {
+            let all = value.pointer(place).and_then(Value::as_array).into_iter().flatten();
+            let names = all.filter_map(|one| one.as_str().or_else(|| one["source"].as_str()));
+            names.map(str::to_owned).collect::<Vec<_>>()
         };
         let mounts = value["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
         let mounted = mounts.filter_map(|mount| mount.volume().map(str::to_owned)).collect();
@@ -172,12 +214,27 @@ fn check_names(document: &Map<String, Value>) -> Result<(), ComposeError> {
             ("service", keys("depends_on"), &services),
             ("network", keys("networks"), &networks),
             ("volume", mounted, &volumes),
+            ("config", sources("/configs"), &configs),
+            ("secret", sources("/secrets"), &secrets),
+            ("secret", sources("/build/secrets"), &secrets),
         ] {
             let is_known = |name: &String| {
                 known.contains(name.as_str()) || kind == "network" && name == "default"
             };
             if let Some(name) = used.into_iter().find(|name| !is_known(name)) {
                 return Err(ComposeError::Undeclared { service: service.clone(), kind, name });
+            }
+        }
+        for (kind, place) in
+            [("configs", "/configs"), ("secrets", "/secrets"), ("secrets", "/build/secrets")]
+        {
+            for name in sources(place) {
+                // One that has a value is no name of a variable any more.
+                if let Some(variable) = document[kind][&name]["environment"].as_str() {
+                    let message = format!("{kind}: {name}");
+                    let name = variable.to_owned();
+                    return Err(ComposeError::Variable { name, message, example: None });
+                }
             }
         }
     }
@@ -187,7 +244,7 @@ fn check_names(document: &Map<String, Value>) -> Result<(), ComposeError> {
 /// Every text with its dollar signs twice, as in a file.
 fn double_dollars(value: &mut Value) {
     match value {
-        Value::String(text) if text.contains('$') => *text = text.replace('$', "$$"),
+        Value::String(text) if text.contains('$') => *text = doubled(text),
         Value::Array(items) => items.iter_mut().for_each(double_dollars),
         Value::Object(map) => map.values_mut().for_each(double_dollars),
         _ => {}

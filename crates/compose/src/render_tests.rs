@@ -291,7 +291,132 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
         of("services: {web: {image: a, volumes: ['data:/data']}}"),
         "service `web` uses the volume `data`, which the project does not have"
     );
+    for (kind, text) in [
+        ("config", "services: {web: {image: a, configs: [x]}}"),
+        ("secret", "services: {web: {image: a, secrets: [{source: x}]}}"),
+        ("secret", "services: {web: {build: {context: ., secrets: [x]}}}"),
+    ] {
+        let expected =
+            format!("service `web` uses the {kind} `x`, which the project does not have");
+        assert_eq!(of(text), expected);
+    }
+    assert_eq!(
+        of("services: {web: {image: a, secrets: [x]}}\nsecrets: {x: {environment: NO_SUCH}}"),
+        "the compose files ask for the variable `NO_SUCH`: secrets: x"
+    );
     let optional = "services: {web: {image: a, env_file: [{path: none.env, required: false}]}}";
     let place = place(&[("compose.yml", optional)]);
     assert!(rendered(place.path(), &["compose.yml"]).is_ok());
+}
+
+/// Files and services that build on one another in a circle, or on what is not there, were left out.
+#[test]
+fn what_leads_nowhere_is_an_error() {
+    let error = |files: &Files| {
+        let place = place(files);
+        let error = rendered(place.path(), &["compose.yml"]).expect_err("an error");
+        error.to_string().replace(&place.path().display().to_string(), "")
+    };
+    let web = "services: {web: {image: a}}";
+    let one = error(&[
+        ("compose.yml", "include: [b.yml]\nservices: {web: {image: a}}"),
+        ("b.yml", "include: [compose.yml]\nservices: {db: {image: a}}"),
+    ]);
+    assert_eq!(one, "compose file `/compose.yml`: it includes itself, if by other files");
+    let chain = |name: &'static str, next: &'static str| (name, next);
+    let deep = error(&[
+        chain("compose.yml", "include: [1.yml]\nservices: {web: {image: a}}"),
+        chain("1.yml", "include: [2.yml]"),
+        chain("2.yml", "include: [3.yml]"),
+        chain("3.yml", "include: [4.yml]"),
+        chain("4.yml", "include: [5.yml]"),
+        chain("5.yml", "include: [6.yml]"),
+        chain("6.yml", "include: [7.yml]"),
+        chain("7.yml", "include: [8.yml]"),
+        chain("8.yml", web),
+    ]);
+    assert_eq!(deep, "compose file `/8.yml`: too many files or services build on one another");
+    let extends = |text: &'static str| error(&[("compose.yml", text), ("b.yml", web)]);
+    assert_eq!(
+        extends("services: {web: {extends: none, image: a}}"),
+        "compose file `/compose.yml`: service `web` extends `none`, which is not in `/compose.yml`"
+    );
+    assert_eq!(
+        extends("services: {x: {extends: {file: b.yml, service: none}}}"),
+        "compose file `/compose.yml`: service `x` extends `none`, which is not in `/b.yml`"
+    );
+    assert_eq!(
+        extends("services: {x: {extends: z}, z: {extends: x, image: a}}"),
+        "compose file `/compose.yml`: service `x` extends itself, if by other services"
+    );
+    assert_eq!(
+        extends("include: [{path: b.yml, env_file: none.env}]"),
+        "compose file `/compose.yml`: it includes with the env file `/none.env`, which does not exist"
+    );
+}
+
+/// Two services of two files that extend each other's neighbours are no circle.
+#[test]
+fn files_whose_services_extend_each_other_are_no_circle() {
+    let place = place(&[
+        (
+            "compose.yml",
+            "services: {web: {extends: {file: b.yml, service: mid}}, base: {image: a, user: u}, own: {extends: {file: compose.yml, service: base}}}",
+        ),
+        ("b.yml", "services: {mid: {extends: {file: compose.yml, service: base}, image: b}}"),
+    ]);
+    let document = rendered(place.path(), &["compose.yml"]).expect("a project");
+    assert_eq!(document["services"]["web"], json!({"image": "b", "user": "u"}));
+    assert_eq!(document["services"]["own"], json!({"image": "a", "user": "u"}));
+}
+
+#[test]
+fn an_included_file_has_its_own_directory_and_variables_below_those_of_the_project() {
+    let place = place(&[
+        (
+            "compose.yml",
+            "include:\n  - sub/a.yml\n  - {path: sub/b.yml, project_directory: other, env_file: [x.env, y.env]}\n\
+             services: {web: {image: 'a:${STAMPEDE_T_SUB:-none}'}}",
+        ),
+        (".env", "STAMPEDE_T_BOTH=project\n"),
+        ("sub/.env", "STAMPEDE_T_BOTH=sub\nSTAMPEDE_T_SUB=sub\n"),
+        (
+            "sub/a.yml",
+            "services: {a: {image: '${STAMPEDE_T_BOTH}-${STAMPEDE_T_SUB}', build: ., environment: [STAMPEDE_T_SUB, STAMPEDE_T_BOTH]}}",
+        ),
+        (
+            "sub/b.yml",
+            "include: [c.yml]\nservices: {b: {image: '${STAMPEDE_T_SUB:-none}${STAMPEDE_T_X}', volumes: ['./d:/d'], secrets: [s]}}\n\
+             secrets: {s: {environment: STAMPEDE_T_X}}",
+        ),
+        ("other/c.yml", "services: {c: {image: 'c${STAMPEDE_T_X}${STAMPEDE_T_BOTH}'}}"),
+        ("x.env", "STAMPEDE_T_X=x\nSTAMPEDE_T_BOTH=x\n"),
+        ("y.env", "STAMPEDE_T_X=y\n"),
+    ]);
+    let document = rendered(place.path(), &["compose.yml"]).expect("a project");
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let services = &document["services"];
+    assert_eq!(services["web"]["image"], "a:none");
+    assert_eq!(services["a"]["image"], "project-sub");
+    assert_eq!(services["a"]["build"]["context"], at("sub"));
+    let variables = json!({"STAMPEDE_T_SUB": "sub", "STAMPEDE_T_BOTH": "project"});
+    assert_eq!(services["a"]["environment"], variables);
+    assert_eq!(services["b"]["image"], "noney");
+    assert_eq!(services["b"]["volumes"], json!([format!("{}:/d", at("other/d"))]));
+    assert_eq!(services["c"]["image"], "cyproject");
+    assert_eq!(document["secrets"], json!({"s": {"content": "y"}}));
+}
+
+#[test]
+fn an_error_of_a_file_has_a_hint() {
+    for (text, expected) in [
+        ("services:\n  web:\n    image: a\n    ports: !reset []", "`!reset`"),
+        ("services:\n  web: !override {image: a}", "Docker's compose"),
+        ("include: [none.yml]\nservices: {web: {image: a}}", "path"),
+    ] {
+        let place = place(&[("compose.yml", text)]);
+        let error = rendered(place.path(), &["compose.yml"]).expect_err("an error");
+        let hint = error.hint().unwrap_or_default();
+        assert!(hint.contains(expected), "{error}: {hint}");
+    }
 }

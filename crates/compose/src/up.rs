@@ -1,6 +1,9 @@
 //! Starts the containers of an edited project by the compose tool.
 
 use std::collections::BTreeMap;
+use std::fs::{OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -29,8 +32,13 @@ pub struct Up {
 }
 
 impl Up {
-    /// `project`: the name of the stack's project. `stack`: its id.
-    pub fn of(engine: &Engine, document: Value, project: &str, stack: &str) -> Up {
+    /// `project`: the name of the stack's project. `stack`: its id. `directory`: where it may write.
+    pub fn of(
+        engine: &Engine,
+        document: Value,
+        (project, stack): (&str, &str),
+        directory: &Path,
+    ) -> Up {
         let project = project.to_owned();
         if !engine.is_podman_compose() {
             return Up { document, project, one_by_one: None };
@@ -38,7 +46,7 @@ impl Up {
         let Value::Object(document) = document else {
             return Up { document, project, one_by_one: None };
         };
-        let mut one_by_one = OneByOne::of(document, &project, stack);
+        let mut one_by_one = OneByOne::of(document, (&project, stack), directory);
         let document = Value::Object(std::mem::take(&mut one_by_one.document));
         Up { document, project, one_by_one: Some(one_by_one) }
     }
@@ -54,12 +62,17 @@ impl Up {
             let up = engine.compose(&[file.to_owned()], directory, &words);
             return up.run().map(drop).map_err(|error| failed(&name, &error));
         };
+        for service in &one_by_one.services {
+            check_known(engine, service)?;
+        }
+        for (path, text) in &one_by_one.files {
+            write_readable(path, text).map_err(|error| unwritten(path, &error))?;
+        }
         for words in &one_by_one.creations {
             engine.run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         let mut starting = Starting { engine, project: &self.project, started: BTreeMap::new() };
         for service in &one_by_one.services {
-            check_known(engine, service)?;
             starting.wait(service)?;
             let options = shell_words::join(starting.options(service));
             let options = format!("--podman-run-args={options}");
@@ -75,8 +88,26 @@ impl Up {
     }
 }
 
-/// Refuses what the first versions of podman-compose do not know, and would do otherwise.
+/// Writes a file that each user of a container may read. On this machine its directory keeps others out.
+fn write_readable(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o444);
+    let mut file = options.open(path)?;
+    // Whatever the umask is.
+    file.set_permissions(Permissions::from_mode(0o444))?;
+    file.write_all(text.as_bytes())
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> ComposeError {
+    let command = format!("write {}", path.display());
+    ComposeError::Tool { command, said: error.to_string(), example: None }
+}
+
+/// Refuses what podman-compose cannot do, and what its first versions do not know and would do otherwise.
 fn check_known(engine: &Engine, service: &ServiceStart) -> Result<(), ComposeError> {
+    if let Some(what) = service.refused.clone() {
+        return Err(ComposeError::ToolLacks { service: service.name.clone(), what });
+    }
     let version = engine.compose_version.rsplit(' ').next().unwrap_or_default();
     let numbers: Vec<u32> = version.split('.').map_while(|one| one.parse().ok()).collect();
     match &service.network_mode {
@@ -136,7 +167,7 @@ impl<'a> Starting<'a> {
             for id in self.started.get(other.as_str()).into_iter().flatten() {
                 match condition {
                     Condition::Started => {}
-                    Condition::Healthy => self.wait_until_healthy(other, id)?,
+                    Condition::Healthy => self.wait_until_healthy(&service.name, other, id)?,
                     Condition::Completed => self.wait_until_its_end(other, id)?,
                 }
             }
@@ -151,13 +182,24 @@ impl<'a> Starting<'a> {
         }
     }
 
-    fn wait_until_healthy(&self, service: &str, id: &str) -> Result<(), ComposeError> {
+    fn wait_until_healthy(
+        &self,
+        waiting: &str,
+        service: &str,
+        id: &str,
+    ) -> Result<(), ComposeError> {
+        let found =
+            self.engine.run(&["inspect", "--format", "{{json .Config.Healthcheck}}", id])?;
+        if !has_check(&found) {
+            let (service, waiting) = (service.to_owned(), waiting.to_owned());
+            return Err(ComposeError::NoCheck { service, waiting });
+        }
         let begun = Instant::now();
         loop {
             let Err(problem) = self.engine.run(&["healthcheck", "run", id]) else { return Ok(()) };
             let format = "{{.State.Status}} {{.State.ExitCode}}";
             let state = self.engine.run(&["inspect", "--format", format, id])?;
-            if let Some(code) = state.trim().strip_prefix("exited ") {
+            if let Some(code) = end_code(&state) {
                 return Err(self.ended(service, id, code));
             }
             if begun.elapsed() > HEALTHY_WITHIN || interrupt::is_requested() {
@@ -177,5 +219,46 @@ impl<'a> Starting<'a> {
             state: format!("ended with exit code {code}"),
             log: lines.lines().map(|line| format!("\n  {service}: {line}")).collect(),
         }
+    }
+}
+
+/// Whether what Podman prints of a container's check is one.
+fn has_check(printed: &str) -> bool {
+    let check: Value = serde_json::from_str(printed).unwrap_or_default();
+    check["Test"].as_array().is_some_and(|test| !test.is_empty() && test[0] != "NONE")
+}
+
+/// The exit code of a container that has ended, of its state and this code; `None`: it has not.
+fn end_code(state: &str) -> Option<&str> {
+    let (state, code) = state.trim().split_once(' ')?;
+    ["exited", "stopped", "dead", "removing"].contains(&state).then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_without_a_check_never_becomes_healthy() {
+        assert!(has_check(r#"{"Test":["CMD-SHELL","php -v"],"Interval":1000000000}"#));
+        for none in ["null", "", r#"{"Test":["NONE"]}"#, "{}", r#"{"Test":[]}"#] {
+            assert!(!has_check(none), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_container_that_is_stopped_has_ended() {
+        assert_eq!(end_code("exited 7\n"), Some("7"));
+        assert_eq!(end_code("stopped 137"), Some("137"));
+        assert_eq!(end_code("running 0"), None);
+    }
+
+    #[test]
+    fn a_mounted_file_can_be_read_and_not_changed() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("configs-0");
+        write_readable(&path, "a").expect("a file");
+        let mode = std::fs::metadata(&path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o444);
     }
 }

@@ -23,6 +23,16 @@ pub fn interpolate(
     }
 }
 
+/// A text of a rendered document as it is meant: there, dollar signs stand twice.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace("$$", "$")
+}
+
+/// A text as a document has it.
+pub(crate) fn doubled(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
 fn in_value(value: &mut Value, look: &dyn Fn(&str) -> Option<String>, unset: &mut Unset) {
     match value {
         Value::String(text) if text.contains('$') => *text = in_text(text, look, unset),

@@ -506,6 +506,8 @@ impl RuntimeError {
             **problem,
             E::NoEngine {}
                 | E::EngineSilent { .. }
+                | E::EngineMissing { .. }
+                | E::NoSuchEngine { .. }
                 | E::NoOfficialImage { .. }
                 | E::NotWithImages { .. }
         )

@@ -224,7 +224,8 @@ impl Starting<'_> {
             published: published.map(|place| (target, place)),
             proof: &proof,
         };
-        let up = Up::of(engine, edit.apply(project), &self.names.project, &self.names.id);
+        let names = (self.names.project.as_str(), self.names.id.as_str());
+        let up = Up::of(engine, edit.apply(project), names, self.directory);
         write_private(&file, &up.document.to_string()).map_err(unwritten)?;
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
         up.run(engine, &file, &project.directory)?;

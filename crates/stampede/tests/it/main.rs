@@ -80,6 +80,7 @@ mod paths;
 mod paths_support;
 mod php_logs;
 mod plan;
+mod podman_support;
 mod published;
 mod published_compose;
 mod report;
