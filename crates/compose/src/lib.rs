@@ -18,6 +18,7 @@ pub mod entrance;
 pub mod error;
 pub mod fetch;
 mod file_problem;
+pub mod groups;
 pub mod health;
 mod hints;
 pub mod image;

@@ -1,9 +1,10 @@
 //! What runs in the containers of a stack: where it is accounted for, and what limits it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stampede_compose::container::Container;
+use stampede_compose::groups::is_within;
 use stampede_linux::affinity::place_trees;
 use stampede_linux::proc::Proc;
 use stampede_linux::process::{is_alive, trees};
@@ -109,25 +110,6 @@ pub(crate) fn check_groups(
     Ok(())
 }
 
-/// Whether a process with this `/proc/PID/cgroup` is below a group in every hierarchy that limits or counts.
-fn is_within(cgroup: &str, group: &Path) -> bool {
-    let group = format!("{}/", group.display());
-    let lines = cgroup.lines().filter_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        Some((controllers, format!("{path}/")))
-    });
-    let (v2, v1): (Vec<_>, Vec<_>) = lines.partition(|(controllers, _)| controllers.is_empty());
-    let counts = |controllers: &str| controllers.split(',').any(|one| LIMITING_V1.contains(&one));
-    let mut of_v1 = v1.iter().filter(|(controllers, _)| counts(controllers)).peekable();
-    match of_v1.peek().is_some() {
-        true => of_v1.all(|(_, path)| path.contains(&group)),
-        false => v2.iter().any(|(_, path)| path.contains(&group)),
-    }
-}
-
-/// The controllers of version 1 in whose hierarchies a stack's groups are.
-const LIMITING_V1: [&str; 6] = ["cpu", "cpuacct", "cpuset", "freezer", "memory", "pids"];
-
 /// Keeps the processes of containers on the stack's CPUs, and those of the services `beside` on theirs, where the
 /// engine makes no groups, and may not do so itself.
 pub(crate) fn place(
@@ -145,27 +127,4 @@ pub(crate) fn place(
     };
     place_trees(&roots(false), &placement.cpus);
     place_trees(&roots(true), &placement.beside);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_is_within_its_group_in_every_hierarchy() {
-        let within = |cgroup: &str| is_within(cgroup, Path::new("/stampede-7/role-php"));
-        let own = "/stampede-7/role-php/4f1e";
-        let v1 = format!(
-            "9:pids:{own}\n7:cpu,cpuacct:{own}\n5:memory:{own}\n4:cpuset:{own}\n2:devices:/docker/4f1e\n1:name=systemd:/x\n0::/\n"
-        );
-        assert!(within(&v1) && within(&format!("0::{own}\n")));
-        assert!(within(&format!("0::/user.slice{own}/below\n")), "as a container sees it");
-        // One hierarchy is enough to be outside.
-        for line in ["9:pids:", "7:cpu,cpuacct:", "5:memory:", "4:cpuset:"] {
-            let moved = v1.replace(&format!("{line}{own}"), &format!("{line}/docker/4f1e"));
-            assert!(!within(&moved), "{moved}");
-        }
-        assert!(!within("0::/docker/4f1e\n") && !within("0::/stampede-7/role-php2/4f1e\n"));
-        assert!(!within("0::/../stampede-7/role-web/4f1e\n"));
-    }
 }
