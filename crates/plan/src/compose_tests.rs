@@ -189,3 +189,12 @@ fn versions_of_php_make_rows_of_every_runtime() {
     let plan = read_text(text, &flags).expect("a plan");
     assert_eq!(names(&plan), ["nginx-fpm php=8.2", "nginx-fpm php=8.4"]);
 }
+
+#[test]
+fn only_rows_without_containers_run_programs_of_this_machine() {
+    let text = "app: hello\nruntimes: [{fpm: {compose: a.yml}}, {official: {use: nginx-fpm, images: official}}, nginx-fpm]\nload: [\"const(5,1s)\"]";
+    let plan = read_text(text, &Overrides::default()).expect("a plan");
+    let own: Vec<bool> =
+        plan.stack.runtimes.iter().map(|choice| choice.has_programs_of_machine()).collect();
+    assert_eq!(own, [false, false, true]);
+}

@@ -262,6 +262,11 @@ impl RuntimeChoice {
         matches!(self.source, RuntimeSource::External { .. })
     }
 
+    /// Whether it runs programs of this machine, which somebody may have set up.
+    pub fn has_programs_of_machine(&self) -> bool {
+        matches!(self.source, RuntimeSource::Catalogue(_)) && self.images.is_none()
+    }
+
     /// Whether its processes run in containers that stampede starts.
     pub fn has_containers(&self) -> bool {
         self.images.is_some() || matches!(self.source, RuntimeSource::Compose(_))

@@ -75,10 +75,9 @@ pub(super) fn otherwise_notice(
     catalogue: &Catalogue,
     apps: &[App],
 ) -> Result<Option<Notice>, Refusal> {
-    let is_started = |choice: &RuntimeChoice| matches!(choice.source, RuntimeSource::Catalogue(_));
     let has_today = stack.runtimes.iter().any(|choice| choice.as_today.is_some());
     let (Some(directory), Some(app)) = (directory(stack), apps.first()) else { return Ok(None) };
-    if has_today || !stack.runtimes.iter().any(is_started) {
+    if has_today || !stack.runtimes.iter().any(RuntimeChoice::has_programs_of_machine) {
         return Ok(None);
     }
     let host = read(root(catalogue));
@@ -132,7 +131,8 @@ fn run_settings(
 fn otherwise(chosen: &Chosen<'_>, run: &RunSettings, stack: &StackPlan) -> Option<Notice> {
     let all = differences(chosen, run);
     let setting = |one: &Difference| of_place(&one.name, shown(&one.name, &one.here), &one.at);
-    let first = stack.runtimes.first().map_or("nginx-fpm", |choice| choice.name.as_str());
+    let first = stack.runtimes.iter().find(|choice| choice.has_programs_of_machine());
+    let first = first.map_or("nginx-fpm", |choice| choice.name.as_str());
     (!all.is_empty()).then(|| Notice::HostPhp {
         version: chosen.php.version.clone(),
         count: all.len() as u64,
