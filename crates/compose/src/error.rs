@@ -1,6 +1,7 @@
 //! Says why a compose project cannot be measured.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use stampede_model::words;
@@ -431,6 +432,12 @@ impl ComposeError {
             }
             other => other,
         }
+    }
+
+    /// A file of a stack cannot be written.
+    pub fn unwritten(file: &Path, error: &io::Error) -> ComposeError {
+        let command = format!("write {}", file.display());
+        ComposeError::Tool { command, said: error.to_string(), example: None }
     }
 
     /// Whether it is about the images of one stack, and not about the engine.

@@ -66,7 +66,7 @@ impl Up {
             check_known(engine, service)?;
         }
         for (path, text) in &one_by_one.files {
-            write_readable(path, text).map_err(|error| unwritten(path, &error))?;
+            write_readable(path, text).map_err(|error| ComposeError::unwritten(path, &error))?;
         }
         for words in &one_by_one.creations {
             engine.run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -96,11 +96,6 @@ fn write_readable(path: &Path, text: &str) -> io::Result<()> {
     // Whatever the umask is.
     file.set_permissions(Permissions::from_mode(0o444))?;
     file.write_all(text.as_bytes())
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> ComposeError {
-    let command = format!("write {}", path.display());
-    ComposeError::Tool { command, said: error.to_string(), example: None }
 }
 
 /// Refuses what podman-compose cannot do, and what its first versions do not know and would do otherwise.

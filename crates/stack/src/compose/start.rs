@@ -204,11 +204,7 @@ impl Starting<'_> {
         let groups = self.groups();
         let replaced = volumes::settle(self.resolved, self.names, images)?;
         let file = self.directory.join("compose.json");
-        let unwritten = |error: io::Error| ComposeError::Tool {
-            command: format!("write {}", file.display()),
-            said: error.to_string(),
-            example: None,
-        };
+        let unwritten = |error: io::Error| ComposeError::unwritten(&file, &error);
         let proof = proof.prepare(self.resolved, images, self.directory).map_err(unwritten)?;
         let edit = Edit {
             stack: &self.names.id,
