@@ -4024,7 +4024,7 @@ export interface CaseSummary {
   budget_cpus: number;
   /** Memory limit of the whole stack in bytes. 0: no limit. */
   budget_memory_bytes: number;
-  /** Whether the budget is split by role. */
+  /** Whether the budget is split by role, or single services have limits of their own. */
   budget_unequal: boolean;
   /** Timeout of a request. 0: nothing was sent. */
   timeout_ns: number;
