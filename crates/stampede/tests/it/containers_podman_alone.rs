@@ -19,8 +19,8 @@ const LIMIT: Duration = Duration::from_secs(300);
 fn with_waiting(name: &str, text: &str) -> String {
     let before = "  ready:\n    image: stampede-test/php:8.2\n    command: sh -c 'sleep 1; touch /tmp/ready; exec sleep 600'\n    \
                   healthcheck: {test: [CMD, test, -e, /tmp/ready], interval: 1s}\n  \
-                  prepare:\n    image: stampede-test/php:8.2\n    command: sh -c 'sleep 1; echo $$TEXT $$(hostname -I | grep -o 10.213.9.7) >/shared/text'\n    \
-                  networks: {default: null, back: {ipv4_address: 10.213.9.7}}\n    \
+                  prepare:\n    image: stampede-test/php:8.2\n    command: sh -c 'sleep 1; echo $$TEXT $$(hostname -I | grep -o 10.215.9.7) >/shared/text'\n    \
+                  networks: {default: null, back: {ipv4_address: 10.215.9.7}}\n    \
                   environment: {TEXT: \"${TEXT:-prepared}\"}\n    volumes: [\"data:/shared\"]\n";
     match name {
         "compose.yml" => {
@@ -32,7 +32,7 @@ fn with_waiting(name: &str, text: &str) -> String {
             let hidden = "      STORAGE_SECRET_KEY: \"hidden-9$$\"\n      SHOP_PASSWORD";
             let text = text.replace("      SHOP_PASSWORD", hidden);
             let text = text.replace("  php:\n", &format!("  php:\n{more}"));
-            let files = "networks: {back: {ipam: {config: [{subnet: 10.213.9.0/24}]}}}\nconfigs: {note: {content: \" 7$$ \"}}\nsecrets: {word: {environment: WORD}}\n";
+            let files = "networks: {back: {ipam: {config: [{subnet: 10.215.9.0/24}]}}}\nconfigs: {note: {content: \" 7$$ \"}}\nsecrets: {word: {environment: WORD}}\n";
             format!("{text}\n{before}volumes: {{data: }}\n{files}")
         }
         "public/index.php" => format!(
@@ -69,7 +69,7 @@ fn projects_and_images_are_measured_without_a_program_of_docker() {
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
     // What the service that is waited for has written, with its address, and what a configuration and secrets hold.
-    assert!(CODES || text.contains("prepared 10.213.9.7 7$ 119"), "{text}");
+    assert!(CODES || text.contains("prepared 10.215.9.7 7$ 119"), "{text}");
     let has_containers = |trial: &serde_json::Value| {
         trial["runtime"]["containers"].as_array().is_some_and(|all| !all.is_empty())
     };
