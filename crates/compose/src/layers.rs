@@ -417,12 +417,13 @@ fn absolute(path: &str, base: &Path) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
+    /// A directory with these files: the path of each, and its text.
+    pub(crate) fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
         let place = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
             let path = place.path().join(name);

@@ -1,22 +1,12 @@
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::Command;
 
 use super::*;
+use crate::layers::tests::place;
 use crate::project::published_ports;
 
 /// Files of a project: the path of each with its text.
 type Files = [(&'static str, &'static str)];
-
-fn place(files: &Files) -> tempfile::TempDir {
-    let place = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = place.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        fs::write(path, text).expect("a file");
-    }
-    place
-}
 
 fn rendered(place: &Path, names: &[&str]) -> Result<Map<String, Value>, ComposeError> {
     let files: Vec<PathBuf> = names.iter().map(|name| place.join(name)).collect();
