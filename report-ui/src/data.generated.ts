@@ -3642,6 +3642,10 @@ export type DevelopmentSign =
     service: string;
     /** The stage of its build. */
     target: string;
+    /** The stage of the same Dockerfile whose name says that it is for production; empty: there is none. */
+    production: string;
+    /** Its other stages. */
+    others: string[];
   }
   /** A variable that the service's Dockerfile or image sets. */
   | {
@@ -5336,6 +5340,24 @@ export type Observation =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** Code that a project mounts comes from the images. */
+  | {
+    code: "code_in_images";
+    /** Where a service has it from. */
+    service: ServiceCode;
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** PHP has other values of php.ini than were asked for. */
+  | {
+    code: "php_ini_not_taken";
+    /** The service that PHP runs in. */
+    service: string;
+    /** The values. */
+    values: IniNotTaken[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** It is not known which PHP serves. */
   | {
     code: "php_unproven";
@@ -5356,6 +5378,28 @@ export type ProvenBy =
   | "request"
   /** A process that serves wrote it when it began. */
   | "start";
+
+/** Where a service has code from that the project mounts: paths in its container. */
+export interface ServiceCode {
+  /** The service. */
+  service: string;
+  /** What its image has itself. */
+  own: string[];
+  /** What an image has that was made for it, with a copy of the mounted code. */
+  copied: string[];
+  /** What stays mounted, since the image has a volume there. */
+  mounted: string[];
+}
+
+/** A value of php.ini that PHP does not have although it was asked for. */
+export interface IniNotTaken {
+  /** The directive, such as `memory_limit`. */
+  directive: string;
+  /** What was asked for. */
+  asked: string;
+  /** What PHP has; `None`: it does not know the directive. */
+  found?: string | null;
+}
 
 /** The evidence of a case's figures: exhausted resources, Little's law, the pages. */
 export interface CaseEvidence {

@@ -7,9 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::build_log::logged_build;
 use crate::dockerfile::text;
 use crate::dockerfile_images::with_images;
 use crate::edit::variables;
+use crate::engine::Engine;
+use crate::error::ComposeError;
+use crate::private::write_private;
 use crate::project::Project;
 use crate::variables::doubled;
 
@@ -74,6 +78,42 @@ impl BuildPlan {
             }
         }
         plan
+    }
+
+    /// Builds the images, under names of our own: the user's keep theirs. `directory` takes the files while they
+    /// are needed.
+    ///
+    /// # Errors
+    /// A build fails; the error has the tool's last lines.
+    pub fn run(
+        &self,
+        engine: &Engine,
+        project: &Project,
+        hash: &str,
+        directory: &Path,
+    ) -> Result<(), ComposeError> {
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        let file = directory.join("build.json");
+        let mut files = self.files.clone();
+        files.insert(file.clone(), Value::Object(self.document.clone()).to_string());
+        for (path, text) in &files {
+            write_private(path, text).map_err(|error| ComposeError::unwritten(path, &error))?;
+        }
+        let project_name = format!("{BUILT}-{hash}");
+        let (is_only, name) = (self.steps.len() == 1, BuildPlan::command_name(engine));
+        let mut built = self.steps.iter().enumerate().map(|(number, step)| {
+            let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
+            let commands = self.commands(engine, step, (&file, &project_name), &project.directory);
+            let mut commands = commands.into_iter();
+            commands.try_for_each(|(of, command)| logged_build(command, &name, &log, &of))
+        });
+        let built = built.try_for_each(|step| step);
+        for path in files.keys() {
+            let _ = fs::remove_file(path);
+        }
+        built
     }
 }
 
@@ -218,7 +258,7 @@ fn add_arguments(service: &mut Map<String, Value>, arguments: &BTreeMap<String, 
 }
 
 /// A service's name in the form that names of images have. Each service has another one.
-fn image_name(service: &str) -> String {
+pub(crate) fn image_name(service: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let plain: String = service.chars().map(fits).collect();
     // FNV-1a: `a_b` and `a.b` are two.

@@ -13,13 +13,13 @@ struct Nothing {
     limits: Limits,
     none: BTreeMap<String, String>,
     copies: BTreeMap<PathBuf, PathBuf>,
-    proof: BTreeMap<String, ProofMount>,
+    php: BTreeMap<String, PhpFiles>,
 }
 
 impl Nothing {
     fn new() -> Nothing {
         let (groups, none, copies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Nothing { groups, limits: Limits::default(), none, copies, proof: BTreeMap::new() }
+        Nothing { groups, limits: Limits::default(), none, copies, php: BTreeMap::new() }
     }
 
     fn edit(&self) -> Edit<'_> {
@@ -35,7 +35,7 @@ impl Nothing {
             volumes: &self.none,
             copies: &self.copies,
             published: None,
-            proof: &self.proof,
+            php: &self.php,
         }
     }
 }
@@ -258,12 +258,11 @@ fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
         "php": {"image": "php", "volumes": ["data:/data"], "environment": ["A=1"]},
         "db": {"image": "mysql"},
     }});
-    let mount = ProofMount {
-        mounts: ["/w/0:/stampede:ro".to_owned(), "/w/0/started:/stampede/started".to_owned()],
-        scanned: ":/stampede/php".to_owned(),
-    };
-    let proof = BTreeMap::from([("php".to_owned(), mount)]);
-    let edited = Edit { proof: &proof, ..Nothing::new().edit() }.apply(&project(&given));
+    let mut files = PhpFiles::default();
+    let mounts = ["/w/0:/stampede:ro", "/w/0/started:/stampede/started"].map(str::to_owned);
+    files.add(mounts, "/stampede/php");
+    let php = BTreeMap::from([("php".to_owned(), files)]);
+    let edited = Edit { php: &php, ..Nothing::new().edit() }.apply(&project(&given));
     let service = &edited["services"]["php"];
     let mounts = json!(["data:/data", "/w/0:/stampede:ro", "/w/0/started:/stampede/started"]);
     assert_eq!(service["volumes"], mounts);

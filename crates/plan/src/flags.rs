@@ -30,6 +30,10 @@ pub struct Overrides {
     pub service: Option<String>,
     /// `--port 80`: its port inside the container.
     pub port: Option<String>,
+    /// `--build-target php=prod`, one for each time it is given.
+    pub build_target: Vec<String>,
+    /// `--code image`.
+    pub code: Option<String>,
     /// `--only A,B`: keeps only these of the plan's runtimes.
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
@@ -399,6 +403,7 @@ impl Overrides {
             ("runtimes", &self.runtimes),
             ("service", &self.service),
             ("port", &self.port),
+            ("code", &self.code),
             ("only", &self.only),
             ("rate", &self.rate),
             ("schedule", &self.schedule),
@@ -443,8 +448,15 @@ impl Overrides {
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
         let expect = self.expect.iter().map(|text| ("expect", text.as_str()));
         let compose = self.compose.iter().map(|text| ("compose", text.as_str()));
+        let targets = self.build_target.iter().map(|text| ("build-target", text.as_str()));
         let agents = self.agents.iter().map(|text| ("agents", text.as_str()));
-        single.chain(self.app_flags.pairs()).chain(expect).chain(compose).chain(agents).collect()
+        single
+            .chain(self.app_flags.pairs())
+            .chain(expect)
+            .chain(compose)
+            .chain(targets)
+            .chain(agents)
+            .collect()
     }
 }
 

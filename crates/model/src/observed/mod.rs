@@ -7,6 +7,7 @@ mod matters;
 mod pages;
 
 pub use constant::constant_lines;
+pub use matters::is_same_ini;
 pub use pages::agree as pages_agree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -400,7 +401,7 @@ impl RuntimePair<'_> {
             is_other_release && !is_given && !matters::ini_matters(key)
         };
         let mut values = Vec::new();
-        let differs = |key: &&String| !matters::is_same_ini(a.get(*key), b.get(*key));
+        let differs = |key: &&String| !is_same_ini(a.get(*key), b.get(*key));
         // What a JIT would do is no difference between two that have none. PHP 8.4 changed its defaults.
         let has_jit = self.first.observed.jit || self.one.observed.jit;
         let keys = keys.into_iter().filter(|key| has_jit || !matters::is_of_jit(key));

@@ -199,9 +199,6 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
         app_flags: flags.about_app.flags(),
-        compose: flags.compose.compose.clone(),
-        service: flags.compose.service.clone(),
-        port: flags.compose.port.clone(),
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
         php: flags.php.clone(),
@@ -221,7 +218,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         agent_program: flags.from.agent_program.clone(),
         token_file: flags.from.token_file.clone(),
         listen: flags.from.listen.clone(),
-        ..Overrides::default()
+        ..flags.compose.add_to(Overrides::default())
     }
 }
 

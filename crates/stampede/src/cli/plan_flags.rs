@@ -12,9 +12,6 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         kind: args.kind.clone(),
         app_flags: args.about_app.flags(),
         runtimes: args.runtimes.clone(),
-        compose: args.compose.clone(),
-        service: args.service.clone(),
-        port: args.port.clone(),
         only: args.only.clone(),
         path: args.path.clone(),
         traffic: args.traffic.flags(),
@@ -41,7 +38,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         agent_program: args.from.agent_program.clone(),
         token_file: args.from.token_file.clone(),
         listen: args.from.listen.clone(),
-        ..load(&args.load)
+        ..args.compose.add_to(load(&args.load))
     }
 }
 
