@@ -3047,6 +3047,12 @@ export type Mismatch =
     /** The extensions that differ. */
     extensions: Extension[];
   }
+  /** PHP has other values of php.ini than the plan asks for. */
+  | {
+    code: "ini_not_taken";
+    /** The values; the reference is what was asked for. */
+    values: IniValue[];
+  }
   /** It is not known which PHP serves, so nothing of it can be compared. */
   | {
     code: "php_unproven";
@@ -4323,6 +4329,14 @@ export type NotComparable =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** PHP has other values of php.ini than the plan asks for. */
+  | {
+    code: "ini_not_taken";
+    /** The values; the reference is what was asked for. */
+    values: IniValue[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** It is not known which PHP serves, so nothing of it can be compared. */
   | {
     code: "php_unproven";
@@ -5348,16 +5362,6 @@ export type Observation =
     /** The same as a sentence in English. */
     text: string;
   }
-  /** PHP has other values of php.ini than were asked for. */
-  | {
-    code: "php_ini_not_taken";
-    /** The service that PHP runs in. */
-    service: string;
-    /** The values. */
-    values: IniNotTaken[];
-    /** The same as a sentence in English. */
-    text: string;
-  }
   /** It is not known which PHP serves. */
   | {
     code: "php_unproven";
@@ -5389,16 +5393,6 @@ export interface ServiceCode {
   copied: string[];
   /** What stays mounted, since the image has a volume there. */
   mounted: string[];
-}
-
-/** A value of php.ini that PHP does not have although it was asked for. */
-export interface IniNotTaken {
-  /** The directive, such as `memory_limit`. */
-  directive: string;
-  /** What was asked for. */
-  asked: string;
-  /** What PHP has; `None`: it does not know the directive. */
-  found?: string | null;
 }
 
 /** The evidence of a case's figures: exhausted resources, Little's law, the pages. */

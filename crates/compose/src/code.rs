@@ -14,7 +14,7 @@ use crate::build_log::logged_build;
 use crate::edit::{LABEL, Mount};
 use crate::engine::{Engine, WORKS_WITHIN, failed};
 use crate::error::ComposeError;
-use crate::news::{LongWork, told};
+use crate::news::{self, LongWork, News, told};
 use crate::private::write_private;
 use crate::project::Project;
 use crate::variables::plain;
@@ -151,6 +151,7 @@ impl ImagesOfCode<'_> {
                 done.images.insert(name.clone(), made);
             }
             done.targets.insert(name.clone(), needless);
+            news::tell(&News::Code(&found));
             done.services.push(found);
         }
         Ok(done)

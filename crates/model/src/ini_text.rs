@@ -5,11 +5,17 @@
 #[serde(rename_all = "snake_case")]
 pub enum IniTextError {
     /// It has a control character, such as a line break.
-    #[error("php.ini cannot have the value `{}`: it has a control character", .0.escape_debug())]
-    Control(String),
+    #[error("php.ini cannot have the value `{}`: it has a control character", value.escape_debug())]
+    Control {
+        /// The value.
+        value: String,
+    },
     /// It has both `${` and a single quote, and no quotes make both literal.
-    #[error("php.ini cannot have the value `{}`: it has both `${{` and `'`", .0.escape_debug())]
-    BothQuotes(String),
+    #[error("php.ini cannot have the value `{}`: it has both `${{` and `'`", value.escape_debug())]
+    BothQuotes {
+        /// The value.
+        value: String,
+    },
 }
 
 /// A value of php.ini as the file has it. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
@@ -22,11 +28,13 @@ pub fn ini_text(value: &str) -> Result<String, IniTextError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
     match () {
         () if value.bytes().all(plain) => Ok(value.into()),
-        () if value.contains(char::is_control) => Err(IniTextError::Control(value.into())),
+        () if value.contains(char::is_control) => {
+            Err(IniTextError::Control { value: value.into() })
+        }
         () if !value.contains("${") => {
             Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
         }
-        () if value.contains('\'') => Err(IniTextError::BothQuotes(value.into())),
+        () if value.contains('\'') => Err(IniTextError::BothQuotes { value: value.into() }),
         () => Ok(format!("'{value}'")),
     }
 }

@@ -7,6 +7,32 @@ use super::edit::{each_runtime, set};
 use super::flags::Flags;
 use super::tree::{Node, Style, Value};
 
+/// Flags about compose projects, as typed. `None` or empty: not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComposeFlags {
+    /// `--compose base.yml:override.yml`, one for each time it is given: each adds a runtime.
+    pub files: Vec<String>,
+    /// `--service web`: the service of every compose project that names none.
+    pub service: Option<String>,
+    /// `--port 80`: its port inside the container.
+    pub port: Option<String>,
+    /// `--build-target php=prod`, one for each time it is given.
+    pub build_target: Vec<String>,
+    /// `--code image`.
+    pub code: Option<String>,
+}
+
+impl ComposeFlags {
+    /// The given flags by name.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let single = [("service", &self.service), ("port", &self.port), ("code", &self.code)];
+        let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        let files = self.files.iter().map(|text| ("compose", text.as_str()));
+        let targets = self.build_target.iter().map(|text| ("build-target", text.as_str()));
+        single.chain(files).chain(targets).collect()
+    }
+}
+
 /// Adds a runtime for each compose project, and sets the service of those that name none.
 pub(super) fn apply(flags: &Flags, plan: &mut Node) {
     for project in flags.all("compose") {

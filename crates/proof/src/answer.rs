@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use stampede_model::fact::observation::IniNotTaken;
-use stampede_model::observed::is_same_ini;
 use stampede_model::record::ObservedState;
 
 /// The answer of `prepend.php`.
@@ -42,18 +40,6 @@ impl PhpAnswer {
         self.sapi == "cli"
     }
 
-    /// The values of php.ini that it does not have although they were asked for.
-    pub fn not_taken(&self, asked: &BTreeMap<String, String>) -> Vec<IniNotTaken> {
-        let other =
-            asked.iter().filter(|(name, value)| !is_same_ini(Some(value), self.ini.get(*name)));
-        let one = |(name, value): (&String, &String)| IniNotTaken {
-            directive: name.clone(),
-            asked: value.clone(),
-            found: self.ini.get(name).cloned(),
-        };
-        other.map(one).collect()
-    }
-
     /// Adds it to what was observed.
     pub fn add_to(&self, observed: &mut ObservedState) {
         let mut extensions: Vec<String> =
@@ -84,14 +70,6 @@ mod tests {
         let mut observed =
             ObservedState { php_version: "8.4.1".to_owned(), ..ObservedState::default() };
         answer.add_to(&mut observed);
-        let asked = |name: &str, value: &str| {
-            let not_taken =
-                answer.not_taken(&BTreeMap::from([(name.to_owned(), value.to_owned())]));
-            not_taken.iter().map(ToString::to_string).collect::<String>()
-        };
-        assert_eq!(asked("memory_limit", "131072K"), "");
-        assert_eq!(asked("memory_limit", "1G"), "memory_limit=1G (it has 128M)");
-        assert_eq!(asked("opcache.jti", "1"), "opcache.jti=1 (it does not know this)");
         assert_eq!(observed.extensions, ["core", "zend opcache"]);
         assert_eq!((observed.opcache, observed.preloaded), (true, 2));
         assert_eq!((observed.sapi.as_str(), &*observed.ini["memory_limit"]), ("fpm-fcgi", "128M"));

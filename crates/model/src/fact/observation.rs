@@ -9,7 +9,6 @@ use super::containers::ServiceCode;
 use super::mismatch::VISIBLE;
 use super::php_proof::{ProvenBy, Unproven};
 use super::{Fact, Kind};
-use crate::words;
 
 /// Something that was observed of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,45 +56,12 @@ pub enum Observation {
         /// Where a service has it from.
         service: ServiceCode,
     },
-    /// PHP has other values of php.ini than were asked for.
-    #[serde(rename = "php_ini_not_taken")]
-    PhpIniNotTaken {
-        /// The service that PHP runs in.
-        service: String,
-        /// The values.
-        values: Vec<IniNotTaken>,
-    },
     /// It is not known which PHP serves.
     #[serde(rename = "php_unproven")]
     PhpUnproven {
         /// The reason.
         why: Unproven,
     },
-}
-
-/// A value of php.ini that PHP does not have although it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IniNotTaken {
-    /// The directive, such as `memory_limit`.
-    pub directive: String,
-    /// What was asked for.
-    pub asked: String,
-    /// What PHP has; `None`: it does not know the directive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<String>,
-}
-
-impl fmt::Display for IniNotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let IniNotTaken { directive, asked, found } = self;
-        write!(f, "{directive}={asked} ")?;
-        match found {
-            Some(found) => {
-                write!(f, "(it has {})", if found.is_empty() { "no value" } else { found })
-            }
-            None => f.write_str("(it does not know this)"),
-        }
-    }
 }
 
 impl fmt::Display for Observation {
@@ -124,10 +90,6 @@ impl fmt::Display for Observation {
                 "service {service} was not healthy within a minute, by the project's own check, and was measured so"
             ),
             Observation::CodeInImages { service } => service.fmt(f),
-            Observation::PhpIniNotTaken { service, values } => {
-                let all: Vec<String> = values.iter().map(ToString::to_string).collect();
-                write!(f, "PHP of service {service} does not take {}", words::list(&all))
-            }
             Observation::PhpUnproven { why } => {
                 write!(f, "it is not proven which PHP serves: {why}")
             }

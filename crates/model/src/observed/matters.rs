@@ -67,7 +67,7 @@ pub(super) fn is_new_in_php(extension: &str) -> bool {
 
 /// Whether two values of a directive are the same to PHP. An empty one and `0` both switch it off, as the
 /// words for it do, and `1M` is 1048576.
-pub fn is_same_ini(a: Option<&String>, b: Option<&String>) -> bool {
+pub(super) fn is_same_ini(a: Option<&String>, b: Option<&String>) -> bool {
     let plain = |value: &String| {
         let word = value.to_ascii_lowercase();
         match word.as_str() {

@@ -7,7 +7,6 @@ mod matters;
 mod pages;
 
 pub use constant::constant_lines;
-pub use matters::is_same_ini;
 pub use pages::agree as pages_agree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,7 +201,7 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
             }
             _ => None,
         });
-        return unproven.chain(other_version(one)).collect();
+        return unproven.chain(other_version(one)).chain(ini_not_taken(one)).collect();
     }
     let mut reasons: Vec<Mismatch> = other_version(one).into_iter().collect();
     if let Some((workers, asked)) = other_workers(one) {
@@ -215,6 +214,21 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
+}
+
+/// The mismatch of a runtime whose PHP does not take values of php.ini that the plan asks for: something of the
+/// project sets others.
+fn ini_not_taken(one: &ObservedRuntime) -> Option<Mismatch> {
+    let found = &one.observed.ini;
+    let asked = one.given.ini.iter().filter(|_| is_proven(&one.observed));
+    let other = asked.filter(|(name, value)| !matters::is_same_ini(Some(value), found.get(*name)));
+    let values = other.map(|(name, value)| IniValue {
+        directive: name.clone(),
+        value: found.get(name).cloned(),
+        reference: Some(value.clone()),
+    });
+    let values: Vec<IniValue> = values.collect();
+    (!values.is_empty()).then_some(Mismatch::IniNotTaken { values })
 }
 
 /// The mismatch of a runtime whose PHP is not the one that the plan asks for, as far as it is known.
@@ -401,7 +415,7 @@ impl RuntimePair<'_> {
             is_other_release && !is_given && !matters::ini_matters(key)
         };
         let mut values = Vec::new();
-        let differs = |key: &&String| !is_same_ini(a.get(*key), b.get(*key));
+        let differs = |key: &&String| !matters::is_same_ini(a.get(*key), b.get(*key));
         // What a JIT would do is no difference between two that have none. PHP 8.4 changed its defaults.
         let has_jit = self.first.observed.jit || self.one.observed.jit;
         let keys = keys.into_iter().filter(|key| has_jit || !matters::is_of_jit(key));

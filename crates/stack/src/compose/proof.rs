@@ -88,8 +88,6 @@ pub(super) struct SeenStart<'a> {
     pub never_healthy: &'a [String],
     /// Where services have code from that is not mounted as the project says.
     pub code: &'a [ServiceCode],
-    /// Values of php.ini that were asked for.
-    pub php_ini: &'a BTreeMap<String, String>,
     /// Asks for the page with this token; `None`: there is no answer.
     pub ask: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -166,10 +164,6 @@ impl StackProof {
         let found = match holds {
             Ok(proven) => {
                 proven.answer.add_to(&mut observed);
-                let (service, values) =
-                    (proven.answer.service.clone(), proven.answer.not_taken(seen.php_ini));
-                let not_taken = Observation::PhpIniNotTaken { service, values: values.clone() };
-                observed.notices.extend((!values.is_empty()).then(|| not_taken.into()));
                 Observation::PhpProven { service: proven.answer.service.clone(), by: proven.by }
             }
             Err(why) => Observation::PhpUnproven { why },

@@ -433,7 +433,6 @@ impl Stack for ComposeStack {
             programs: [before, programs()],
             never_healthy: &self.never_healthy,
             code: &self.code,
-            php_ini: &self.resolved.php_ini,
             ask: &ask,
         };
         Ok(self.proof.complete(&seen, observed))

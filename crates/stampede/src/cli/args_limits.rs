@@ -1,7 +1,7 @@
 //! The arguments of `capacity` and `tune`, as clap reads them.
 
 use clap::Args;
-use stampede_plan::Overrides;
+use stampede_plan::ComposeFlags;
 
 use super::args::SenderFlags;
 use super::args_app::AppArgs;
@@ -29,10 +29,10 @@ pub struct ComposeArgs {
 }
 
 impl ComposeArgs {
-    /// Adds them to overrides of the plan.
-    pub fn add_to(&self, overrides: Overrides) -> Overrides {
-        let ComposeArgs { compose, service, port, build_target, code } = self.clone();
-        Overrides { compose, service, port, build_target, code, ..overrides }
+    /// The same flags, for the plan.
+    pub fn flags(&self) -> ComposeFlags {
+        let ComposeArgs { compose: files, service, port, build_target, code } = self.clone();
+        ComposeFlags { files, service, port, build_target, code }
     }
 }
 

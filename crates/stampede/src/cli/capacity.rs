@@ -199,6 +199,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         app: flags.app.clone(),
         kind: flags.kind.clone(),
         app_flags: flags.about_app.flags(),
+        compose: flags.compose.flags(),
         path: flags.path.clone(),
         traffic: flags.traffic.flags(),
         php: flags.php.clone(),
@@ -218,7 +219,7 @@ pub fn overrides(flags: &SearchFlags) -> Overrides {
         agent_program: flags.from.agent_program.clone(),
         token_file: flags.from.token_file.clone(),
         listen: flags.from.listen.clone(),
-        ..flags.compose.add_to(Overrides::default())
+        ..Overrides::default()
     }
 }
 

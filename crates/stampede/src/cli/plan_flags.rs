@@ -12,6 +12,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         kind: args.kind.clone(),
         app_flags: args.about_app.flags(),
         runtimes: args.runtimes.clone(),
+        compose: args.compose.flags(),
         only: args.only.clone(),
         path: args.path.clone(),
         traffic: args.traffic.flags(),
@@ -38,7 +39,7 @@ pub fn overrides(args: &CompareArgs) -> Overrides {
         agent_program: args.from.agent_program.clone(),
         token_file: args.from.token_file.clone(),
         listen: args.from.listen.clone(),
-        ..args.compose.add_to(load(&args.load))
+        ..load(&args.load)
     }
 }
 
