@@ -65,6 +65,15 @@ pub fn find(directory: &Path) -> Vec<Candidate> {
     all
 }
 
+/// The compose files of a directory, as a user may name them.
+pub(crate) fn compose_files(directory: &Path) -> Vec<PathBuf> {
+    let shown = |file: ComposeFile| match directory.as_os_str() == "." {
+        true => file.place,
+        false => directory.join(file.place),
+    };
+    files(directory).into_iter().map(shown).collect()
+}
+
 /// A file that was read.
 struct ComposeFile {
     /// Its path relative to the directory.

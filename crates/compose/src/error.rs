@@ -169,10 +169,14 @@ pub enum ComposeError {
         service: String,
     },
     /// A compose file does not exist.
-    #[error("there is no compose file `{}`", file.display())]
+    #[error("there is no compose file {}`{}`", if *is_directory { "in " } else { "" }, file.display())]
     NoFile {
-        /// The file as given.
+        /// The file or directory as given.
         file: PathBuf,
+        /// Whether it is a directory.
+        is_directory: bool,
+        /// The compose files that are there instead.
+        others: Vec<PathBuf>,
     },
     /// A compose file, or one that it leads to, cannot be read.
     #[error("compose file `{}`: {problem}", file.display())]

@@ -1,5 +1,7 @@
 //! What the user can do about an error of a compose project.
 
+use stampede_model::words;
+
 use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
 
@@ -29,6 +31,11 @@ impl ComposeError {
                 })
             }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
+            E::NoFile { others, .. } => {
+                let names = others.iter().map(|other| format!("`--compose {}`", other.display()));
+                let names: Vec<String> = names.collect();
+                (!names.is_empty()).then(|| format!("there is {}", words::some_of(&names)))
+            }
             E::NoStage { known, .. } if known.is_empty() => {
                 Some("its stages have no names (`FROM … AS prod`)".to_owned())
             }
@@ -128,6 +135,9 @@ impl ComposeError {
             ),
             E::OtherContainer { .. } => Some(
                 "a trial would use, and may change, what belongs to another project: make it a part of this one",
+            ),
+            E::WrongPage { log, .. } if log.contains("vendor/autoload.php") => Some(
+                "the app's packages are not there: run `composer install` in it first, or by `before_trial` in a plan",
             ),
             E::WrongPage { .. } => Some(
                 "if another service answers requests, name it: `--service NAME --port 80`; `before_trial` in a plan \

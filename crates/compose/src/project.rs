@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::behind_proxy::{Announced, announced, looks_at_engine};
+use crate::discover;
 use crate::edit::{Mount, variables};
 use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
@@ -354,7 +355,13 @@ pub const NAMES: [&str; 4] =
 /// The file, or the files that a compose tool finds by itself in a directory: the project's, and
 /// what overrides it.
 fn all_of(file: &Path) -> Result<Vec<PathBuf>, ComposeError> {
-    let no_file = || ComposeError::NoFile { file: file.to_owned() };
+    let no_file = || {
+        let directory = if file.is_dir() { Some(file) } else { file.parent() };
+        let directory = directory.filter(|directory| directory.as_os_str() != "");
+        let others = discover::compose_files(directory.unwrap_or(Path::new(".")));
+        let (file, is_directory) = (file.to_owned(), file.is_dir());
+        ComposeError::NoFile { file, is_directory, others }
+    };
     let found = file.canonicalize().map_err(|_| no_file())?;
     if !found.is_dir() {
         // A file that is a link belongs to the directory in which the link is, as for the tools.

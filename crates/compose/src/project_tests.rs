@@ -152,3 +152,23 @@ fn a_service_behind_a_proxy_is_found_by_what_it_says_to_the_proxy() {
     let only = "services: {proxy: {image: traefik, ports: [\"80:80\"]}, c: {}}";
     assert_eq!(target(only, None, None), Ok(("proxy".to_owned(), 80)));
 }
+
+/// A directory whose compose files have other names than the tools look for, and a name that is misspelt.
+#[test]
+fn where_a_file_is_missing_those_that_are_there_are_named() {
+    let place = tempfile::tempdir().expect("a directory");
+    let hint = |name: &str| {
+        let error = all_of(&place.path().join(name)).expect_err("there is none");
+        let text = format!("{error}\n{}", error.hint().unwrap_or_default());
+        text.replace(&place.path().display().to_string(), "DIR")
+    };
+    let nothing = hint("");
+    for name in ["compose.dev.yaml", "docker/app.yml"] {
+        let path = place.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+        std::fs::write(path, "services: {web: {image: nginx}}\n").expect("a file");
+    }
+    insta::assert_snapshot!(
+        [nothing, hint(""), hint("compose.yaml"), hint("none/a.yml")].join("\n")
+    );
+}

@@ -96,7 +96,7 @@ pub fn production_beside(stage: &str, known: &[String]) -> String {
     };
     let own = of_production()
         .find(|name| rest(name, &OF_PRODUCTION) == rest(stage, &OF_DEVELOPMENT))
-        .or_else(|| of_production().last());
+        .or_else(|| of_production().next_back());
     own.cloned().unwrap_or_default()
 }
 

@@ -91,6 +91,14 @@ const SAY_NOTHING: [&str; 3] = [
     "Development Server (http",
 ];
 
+/// Whether a line is of a stack trace below PHP's message, which names the place already.
+fn is_of_trace(line: &str) -> bool {
+    let number = line.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+    number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+        || line.starts_with("Stack trace:")
+        || line.starts_with("thrown in ")
+}
+
 /// The lines of a log that are worth showing: without colours, and each once. Lines that differ only in
 /// their numbers, such as a time, are the same.
 fn told(text: &str) -> Vec<String> {
@@ -99,7 +107,8 @@ fn told(text: &str) -> Vec<String> {
     for line in text.lines().rev() {
         let line = COLOURS.replace_all(line, "").trim_end().to_owned();
         let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let says_nothing = SAY_NOTHING.iter().any(|part| line.contains(part));
+        let says_nothing =
+            is_of_trace(line.trim()) || SAY_NOTHING.iter().any(|part| line.contains(part));
         if line.trim().is_empty() || says_nothing || known.contains(&kind) {
             continue;
         }
@@ -293,7 +302,8 @@ mod tests {
     fn each_line_is_told_once_without_colours_and_greetings() {
         let text = "[Sat Nov 28 01:00:01 2026] PHP 8.2.1 Development Server (http://127.0.0.1:1) started\n\
             [01:00:02] PHP Fatal error:  no f() in /w/app/index.php:3\n\
-            [01:00:03] PHP Fatal error:  no f() in /w/app/index.php:3\n\n\
+            [01:00:03] PHP Fatal error:  no f() in /w/app/index.php:3\n\
+            Stack trace:\n#0 /w/app/a.php(7): g()\n#1 {main}\n  thrown in /w/app/index.php on line 3\n\n\
             2026/11/28 [crit] 7#7: *1 connect() to unix:/w/fpm.sock failed (2: No such file or directory) while connecting to upstream\n\
             \u{1b}[33mWARN\u{1b}[0m\tlast\n";
         let lines = ["[01:00:03] PHP Fatal error:  no f() in /w/app/index.php:3", "WARN\tlast"];

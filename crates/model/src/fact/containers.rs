@@ -212,7 +212,9 @@ impl DevelopmentSign {
             DevelopmentSign::BuildTarget { service, production, .. } if !production.is_empty() => {
                 return Some(format!("--build-target {service}={production}"));
             }
-            DevelopmentSign::Directive { directive, .. } if directive.contains("xdebug") => {
+            DevelopmentSign::Directive { directive, .. }
+                if directive.contains("xdebug") || directive == "zend_extension" =>
+            {
                 return Some("--env XDEBUG_MODE=off".to_owned());
             }
             DevelopmentSign::Directive { directive, .. } => {
