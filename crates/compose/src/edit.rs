@@ -10,7 +10,9 @@ use stampede_model::fact::containers::OwnLimit;
 use stampede_model::words;
 
 use crate::engine::parent_name;
+use crate::mount_forms::{ShortMount, fits_short};
 use crate::project::{Project, Target};
+use crate::variables::{doubled, plain};
 
 /// What the edited project gets.
 pub struct Edit<'a> {
@@ -46,8 +48,8 @@ pub const PHP_SCANNED: &str = "PHP_INI_SCAN_DIR";
 /// What a service gets so that its PHP answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofMount {
-    /// Mounts in the short form.
-    pub mounts: [String; 2],
+    /// Mounts as a document has them.
+    pub mounts: [Value; 2],
     /// The value of [`PHP_SCANNED`].
     pub scanned: String,
 }
@@ -56,8 +58,8 @@ impl ProofMount {
     /// Adds it to a service.
     fn add_to(&self, service: &mut Map<String, Value>) {
         let given = service.get("volumes").and_then(Value::as_array).cloned().unwrap_or_default();
-        let mounts = self.mounts.iter().map(|mount| json!(mount));
-        service.insert("volumes".to_owned(), given.into_iter().chain(mounts).collect());
+        let mounts = given.into_iter().chain(self.mounts.iter().cloned());
+        service.insert("volumes".to_owned(), mounts.collect());
         let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
         all.insert(PHP_SCANNED.to_owned(), json!(self.scanned));
         service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
@@ -176,9 +178,10 @@ impl Edit<'_> {
         for mount in mounts {
             let Some(found) = Mount::of(mount) else { continue };
             let Some(source) = found.bind_source() else { continue };
-            if let Some(copy) = self.copy_of(Path::new(source)) {
-                *mount = found.bound(&copy.display().to_string(), found.is_read_only);
-            } else if !found.is_read_only && !is_socket(source) {
+            let path = plain(source);
+            if let Some(copy) = self.copy_of(Path::new(&path)) {
+                *mount = found.bound(&doubled(&copy.display().to_string()), found.is_read_only);
+            } else if !found.is_read_only && !is_socket(&path) {
                 // A directory of the system, which the trial must not change.
                 *mount = found.bound(source, true);
             }
@@ -354,6 +357,8 @@ pub struct Mount {
     long: Option<Map<String, Value>>,
     /// How the short form asks SELinux to label the files: `z` or `Z`.
     label: Option<String>,
+    /// How the short form says that mounts below it are passed on: `rslave`.
+    propagation: Option<String>,
 }
 
 impl Mount {
@@ -361,17 +366,15 @@ impl Mount {
     pub fn of(value: &Value) -> Option<Mount> {
         match value {
             Value::String(short) => {
-                let parts: Vec<&str> = short.split(':').collect();
-                let (source, target, mode) = match parts.as_slice() {
-                    [target] => (None, *target, ""),
-                    [source, target] => (Some((*source).to_owned()), *target, ""),
-                    [source, target, mode, ..] => (Some((*source).to_owned()), *target, *mode),
-                    [] => return None,
-                };
-                let is_read_only = mode.split(',').any(|word| word == "ro");
-                let label = mode.split(',').find(|word| ["z", "Z"].contains(word));
-                let (target, label) = (target.to_owned(), label.map(str::to_owned));
-                Some(Mount { source, target, is_read_only, long: None, label })
+                let short = ShortMount::of(short)?;
+                Some(Mount {
+                    source: short.source.map(str::to_owned),
+                    target: short.target.to_owned(),
+                    is_read_only: short.mode.split(',').any(|word| word == "ro"),
+                    long: None,
+                    label: short.label(),
+                    propagation: short.propagation(),
+                })
             }
             Value::Object(long) => {
                 let kind = long.get("type").and_then(Value::as_str).unwrap_or("volume");
@@ -385,6 +388,7 @@ impl Mount {
                     is_read_only: long.get("read_only") == Some(&json!(true)),
                     long: Some(long.clone()),
                     label: None,
+                    propagation: None,
                 })
             }
             _ => None,
@@ -401,13 +405,19 @@ impl Mount {
         self.source.as_deref().filter(|source| !source.starts_with(['/', '.', '~']))
     }
 
-    /// The same mount of another path.
+    /// The same mount of another path, which is written as in a document.
     pub(crate) fn bound(&self, source: &str, is_read_only: bool) -> Value {
-        if let Some(label) = &self.label {
-            // docker-compose 1 has no long form of this.
-            let mode = if is_read_only { "ro" } else { "rw" };
-            return json!(format!("{source}:{}:{mode},{label}", self.target));
-        }
+        let Some(label) = self.label.as_ref().filter(|_| fits_short(source)) else {
+            return Value::Object(self.long(source, is_read_only));
+        };
+        // docker-compose 1 has no long form of this.
+        let mode = [if is_read_only { "ro" } else { "rw" }, label].into_iter();
+        let mode: Vec<&str> = mode.chain(self.propagation.as_deref()).collect();
+        json!(format!("{source}:{}:{}", self.target, mode.join(",")))
+    }
+
+    /// The same, in the long form whatever it asks for.
+    pub(crate) fn long(&self, source: &str, is_read_only: bool) -> Map<String, Value> {
         let mut long = self.long.clone().unwrap_or_default();
         long.insert("type".to_owned(), json!("bind"));
         long.insert("source".to_owned(), json!(source));
@@ -419,7 +429,12 @@ impl Mount {
         for key in ["consistency", "volume"] {
             long.remove(key);
         }
-        Value::Object(long)
+        for (key, value) in [("propagation", &self.propagation), ("selinux", &self.label)] {
+            if let Some(value) = value {
+                long.entry("bind").or_insert_with(|| json!({}))[key] = json!(value);
+            }
+        }
+        long
     }
 }
 
@@ -436,9 +451,9 @@ pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
             .collect::<Vec<_>>()
     });
     let sources = mounts.filter_map(|mount| {
-        let source = mount.bind_source()?;
-        let is_copied = !mount.is_read_only || !Path::new(source).exists();
-        (is_copied && !is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
+        let source = plain(mount.bind_source()?);
+        let is_copied = !mount.is_read_only || !Path::new(&source).exists();
+        (is_copied && !is_of_system(&source) && !is_socket(&source)).then(|| source.into())
     });
     let mut outermost: BTreeSet<PathBuf> = BTreeSet::new();
     // In this order a directory comes before what is in it.

@@ -142,6 +142,9 @@ impl ComposeError {
                 Some("make this file first, as the project's documentation says")
             }
             E::File { problem, .. } => problem.hint(),
+            E::WrongMount { .. } => Some(
+                "a path with a colon is written in the long form: `{type: bind, source: PATH, target: PATH}`",
+            ),
             E::Undeclared { kind: "service", .. } => Some(
                 "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
             ),

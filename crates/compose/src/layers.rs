@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::edit::Mount;
 use crate::error::FileProblem;
+use crate::mount_forms::{ShortMount, fits_short};
 
 /// The most files that one file may lead to.
 const FILES_MAX: usize = 60;
@@ -331,11 +333,7 @@ pub(crate) fn by_name(value: &Value) -> Map<String, Value> {
 /// Where a mount or a device is in the container.
 fn target(mount: &Value) -> Option<String> {
     match mount {
-        Value::String(short) => {
-            let mut parts = short.split(':');
-            let first = parts.next()?;
-            Some(parts.next().unwrap_or(first).to_owned())
-        }
+        Value::String(short) => ShortMount::of(short).map(|short| short.target.to_owned()),
         long => long["target"].as_str().map(str::to_owned),
     }
 }
@@ -371,8 +369,9 @@ pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
         for mount in mounts {
             match mount {
                 Value::String(short) if short.starts_with(['.', '~']) => {
-                    let (source, rest) = short.split_once(':').unwrap_or((short, ""));
-                    *short = format!("{}:{rest}", absolute(source, base));
+                    if let Some(whole) = absolute_mount(short, base) {
+                        *mount = whole;
+                    }
                 }
                 Value::Object(long) => {
                     let is_bind = long.get("type").is_some_and(|kind| kind == "bind");
@@ -386,6 +385,17 @@ pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
             }
         }
     }
+}
+
+/// A mount in the short form with its path made absolute. One with a colon needs the long form.
+fn absolute_mount(short: &str, base: &Path) -> Option<Value> {
+    let given = ShortMount::of(short)?.source?;
+    let source = absolute(given, base);
+    if fits_short(&source) {
+        return Some(format!("{source}{}", &short[given.len()..]).into());
+    }
+    let found = Mount::of(&short.into())?;
+    Some(found.bound(&source, found.is_read_only))
 }
 
 fn make_absolute(path: Option<&mut Value>, base: &Path) {

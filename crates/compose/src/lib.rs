@@ -25,6 +25,7 @@ pub mod image;
 pub mod known;
 mod layers;
 pub mod limits;
+mod mount_forms;
 pub mod news;
 mod one_by_one;
 mod outside;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::client::Client;
 use crate::edit::{LABEL, variables};
 use crate::health;
+use crate::mount_forms::options_of_strange;
 use crate::variables::{doubled, plain};
 
 /// The label by which networks and volumes of a project are found.
@@ -152,6 +153,7 @@ impl Change<'_> {
         self.move_secrets();
         self.mount(Mounted::CONFIGS, mounted);
         self.mount(Mounted::SECRETS, mounted);
+        self.start.options.extend(options_of_strange(self.service));
         self.write_check();
         self.set_copies();
         if let Some(hosts) = self.service.remove("extra_hosts") {

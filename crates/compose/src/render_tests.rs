@@ -281,6 +281,10 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
         of("services: {web: {image: a, volumes: ['data:/data']}}"),
         "service `web` uses the volume `data`, which the project does not have"
     );
+    assert_eq!(
+        of("services: {web: {image: a, volumes: ['/a:b:/c:ro']}}"),
+        "service `web` has the mount `/a:b:/c:ro`, which is not `SOURCE:TARGET[:MODE]`"
+    );
     for (kind, text) in [
         ("config", "services: {web: {image: a, configs: [x]}}"),
         ("secret", "services: {web: {image: a, secrets: [{source: x}]}}"),
@@ -297,6 +301,26 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
     let optional = "services: {web: {image: a, env_file: [{path: none.env, required: false}]}}";
     let place = place(&[("compose.yml", optional)]);
     assert!(rendered(place.path(), &["compose.yml"]).is_ok());
+}
+
+/// The short form read the colon of a directory as its own.
+#[test]
+fn what_a_project_mounts_from_below_a_directory_with_a_colon_is_in_the_long_form() {
+    let place = place(&[(
+        "a:b/compose.yml",
+        "services: {web: {image: a, volumes: ['./x:/x:ro,z', './y:/y:rslave', 'data:/data', '/c,d:/e:ro']}}\nvolumes: {data: }",
+    )]);
+    let directory = place.path().join("a:b");
+    let document = rendered(&directory, &["compose.yml"]).expect("a project");
+    let bind = |name: &str, options: Value| {
+        let source = directory.join(name).display().to_string();
+        json!({"type": "bind", "source": source, "target": format!("/{name}"), "bind": options})
+    };
+    let mut first = bind("x", json!({"selinux": "z"}));
+    first["read_only"] = json!(true);
+    let second = bind("y", json!({"propagation": "rslave"}));
+    let expected = json!([first, second, "data:/data", "/c,d:/e:ro"]);
+    assert_eq!(document["services"]["web"]["volumes"], expected);
 }
 
 /// Files and services that build on one another in a circle, or on what is not there, were left out.

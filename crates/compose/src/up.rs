@@ -13,6 +13,7 @@ use stampede_linux::interrupt;
 use crate::container::SERVICE;
 use crate::engine::{Engine, failed, last_lines};
 use crate::error::ComposeError;
+use crate::mount_forms::keep_long;
 use crate::one_by_one::{Condition, OneByOne, ServiceStart};
 
 /// How long a service may take until it is healthy, where another one waits for that.
@@ -35,12 +36,13 @@ impl Up {
     /// `project`: the name of the stack's project. `stack`: its id. `directory`: where it may write.
     pub fn of(
         engine: &Engine,
-        document: Value,
+        mut document: Value,
         (project, stack): (&str, &str),
         directory: &Path,
     ) -> Up {
         let project = project.to_owned();
         if !engine.is_podman_compose() {
+            keep_long(&mut document, engine.is_compose_v1());
             return Up { document, project, one_by_one: None };
         }
         let Value::Object(document) = document else {
