@@ -26,6 +26,7 @@ pub mod known;
 mod layers;
 pub mod limits;
 mod mount_forms;
+mod mounted_file;
 pub mod news;
 mod one_by_one;
 mod outside;
