@@ -218,7 +218,7 @@ fn add_arguments(service: &mut Map<String, Value>, arguments: &BTreeMap<String, 
 }
 
 /// A service's name in the form that names of images have. Each service has another one.
-fn image_name(service: &str) -> String {
+pub(crate) fn image_name(service: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let plain: String = service.chars().map(fits).collect();
     // FNV-1a: `a_b` and `a.b` are two.

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde_json::Value;
 use stampede_compose::build::{BUILT, BuildPlan};
-use stampede_compose::build_log::logged_build;
 use stampede_compose::fetch::{check_architecture, fetch_image};
 use stampede_plan::model::Checkout;
 
@@ -83,14 +82,7 @@ fn build(
         super::start::write_private(path, text).map_err(unwritten)?;
     }
     let project_name = format!("{BUILT}-{hash}");
-    let (is_only, name) = (plan.steps.len() == 1, BuildPlan::command_name(engine));
-    let mut built = plan.steps.iter().enumerate().map(|(number, step)| {
-        let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
-        let commands = plan.commands(engine, step, (&file, &project_name), &project.directory);
-        let mut commands = commands.into_iter();
-        commands.try_for_each(|(of, command)| logged_build(command, &name, &log, &of))
-    });
-    let built = built.try_for_each(|step| step);
+    let built = plan.run(engine, hash, &file, (&project_name, &project.directory));
     for path in files.keys() {
         let _ = fs::remove_file(path);
     }
