@@ -86,7 +86,15 @@ impl ComposeError {
             E::EngineSilent { .. } => {
                 Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
             }
-            E::EngineMissing { .. } => Some("install it, or unset STAMPEDE_ENGINE"),
+            E::EngineMissing { client: "podman" } => Some(
+                "install Podman (Debian: `podman podman-compose`), or unset STAMPEDE_ENGINE to use Docker",
+            ),
+            E::EngineMissing { .. } => Some(
+                "install Docker (Debian: `docker.io docker-compose`), or unset STAMPEDE_ENGINE to use Podman",
+            ),
+            E::NoSuchEngine { .. } => {
+                Some("set it to one of these, or unset it: Docker is then looked for first")
+            }
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST (Podman: CONTAINER_HOST), or `docker context use default`",
             ),
