@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
-use stampede_compose::{access, edit, engine, error, known, limits, project, signs};
+use stampede_compose::{access, edit, engine, error, health, known, limits, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
@@ -233,11 +233,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         external.map(|(key, one)| one["name"].as_str().unwrap_or(key).to_owned()).collect()
     };
     let (external, volumes) = (external("networks"), external("volumes"));
-    let checked: Vec<String> = resolved
-        .services()
-        .into_iter()
-        .filter(|name| project.is_waited_for_until_healthy(name))
-        .collect();
+    let checked = health::running(project, resolved.services(), |image| engine.has_check(image));
     let about = Containers::Project {
         engine: engine.version.clone(),
         service: target.service.clone(),
