@@ -166,9 +166,9 @@ impl ComposeError {
                 "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
                  their directory",
             ),
-            E::Unreached { .. } => Some(
-                "nor by a port on 127.0.0.1: a firewall or a route may keep this machine from its engine's networks",
-            ),
+            E::Unreached { .. } => {
+                Some("a firewall or a route may keep this machine from its engine's networks")
+            }
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(
                 "stop the project first (`docker compose stop`, `podman-compose stop`), or measure without its data \

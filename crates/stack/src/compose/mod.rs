@@ -41,7 +41,7 @@ use build::Builds;
 use engine::{Engine, Grouping, WayIn};
 use project::{Project, Target};
 use proof::Proofs;
-use way_in::UnreachedRows;
+use way_in::KnownWays;
 
 pub use error::ComposeError;
 
@@ -52,7 +52,7 @@ pub struct ComposeProvider {
     engine: OnceLock<Engine>,
     builds: Mutex<Builds>,
     proofs: Proofs,
-    unreached: UnreachedRows,
+    ways: KnownWays,
 }
 
 /// What is known of a compose project before anything of it is started.
@@ -112,7 +112,7 @@ impl ComposeProvider {
             engine: OnceLock::new(),
             builds: Mutex::default(),
             proofs: Proofs::default(),
-            unreached: UnreachedRows::default(),
+            ways: KnownWays::default(),
         }
     }
 
@@ -197,7 +197,7 @@ impl Provider for ComposeProvider {
             supervise: &self.supervise,
             builds: &mut builds,
             proofs: &self.proofs,
-            unreached: &self.unreached,
+            ways: &self.ways,
         };
         start::start(spec, shared)
     }
