@@ -198,6 +198,10 @@ impl FileProblem {
                 Some("make this file first, as the project's documentation says")
             }
             F::NoBase { .. } => Some("is the name right that `extends` gives?"),
+            F::Conflict { .. } => Some(
+                "give one of them another name; a file that overrides the other is named with it: \
+                 `include: [{path: [base.yml, override.yml]}]`",
+            ),
             F::Syntax { .. } | F::NoMap {} => None,
         }
     }

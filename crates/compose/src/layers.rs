@@ -23,6 +23,15 @@ pub(crate) fn load(path: &Path) -> Option<Map<String, Value>> {
     Reader { tags: Tags::Ignored, prepare: &|_, _| {}, problem: &|_, _| {} }.load(path)
 }
 
+/// What files declare by name, and the word for one of it.
+const KINDS: [(&str, &str); 5] = [
+    ("services", "service"),
+    ("volumes", "volume"),
+    ("networks", "network"),
+    ("secrets", "secret"),
+    ("configs", "config"),
+];
+
 /// What becomes of tags of the newest compose files, such as `!reset`, which have no meaning here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tags {
@@ -116,6 +125,7 @@ impl Reader<'_> {
     /// Adds the services of the files that a file includes.
     fn include(self, at: At<'_>, document: &mut Map<String, Value>, chain: &[PathBuf]) {
         let listed = document.remove("include").unwrap_or_default();
+        let mut declared = BTreeMap::new();
         for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
             // Of several paths, a later file overrides the ones before.
             let listed = if entry["path"].is_null() { entry } else { &entry["path"] };
@@ -132,8 +142,32 @@ impl Reader<'_> {
                     merge(&mut whole, &included);
                 }
             }
+            if let Some(file) = files.first() {
+                self.check_conflicts(file, &whole, &mut declared);
+            }
             merge(&mut whole, document);
             *document = whole;
+        }
+    }
+
+    /// Notes what an included file declares. Another one may declare the same, but not something else by the same name:
+    /// versions of the compose tools refuse it, or take that of either. `declared`: by kind and name, with the file.
+    fn check_conflicts(
+        self,
+        file: &Path,
+        included: &Map<String, Value>,
+        declared: &mut BTreeMap<(&'static str, String), (PathBuf, Value)>,
+    ) {
+        for (kind, one) in KINDS {
+            let all = included.get(kind).and_then(Value::as_object).into_iter().flatten();
+            for (name, value) in all {
+                let known = declared.entry((one, name.clone()));
+                let (other, known) = known.or_insert_with(|| (file.to_owned(), value.clone()));
+                if known != value {
+                    let (kind, name, other) = (one, name.clone(), other.clone());
+                    (self.problem)(file, FileProblem::Conflict { kind, name, other });
+                }
+            }
         }
     }
 

@@ -369,6 +369,37 @@ fn what_leads_nowhere_is_an_error() {
     );
 }
 
+/// One of two services of the same name won, and nobody said so. `docker compose` 2.26 refuses it.
+#[test]
+fn two_included_files_that_declare_one_name_in_two_ways_are_an_error() {
+    let of = |text: &'static str, a: &'static str, b: &'static str| {
+        let place = place(&[("compose.yml", text), ("a.yml", a), ("b.yml", b)]);
+        let error = rendered(place.path(), &["compose.yml"]).map_err(|error| error.to_string());
+        error.map_err(|error| error.replace(&place.path().display().to_string(), ""))
+    };
+    let conflict = |kind: &str, name: &str| {
+        format!(
+            "compose file `/b.yml`: its {kind} `{name}` is another one than that of `/a.yml`, and both are included"
+        )
+    };
+    let both = "include: [a.yml, b.yml]\nservices: {web: {image: w}}";
+    let one = "services: {db: {image: mysql}}";
+    let error = of(both, one, "services: {db: {image: mariadb}}");
+    assert_eq!(error, Err(conflict("service", "db")));
+    let error = of(both, "volumes: {data: }", "volumes: {data: {external: true}}");
+    assert_eq!(error, Err(conflict("volume", "data")));
+    // The same service by two ways is one.
+    let document = of(both, one, "include: [a.yml]\nservices: {php: {image: php}}");
+    assert_eq!(document.expect("a project")["services"]["db"], json!({"image": "mysql"}));
+    // A file may change what it includes, as newer versions allow, and so may one that is named after another.
+    let own = "include: [a.yml]\nservices: {web: {image: w}, db: {user: d}}";
+    let document = of(own, one, "a: 1").expect("a project");
+    assert_eq!(document["services"]["db"], json!({"image": "mysql", "user": "d"}));
+    let list = "include: [{path: [a.yml, b.yml]}]\nservices: {web: {image: w}}";
+    let document = of(list, one, "services: {db: {image: mariadb}}").expect("a project");
+    assert_eq!(document["services"]["db"], json!({"image": "mariadb"}));
+}
+
 /// Two services of two files that extend each other's neighbours are no circle.
 #[test]
 fn files_whose_services_extend_each_other_are_no_circle() {
