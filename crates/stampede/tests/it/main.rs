@@ -32,6 +32,7 @@ mod compare;
 mod containers;
 mod containers_build;
 mod containers_machine;
+mod containers_paths;
 mod containers_php;
 mod containers_podman;
 mod containers_podman_alone;
