@@ -325,7 +325,6 @@ fn a_container_that_is_reached_no_more_is_an_error_of_its_trial() {
     let output = child.wait_with_output().expect("it ends");
     drop(forbidden);
     let text = stdout(&output) + &stderr(&output);
-    assert_ne!(output.status.code(), Some(0), "{text}");
     let trials = trials(&sandbox);
     let has_started = |trial: &&serde_json::Value| {
         trial["runtime"]["containers"].as_array().is_some_and(|all| !all.is_empty())
