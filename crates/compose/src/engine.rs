@@ -297,7 +297,7 @@ impl Engine {
         let output = output.map(|output| output.stdout).unwrap_or_default();
         let all: Value = serde_json::from_slice(&output).unwrap_or_default();
         // Docker's place of it, and Podman's.
-        let places = ["/0/Config/Healthcheck", "/0/Healthcheck", "/0/HealthCheck"];
+        let places = ["/0/Config/Healthcheck", "/0/Healthcheck"];
         let mut tests = places.iter().filter_map(|place| all.pointer(place)?["Test"].as_array());
         tests.any(|test| test.first().is_some_and(|first| first != "NONE"))
     }

@@ -46,6 +46,15 @@ struct Access {
     mode: u32,
 }
 
+/// An owner or a mode that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {given}")]
+struct NotANumber {
+    /// `uid`, `gid` or `mode`.
+    key: &'static str,
+    given: Value,
+}
+
 /// Every user may read it and nobody change it, as the compose tools do it.
 const USUAL_MODE: u32 = 0o444;
 
@@ -108,9 +117,9 @@ impl<'a> Declared<'a> {
 
 impl Access {
     /// `None`: nothing is said of it.
-    fn of(used: &Value) -> Result<Option<Access>, String> {
-        let id = |key: &str| {
-            let wrong = || format!("{key}: {}", used[key]);
+    fn of(used: &Value) -> Result<Option<Access>, NotANumber> {
+        let id = |key: &'static str| {
+            let wrong = || NotANumber { key, given: used[key].clone() };
             let text = |text: &str| text.parse::<u32>().map_err(|_| wrong());
             match &used[key] {
                 Value::Null => Ok(None),
@@ -127,8 +136,8 @@ impl Access {
 
 /// The mode that a document asks for; `None`: none. As a text it is octal, and so is `0440`, which the parser reads as
 /// 440.0: it is no whole number of YAML 1.2.
-fn mode(given: &Value) -> Result<Option<u32>, String> {
-    let wrong = || format!("mode: {given}");
+fn mode(given: &Value) -> Result<Option<u32>, NotANumber> {
+    let wrong = || NotANumber { key: "mode", given: given.clone() };
     let octal = |text: &str| u32::from_str_radix(text, 8).ok();
     let found = match given {
         Value::Null => return Ok(None),
@@ -197,7 +206,7 @@ mod tests {
         assert_eq!(mode(&json!(288)), Ok(Some(0o440)));
         assert_eq!(mode(&Value::Null), Ok(None));
         for wrong in [json!("u=r"), json!(-1), json!(true), json!("99"), json!(99_999)] {
-            assert_eq!(mode(&wrong), Err(format!("mode: {wrong}")));
+            assert_eq!(mode(&wrong), Err(NotANumber { key: "mode", given: wrong }));
         }
         let of = |text: &str| -> Value { serde_saphyr::from_str(text).expect("a value") };
         assert_eq!(mode(&of("0440")), Ok(Some(0o440)), "as compose files have it: {}", of("0440"));
@@ -219,7 +228,10 @@ mod tests {
         );
         assert_eq!(of(json!({"gid": "7"})), access(Some((0, 7)), USUAL_MODE));
         assert_eq!(of(json!({"mode": 0o600})), access(None, 0o600));
-        assert_eq!(of(json!({"uid": "www-data"})), Err("uid: \"www-data\"".to_owned()));
+        assert_eq!(
+            of(json!({"uid": "www-data"})),
+            Err(NotANumber { key: "uid", given: json!("www-data") })
+        );
     }
 
     #[test]

@@ -199,11 +199,11 @@ mod tests {
     /// The log of the second of two services took the place of that of the first.
     #[test]
     fn each_build_has_a_log_of_its_own() {
-        let [web, php, other] = ["web", "php", "My_App"].map(str::to_owned);
+        let all = ["web", "php", "My_App"].map(str::to_owned);
         let of = |builds: &[&[String]]| log_names("4f1e", builds);
-        assert_eq!(of(&[&[web.clone(), php.clone()]]), ["4f1e"]);
-        assert_eq!(of(&[&[web.clone()], &[php.clone()]]), ["4f1e-web", "4f1e-php"]);
-        let names = of(&[&[web, php], &[other]]);
+        assert_eq!(of(&[&all[..2]]), ["4f1e"]);
+        assert_eq!(of(&[&all[..1], &all[1..2]]), ["4f1e-web", "4f1e-php"]);
+        let names = of(&[&all[..2], &all[2..]]);
         assert_eq!(names[0], "4f1e-1");
         assert!(names[1].starts_with("4f1e-my-app-"), "{names:?}");
     }
