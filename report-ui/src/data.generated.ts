@@ -3047,6 +3047,12 @@ export type Mismatch =
     /** The extensions that differ. */
     extensions: Extension[];
   }
+  /** PHP has other values of php.ini than the plan asks for. */
+  | {
+    code: "ini_not_taken";
+    /** The values; the reference is what was asked for. */
+    values: IniValue[];
+  }
   /** It is not known which PHP serves, so nothing of it can be compared. */
   | {
     code: "php_unproven";
@@ -3642,6 +3648,10 @@ export type DevelopmentSign =
     service: string;
     /** The stage of its build. */
     target: string;
+    /** The stage of the same Dockerfile whose name says that it is for production; empty: there is none. */
+    production: string;
+    /** Its other stages. */
+    others: string[];
   }
   /** A variable that the service's Dockerfile or image sets. */
   | {
@@ -4316,6 +4326,14 @@ export type NotComparable =
     code: "extensions_differ";
     /** The extensions that differ. */
     extensions: Extension[];
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** PHP has other values of php.ini than the plan asks for. */
+  | {
+    code: "ini_not_taken";
+    /** The values; the reference is what was asked for. */
+    values: IniValue[];
     /** The same as a sentence in English. */
     text: string;
   }
@@ -5336,6 +5354,14 @@ export type Observation =
     /** The same as a sentence in English. */
     text: string;
   }
+  /** Code that a project mounts comes from the images. */
+  | {
+    code: "code_in_images";
+    /** Where a service has it from. */
+    service: ServiceCode;
+    /** The same as a sentence in English. */
+    text: string;
+  }
   /** It is not known which PHP serves. */
   | {
     code: "php_unproven";
@@ -5356,6 +5382,18 @@ export type ProvenBy =
   | "request"
   /** A process that serves wrote it when it began. */
   | "start";
+
+/** Where a service has code from that the project mounts: paths in its container. */
+export interface ServiceCode {
+  /** The service. */
+  service: string;
+  /** What its image has itself. */
+  own: string[];
+  /** What an image has that was made for it, with a copy of the mounted code. */
+  copied: string[];
+  /** What stays mounted, since the image has a volume there. */
+  mounted: string[];
+}
 
 /** The evidence of a case's figures: exhausted resources, Little's law, the pages. */
 export interface CaseEvidence {

@@ -10,6 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::dockerfile::text;
 use crate::dockerfile_images::with_images;
 use crate::edit::variables;
+use crate::engine::Engine;
+use crate::error::ComposeError;
+use crate::private::write_private;
 use crate::project::Project;
 use crate::variables::doubled;
 
@@ -74,6 +77,36 @@ impl BuildPlan {
             }
         }
         plan
+    }
+
+    /// Builds the images, under names of our own: the user's keep theirs. `directory` takes the files while they
+    /// are needed.
+    ///
+    /// # Errors
+    /// A build fails; the error has the tool's last lines.
+    pub fn run(
+        &self,
+        engine: &Engine,
+        project: &Project,
+        hash: &str,
+        directory: &Path,
+    ) -> Result<(), ComposeError> {
+        if self.steps.is_empty() {
+            return Ok(());
+        }
+        let file = directory.join("build.json");
+        let mut files = self.files.clone();
+        files.insert(file.clone(), Value::Object(self.document.clone()).to_string());
+        for (path, text) in &files {
+            write_private(path, text).map_err(|error| ComposeError::unwritten(path, &error))?;
+        }
+        let project_name = format!("{BUILT}-{hash}");
+        let of_project = (project_name.as_str(), project.directory.as_path());
+        let built = self.run_steps(engine, hash, &file, of_project);
+        for path in files.keys() {
+            let _ = fs::remove_file(path);
+        }
+        built
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::ComposeError;
 use crate::known::Kind;
 use crate::layers::{self, merge};
 use crate::project::{NAMES, Project, Target, given};
-use crate::signs::development_signs;
+use crate::signs::{Overridden, development_signs};
 use crate::variables::{Unset, interpolate};
 
 /// A project that somebody may want to measure.
@@ -169,7 +169,7 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
         return None;
     }
     let (target, others) = target(&project)?;
-    let signs = development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new());
+    let signs = development_signs(&project, Overridden::default(), |_| BTreeMap::new());
     let kind = Kind::of(&project, &target, directory);
     let files: Vec<PathBuf> = files.iter().map(|file| file.place.clone()).collect();
     let is_called_development = files.iter().any(|file| is_called_development(file));
@@ -278,7 +278,7 @@ fn ddev(directory: &Path) -> Option<Candidate> {
         files: vec![PathBuf::from(DDEV_WHOLE)],
         target: Target { service: "web".to_owned(), port: 80 },
         others: Vec::new(),
-        signs: development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new()),
+        signs: development_signs(&project, Overridden::default(), |_| BTreeMap::new()),
         is_called_development: false,
         unset: Vec::new(),
         kind: Kind::Ddev {

@@ -32,17 +32,27 @@ pub struct BuiltImage {
 /// Reads the Dockerfile of a service with `build`; `None`: there is none on this machine.
 pub fn built_image(service: &Value) -> Option<BuiltImage> {
     let build = &service["build"];
-    let context = build.as_str().or(build["context"].as_str())?;
     let given = variables(&build["args"]);
     let given = given.into_iter().filter_map(|(name, value)| Some((name, text(&value)?))).collect();
-    let target = build["target"].as_str();
+    Some(read(&content(build)?, build["target"].as_str(), &given))
+}
+
+/// The stages with a name of the Dockerfile of a service, in their order; `None`: it is not built, or its
+/// Dockerfile is not on this machine.
+pub fn stage_names(service: &Value) -> Option<Vec<String>> {
+    let stages = stages(&content(&service["build"])?);
+    Some(stages.into_iter().map(|stage| stage.name).filter(|name| !name.is_empty()).collect())
+}
+
+/// The text of the Dockerfile of a build.
+fn content(build: &Value) -> Option<String> {
     if let Some(inline) = build["dockerfile_inline"].as_str() {
-        return Some(read(inline, target, &given));
+        return Some(inline.to_owned());
     }
+    let context = build.as_str().or(build["context"].as_str())?;
     let file = Path::new(context).join(build["dockerfile"].as_str().unwrap_or("Dockerfile"));
     let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= BYTES_MAX);
-    let content = is_short.then(|| fs::read_to_string(&file).ok()).flatten()?;
-    Some(read(&content, target, &given))
+    is_short.then(|| fs::read_to_string(&file).ok()).flatten()
 }
 
 pub(crate) fn text(value: &Value) -> Option<String> {

@@ -11,6 +11,7 @@ use stampede_model::words;
 
 use crate::engine::parent_name;
 use crate::mount_forms::{ShortMount, fits_short};
+use crate::php_ini::PhpFiles;
 use crate::project::{Project, Target};
 use crate::variables::{doubled, plain};
 
@@ -38,32 +39,8 @@ pub struct Edit<'a> {
     pub copies: &'a BTreeMap<PathBuf, PathBuf>,
     /// The service whose port is published, and the address of this machine where it is.
     pub published: Option<(&'a Target, SocketAddrV4)>,
-    /// What services get so that their PHP says what it is; none: it is not asked.
-    pub proof: &'a BTreeMap<String, ProofMount>,
-}
-
-/// The variable that names the directories with further files of php.ini.
-pub const PHP_SCANNED: &str = "PHP_INI_SCAN_DIR";
-
-/// What a service gets so that its PHP answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProofMount {
-    /// Mounts as a document has them.
-    pub mounts: [Value; 2],
-    /// The value of [`PHP_SCANNED`].
-    pub scanned: String,
-}
-
-impl ProofMount {
-    /// Adds it to a service.
-    fn add_to(&self, service: &mut Map<String, Value>) {
-        let given = service.get("volumes").and_then(Value::as_array).cloned().unwrap_or_default();
-        let mounts = given.into_iter().chain(self.mounts.iter().cloned());
-        service.insert("volumes".to_owned(), mounts.collect());
-        let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
-        all.insert(PHP_SCANNED.to_owned(), json!(self.scanned));
-        service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
-    }
+    /// What the PHP of services reads beside its own files of php.ini.
+    pub php: &'a BTreeMap<String, PhpFiles>,
 }
 
 /// Limits of a service alone, where services cannot share a group.
@@ -146,8 +123,8 @@ impl Edit<'_> {
         if !self.beside.iter().any(|beside| beside == name) {
             add_variables(service, self.env);
         }
-        if let Some(proof) = self.proof.get(name) {
-            proof.add_to(service);
+        if let Some(files) = self.php.get(name) {
+            files.add_to(service);
         }
         if let Some((target, place)) = self.published.filter(|(target, _)| target.service == name) {
             let published = format!("{place}:{}", target.port);

@@ -13,13 +13,13 @@ struct Nothing {
     limits: Limits,
     none: BTreeMap<String, String>,
     copies: BTreeMap<PathBuf, PathBuf>,
-    proof: BTreeMap<String, ProofMount>,
+    php: BTreeMap<String, PhpFiles>,
 }
 
 impl Nothing {
     fn new() -> Nothing {
         let (groups, none, copies) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Nothing { groups, limits: Limits::default(), none, copies, proof: BTreeMap::new() }
+        Nothing { groups, limits: Limits::default(), none, copies, php: BTreeMap::new() }
     }
 
     fn edit(&self) -> Edit<'_> {
@@ -35,7 +35,7 @@ impl Nothing {
             volumes: &self.none,
             copies: &self.copies,
             published: None,
-            proof: &self.proof,
+            php: &self.php,
         }
     }
 }
@@ -290,10 +290,10 @@ fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
     }});
     let own = json!({"type": "bind", "source": "/w:0", "target": "/stampede", "read_only": true});
     let started = json!({"type": "bind", "source": "/w:0/started", "target": "/stampede/started"});
-    let mount =
-        ProofMount { mounts: [own.clone(), started.clone()], scanned: ":/stampede/php".to_owned() };
-    let proof = BTreeMap::from([("php".to_owned(), mount)]);
-    let edited = Edit { proof: &proof, ..Nothing::new().edit() }.apply(&project(&given));
+    let mut files = PhpFiles::default();
+    files.add([own.clone(), started.clone()], "/stampede/php");
+    let php = BTreeMap::from([("php".to_owned(), files)]);
+    let edited = Edit { php: &php, ..Nothing::new().edit() }.apply(&project(&given));
     let service = &edited["services"]["php"];
     let mounts = json!(["data:/data", own, started]);
     assert_eq!(service["volumes"], mounts);

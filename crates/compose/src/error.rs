@@ -269,6 +269,22 @@ pub enum ComposeError {
         /// The services that it has.
         known: Vec<String>,
     },
+    /// A service is to be built as a stage, and is not built.
+    #[error("service `{service}` is not built here: it has an image")]
+    NotBuilt {
+        /// The service.
+        service: String,
+    },
+    /// No Dockerfile has a stage of this name.
+    #[error("{} a stage `{stage}`", has_no(service))]
+    NoStage {
+        /// The stage as given.
+        stage: String,
+        /// The service whose Dockerfile should have it; empty: any of the project.
+        service: String,
+        /// The stages that there are.
+        known: Vec<String>,
+    },
     /// It is not clear which service requests go to.
     #[error("{}", undecided(publishing))]
     WhichService {
@@ -394,6 +410,13 @@ fn quoted(names: &[String]) -> String {
 fn images_in_words(images: &[String]) -> String {
     let word = if images.len() == 1 { "image" } else { "images" };
     format!("{word} {}", quoted(images))
+}
+
+fn has_no(service: &str) -> String {
+    match service {
+        "" => "no Dockerfile of the project has".to_owned(),
+        service => format!("the Dockerfile of service `{service}` does not have"),
+    }
 }
 
 fn undecided(publishing: &[String]) -> String {

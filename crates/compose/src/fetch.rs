@@ -1,8 +1,31 @@
 //! Fetches images, and refuses those that this machine does not run itself.
 
+use std::collections::BTreeMap;
+
 use crate::engine::Engine;
 use crate::error::ComposeError;
 use crate::news::{LongWork, told};
+use crate::project::Project;
+
+/// Fetches the images of a project that are not here yet, so that no trial waits for a registry. `built`:
+/// those of services that are built.
+///
+/// # Errors
+/// A service has no image, the engine cannot fetch one, or it is for another architecture.
+pub fn fetch_images(
+    engine: &Engine,
+    project: &Project,
+    built: &BTreeMap<String, String>,
+) -> Result<(), ComposeError> {
+    for (name, service) in project.services().filter(|(name, _)| !built.contains_key(*name)) {
+        let none = || ComposeError::NoImage { service: name.to_owned() };
+        fetch_image(engine, service["image"].as_str().ok_or_else(none)?)?;
+    }
+    project.services().try_for_each(|(name, service)| {
+        let own = built.get(name).map(String::as_str).or_else(|| service["image"].as_str());
+        check_architecture(engine, name, own.unwrap_or_default())
+    })
+}
 
 /// Fetches an image that is not here yet.
 ///

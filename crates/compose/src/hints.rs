@@ -29,6 +29,10 @@ impl ComposeError {
                 })
             }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
+            E::NoStage { known, .. } if known.is_empty() => {
+                Some("its stages have no names (`FROM … AS prod`)".to_owned())
+            }
+            E::NoStage { known, .. } => Some(format!("its stages: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
                 let first = ComposeError::most_likely(choices).unwrap_or("web");
@@ -169,6 +173,7 @@ impl ComposeError {
             E::Unreached { .. } => {
                 Some("a firewall or a route may keep this machine from its engine's networks")
             }
+            E::NotBuilt { .. } => Some("`--build-target` is for services with `build:`"),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(
                 "stop the project first (`docker compose stop`, `podman-compose stop`), or measure without its data \

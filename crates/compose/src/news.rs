@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use stampede_model::fact::containers::ServiceCode;
+
 /// Something that takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongWork<'a> {
@@ -37,6 +39,8 @@ pub enum News<'a> {
         /// The address.
         address: &'a str,
     },
+    /// A service has code from its image that the project mounts.
+    Code(&'a ServiceCode),
 }
 
 /// Whoever shows it.

@@ -20,7 +20,7 @@ impl BuildPlan {
     ///
     /// # Errors
     /// A build fails; the error names its log.
-    pub fn run(
+    pub(crate) fn run_steps(
         &self,
         engine: &Engine,
         hash: &str,

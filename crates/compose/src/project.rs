@@ -179,6 +179,10 @@ impl Project {
         self.services().find(|(known, _)| *known == name).map(|(_, service)| service)
     }
 
+    pub(crate) fn service_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.document.get_mut("services")?.get_mut(name)
+    }
+
     fn service_names(&self) -> Vec<String> {
         self.services().map(|(name, _)| name.to_owned()).collect()
     }

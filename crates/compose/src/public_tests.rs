@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::edit::{Edit, Limits};
 use crate::engine::{Engine, Grouping, WayIn};
 use crate::project::Project;
-use crate::signs::development_signs;
+use crate::signs::{Overridden, development_signs};
 
 /// An engine whose compose tool only renders.
 fn engine(tool: &str) -> Engine {
@@ -35,7 +35,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let target = project.target(None, None).map_err(|error| text(&error))?;
     let left_out = project.left_out(&target.service);
     project.remove(&left_out);
-    let signs = development_signs(&project, &[], &BTreeMap::new(), |_| BTreeMap::new());
+    let signs = development_signs(&project, Overridden::default(), |_| BTreeMap::new());
     let names = project.services().map(|(name, _)| name.to_owned());
     let groups: BTreeMap<String, PathBuf> =
         names.map(|name| (name.clone(), PathBuf::from("/stampede").join(name))).collect();
@@ -53,7 +53,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
         volumes: &none,
         copies: &BTreeMap::new(),
         published: None,
-        proof: &BTreeMap::new(),
+        php: &BTreeMap::new(),
     };
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("compose.json");

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stampede_model::fact::containers::DevelopmentSign;
 
-use crate::dockerfile::{self, BuiltImage};
+use crate::code::CodeMount;
+use crate::dockerfile::{self, BuiltImage, stage_names};
 use crate::edit::{Mount, variables};
 use crate::layers::variables_of_file;
 use crate::project::Project;
+use crate::stages::{is_of_development, production_beside};
 
 /// Values of `APP_ENV` and its like that mean development.
 const DEVELOPMENT: [&str; 4] = ["dev", "develop", "development", "local"];
@@ -20,33 +22,45 @@ const ENVIRONMENT: [&str; 5] =
     ["APP_ENV", "SYMFONY_ENV", "CI_ENVIRONMENT", "YII_ENV", "APPLICATION_ENV"];
 /// The variables that turn debugging on.
 const DEBUG: [&str; 4] = ["APP_DEBUG", "WORDPRESS_DEBUG", "WP_DEBUG", "YII_DEBUG"];
-/// Files by which a directory of PHP code is recognised.
-const OF_CODE: [&str; 5] =
-    ["composer.json", "index.php", "artisan", "public/index.php", "web/index.php"];
+/// What a run changes of a project.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overridden<'a> {
+    /// Services beside the budget, which do not count.
+    pub beside: &'a [String],
+    /// Variables; `None`: none.
+    pub env: Option<&'a BTreeMap<String, String>>,
+    /// Values of php.ini; `None`: none.
+    pub php_ini: Option<&'a BTreeMap<String, String>>,
+    /// Whether mounted code comes from the images instead.
+    pub has_code_in_images: bool,
+}
 
-/// What in the project shows a development configuration, each sign once. Services beside the
-/// budget do not count. `env` is what stampede adds, `image_variables` what an image sets that is here and
-/// not built.
+/// What in the project shows a development configuration, each sign once. `image_variables` is what an image
+/// sets that is here and not built.
 pub fn development_signs(
     project: &Project,
-    beside: &[String],
-    env: &BTreeMap<String, String>,
+    changes: Overridden<'_>,
     image_variables: impl Fn(&str) -> BTreeMap<String, String>,
 ) -> Vec<DevelopmentSign> {
+    let none = BTreeMap::new();
+    let (env, php_ini) = (changes.env.unwrap_or(&none), changes.php_ini.unwrap_or(&none));
     let mut signs: Vec<DevelopmentSign> = Vec::new();
     for (name, service) in
-        project.services().filter(|(name, _)| !beside.iter().any(|one| one == name))
+        project.services().filter(|(name, _)| !changes.beside.iter().any(|one| one == name))
     {
         let of_variables = variable_signs(service, env);
-        let of_code = mounted_code(service).map(|path| {
-            let service = name.to_owned();
+        let code = CodeMount::all(service).into_iter().map(|code| code.source).next();
+        let of_code = code.iter().filter(|_| !changes.has_code_in_images).map(|path| {
+            let (service, path) = (name.to_owned(), path.display().to_string());
             DevelopmentSign::MountedCode { service, path }
         });
-        let of_file =
-            mounted_code(service).into_iter().flat_map(|path| file_signs(&path, service, env));
+        // An image that is built may have other environment files than the directory.
+        let is_other = changes.has_code_in_images && !service["build"].is_null();
+        let of_file = code.iter().filter(|_| !is_other);
+        let of_file = of_file.flat_map(|code| file_signs(code, service, env));
         let of_build = build_sign(name, service);
-        let of_image = image_signs((name, service), env, &image_variables);
-        let of_ini = directive_signs(service, env);
+        let of_image = image_signs((name, service), (env, php_ini), &image_variables);
+        let of_ini = directive_signs(service, (env, php_ini));
         let all = of_variables.into_iter().chain(of_file).chain(of_ini);
         let all = all.chain(of_build).chain(of_image).chain(of_code);
         for sign in all {
@@ -111,11 +125,15 @@ fn is_on(value: &str) -> bool {
 
 /// What the environment files of mounted code say, as Symfony and Laravel read them: a file of this
 /// machine alone wins over the common one, and a variable of the service over both.
-fn file_signs(code: &str, service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
+fn file_signs(
+    code: &Path,
+    service: &Value,
+    env: &BTreeMap<String, String>,
+) -> Vec<DevelopmentSign> {
     let given = variables(&service["environment"]);
     let mut known: BTreeMap<String, (&str, String)> = BTreeMap::new();
     for file in [".env", ".env.local"] {
-        for (name, value) in variables_of_file(&Path::new(code).join(file)) {
+        for (name, value) in variables_of_file(&code.join(file)) {
             known.insert(name, (file, value));
         }
     }
@@ -137,17 +155,18 @@ fn file_signs(code: &str, service: &Value, env: &BTreeMap<String, String>) -> Ve
 
 /// A stage of the build whose name says that it is for development.
 fn build_sign(name: &str, service: &Value) -> Option<DevelopmentSign> {
-    let target = service["build"]["target"].as_str()?;
-    let mut words = target.split(|c: char| !c.is_ascii_alphanumeric());
-    words.any(|word| DEVELOPMENT[..3].contains(&word.to_ascii_lowercase().as_str())).then(|| {
-        DevelopmentSign::BuildTarget { service: name.to_owned(), target: target.to_owned() }
-    })
+    let target = service["build"]["target"].as_str().filter(|target| is_of_development(target))?;
+    let mut others = stage_names(service).unwrap_or_default();
+    others.retain(|name| !name.eq_ignore_ascii_case(target));
+    let (service, target) = (name.to_owned(), target.to_owned());
+    let production = production_beside(&target, &others);
+    Some(DevelopmentSign::BuildTarget { service, target, production, others })
 }
 
 /// What the image of a service brings for development, built or not.
 fn image_signs(
     (name, service): (&str, &Value),
-    env: &BTreeMap<String, String>,
+    (env, php_ini): (&BTreeMap<String, String>, &BTreeMap<String, String>),
     image_variables: impl Fn(&str) -> BTreeMap<String, String>,
 ) -> Vec<DevelopmentSign> {
     let image = match dockerfile::built_image(service) {
@@ -162,6 +181,7 @@ fn image_signs(
     let is_given = |name: &str| given.contains_key(name) || env.contains_key(name);
     let mode = env.get("XDEBUG_MODE").or_else(|| image.variables.get("XDEBUG_MODE"));
     let mode = given.get("XDEBUG_MODE").and_then(Value::as_str).or(mode.map(String::as_str));
+    let mode = mode.or(php_ini.get("xdebug.mode").map(String::as_str));
     let is_off = mode.is_some_and(|mode| mode == "off")
         || mounted_directives(service)
             .iter()
@@ -180,15 +200,21 @@ fn image_signs(
 }
 
 /// Directives for development in the php.ini files that a service mounts.
-fn directive_signs(service: &Value, env: &BTreeMap<String, String>) -> Vec<DevelopmentSign> {
-    let mode = env.get("XDEBUG_MODE").map(String::as_str);
+fn directive_signs(
+    service: &Value,
+    (env, php_ini): (&BTreeMap<String, String>, &BTreeMap<String, String>),
+) -> Vec<DevelopmentSign> {
+    let mode = env.get("XDEBUG_MODE").or(php_ini.get("xdebug.mode")).map(String::as_str);
+    let found = mounted_directives(service).into_iter();
     let found =
-        mounted_directives(service).into_iter().filter(|(_, name, value)| match name.as_str() {
-            "opcache.validate_timestamps" => is_on(value),
-            "opcache.enable" => !is_on(value),
-            "xdebug.mode" => value != "off" && mode.is_none(),
-            "zend_extension" => value.contains("xdebug") && mode != Some("off"),
-            _ => false,
+        found.filter(|(_, name, _)| !php_ini.contains_key(name)).filter(|(_, name, value)| {
+            match name.as_str() {
+                "opcache.validate_timestamps" => is_on(value),
+                "opcache.enable" => !is_on(value),
+                "xdebug.mode" => value != "off" && mode.is_none(),
+                "zend_extension" => value.contains("xdebug") && mode != Some("off"),
+                _ => false,
+            }
         });
     found
         .map(|(path, directive, value)| DevelopmentSign::Directive { path, directive, value })
@@ -233,13 +259,6 @@ const INI_FILES_MAX: usize = 100;
 /// The most bytes of one: php.ini-development has 70 KB.
 const INI_BYTES_MAX: u64 = 256 << 10;
 
-/// A directory of code that is mounted from the machine; `None`: there is none.
-fn mounted_code(service: &Value) -> Option<String> {
-    let mounts = service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
-    let mut sources = mounts.filter_map(|mount| mount.bind_source().map(str::to_owned));
-    sources.find(|source| OF_CODE.iter().any(|file| Path::new(source).join(file).is_file()))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -255,10 +274,9 @@ mod tests {
             "shop:dev" => BTreeMap::from([("APP_ENV".to_owned(), "dev".to_owned())]),
             _ => BTreeMap::new(),
         };
-        development_signs(&project, &["db".to_owned()], &env, of_image)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let changes =
+            Overridden { beside: &["db".to_owned()], env: Some(&env), ..Overridden::default() };
+        development_signs(&project, changes, of_image).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn of_flag(known: &mut KnownSecrets, flag: &str, value: &str) {
                 beside_into(known, name, value);
             }
         }
-        "--env" => {
+        "--env" | "--php-ini" => {
             if let Some((name, value)) = value.split_once('=') {
                 named_into(known, name, value);
             }

@@ -13,6 +13,7 @@ pub mod event;
 pub mod expectation;
 pub mod fact;
 pub mod failure;
+pub mod ini_text;
 pub mod isolation;
 pub mod kept;
 pub mod lag;

@@ -1,6 +1,6 @@
 //! Applies the flags about apps to a plan's tree: they become keys of the map of every app.
 
-use super::edit::set;
+use super::edit::{each_runtime, set};
 use super::error::{Help, Mistake, PlanError};
 use super::flags::{Flags, each_app};
 use super::tree::{Node, Style, Value, shortened};
@@ -36,6 +36,8 @@ pub struct AppFlags {
     pub sessions: Option<String>,
     /// `--env NAME=VALUE`, one for each time it is given.
     pub env: Vec<String>,
+    /// `--php-ini NAME=VALUE`, one for each time it is given.
+    pub php_ini: Vec<String>,
     /// `--exclude uploads`, one for each time it is given.
     pub exclude: Vec<String>,
     /// `--extension intl`, one for each time it is given.
@@ -103,6 +105,7 @@ impl AppFlags {
             ("cookie", &self.cookie),
             ("login-field", &self.login_field),
             ("env", &self.env),
+            ("php-ini", &self.php_ini),
             ("exclude", &self.exclude),
             ("extension", &self.extension),
         ];
@@ -133,8 +136,38 @@ pub(super) fn apply(flags: &Flags, plan: &mut Node) -> Result<(), PlanError> {
             }
         }
     }
+    flags.all("php-ini").try_for_each(|value| apply_php_ini(plan, value))
+}
+
+/// Sets a php.ini value of all runtimes. It wins over what the plan says of one.
+fn apply_php_ini(plan: &mut Node, value: &Node) -> Result<(), PlanError> {
+    let (name, text) = pair(value, '=', "`NAME=VALUE`")?;
+    let set_in = |owner: &mut Node| {
+        let given = owner.get(PHP_INI).cloned();
+        let place = value.place.clone();
+        let mut values = match given {
+            Some(node) if matches!(node.value, Value::Map(_)) => node,
+            other => {
+                let mut values = Node { place, value: Value::Map(Vec::new()) };
+                // A preset's name.
+                other.into_iter().for_each(|preset| set(&mut values, "use", preset));
+                values
+            }
+        };
+        set(&mut values, name.text().unwrap_or(""), text.clone());
+        set(owner, PHP_INI, values);
+    };
+    each_runtime(plan, |body| {
+        if body.get(PHP_INI).is_some() {
+            set_in(body);
+        }
+    });
+    set_in(plan);
     Ok(())
 }
+
+/// The key, the same at the top of a plan and of a runtime.
+const PHP_INI: &str = "php_ini";
 
 fn apply_one(app: &mut Node, key: &str, fills: Fills, value: &Node) -> Result<(), PlanError> {
     let place = value.place.clone();

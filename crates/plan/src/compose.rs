@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::error::{Help, Mistake, PlanError};
 use super::keys::COMPOSE;
 use super::model::{
-    ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource, ServiceLimits, VolumeState,
+    BuildTarget, CodePlace, ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource,
+    ServiceLimits, VolumeState,
 };
 use super::php_version::{PHP, PhpVersions};
 use super::read::{home, path};
-use super::runtimes::{NamedRuntime, RuntimeDefaults, env};
+use super::runtimes::{NamedRuntime, RuntimeDefaults, env, php_ini};
 use super::tree::{Node, Value, shortened};
 use super::value::{Fields, entries, items, name_of, not_a, text, texts, whole_u32};
 
@@ -21,12 +22,14 @@ pub(super) const VOLUMES: [&str; 3] = ["copy", "empty", "keep"];
 /// Values of `limits`.
 pub(super) const LIMITS: [&str; 2] = ["keep", "none"];
 
+/// Values of `code`.
+pub(super) const CODE: [&str; 2] = ["image", "mounted"];
+
 /// Most compose files of one runtime.
 pub(super) const FILES_MAX: usize = 20;
 
 /// Reads `{compose: FILE, service: NAME, port: N}` with what belongs to it: a row for each version of
-/// PHP. The plan's settings and php.ini values do not apply: they are for the runtimes of the
-/// catalogue.
+/// PHP. The plan's settings do not apply: they are for the runtimes of the catalogue.
 pub(super) fn compose(
     name: &str,
     body: &Node,
@@ -48,6 +51,8 @@ pub(super) fn compose(
         beside: names("beside")?,
         before_trial: fields.get("before_trial").map_or(Ok(Vec::new()), commands)?,
         build_args: fields.get("build_args").map_or(Ok(BTreeMap::new()), env)?,
+        build_targets: fields.get("build_target").map_or(Ok(Vec::new()), build_targets)?,
+        code: fields.get("code").map_or(Ok(CodePlace::Mounted), code)?,
         volumes: fields.get("volumes").map_or(Ok(VolumeState::Copied), volumes)?,
         limits: fields.get("limits").map_or(Ok(ServiceLimits::Kept), limits)?,
         php: None,
@@ -56,11 +61,15 @@ pub(super) fn compose(
     if let Some(node) = fields.get("env") {
         env_of_all.extend(env(node)?);
     }
+    let mut ini = common.php_ini.clone();
+    if let Some(node) = fields.get("php_ini") {
+        ini.extend(php_ini(node)?);
+    }
     let choice = RuntimeChoice {
         name: name.to_owned(),
         source: RuntimeSource::Compose(source),
         settings: BTreeMap::new(),
-        php_ini: BTreeMap::new(),
+        php_ini: ini,
         env: env_of_all,
         images: None,
         as_today: None,
@@ -113,7 +122,7 @@ fn no_settings(body: &Node) -> Result<(), PlanError> {
             continue;
         }
         let mistake = Mistake::OfContainers(shortened(name));
-        let todo = "set it in the compose file, or with `env` or `build_args`";
+        let todo = "set it in the compose file, or with `env`, `php_ini` or `build_args`";
         return Err(key.place.wrong(mistake, Help::todo(todo)));
     }
     Ok(())
@@ -153,6 +162,41 @@ fn volumes(node: &Node) -> Result<VolumeState, PlanError> {
         "empty" => VolumeState::Empty,
         _ => VolumeState::Copied,
     })
+}
+
+fn code(node: &Node) -> Result<CodePlace, PlanError> {
+    Ok(match name_of(node, "place of code", &CODE)? {
+        "image" => CodePlace::Image,
+        _ => CodePlace::Mounted,
+    })
+}
+
+/// Reads `prod`, `php=prod`, a list of these, or `{php: prod}`.
+fn build_targets(node: &Node) -> Result<Vec<BuildTarget>, PlanError> {
+    const EXPECTED: &str = "a stage of a Dockerfile such as `prod`, or `{php: prod}`";
+    let is_name = |text: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(fits)
+    };
+    let target = |node: &Node, service: Option<&str>, stage: &str| {
+        let is_one = is_name(stage) && service.is_none_or(is_name);
+        let target =
+            || BuildTarget { service: service.map(str::to_owned), stage: stage.to_owned() };
+        is_one.then(target).ok_or_else(|| not_a(node, "a stage of a Dockerfile", EXPECTED))
+    };
+    if let Value::Map(targets) = &node.value {
+        let one = |(service, stage): &(Node, Node)| {
+            target(stage, service.text(), text(stage, "a stage", EXPECTED)?)
+        };
+        return targets.iter().map(one).collect();
+    }
+    let one = |node: &Node| {
+        let text = text(node, "a stage", EXPECTED)?;
+        let (service, stage) =
+            text.split_once('=').map_or((None, text), |(service, stage)| (Some(service), stage));
+        target(node, service, stage)
+    };
+    texts(node, EXPECTED)?.into_iter().map(one).collect()
 }
 
 fn limits(node: &Node) -> Result<ServiceLimits, PlanError> {

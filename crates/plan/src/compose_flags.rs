@@ -1,11 +1,37 @@
-//! Applies the flags about compose projects: `--compose`, `--service` and `--port`.
+//! Applies the flags about compose projects: `--compose`, `--service`, `--port`, `--build-target` and `--code`.
 
 use std::path::Path;
 
 use super::compose::all_bring_their_app;
-use super::edit::set;
+use super::edit::{each_runtime, set};
 use super::flags::Flags;
 use super::tree::{Node, Style, Value};
+
+/// Flags about compose projects, as typed. `None` or empty: not given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComposeFlags {
+    /// `--compose base.yml:override.yml`, one for each time it is given: each adds a runtime.
+    pub files: Vec<String>,
+    /// `--service web`: the service of every compose project that names none.
+    pub service: Option<String>,
+    /// `--port 80`: its port inside the container.
+    pub port: Option<String>,
+    /// `--build-target php=prod`, one for each time it is given.
+    pub build_target: Vec<String>,
+    /// `--code image`.
+    pub code: Option<String>,
+}
+
+impl ComposeFlags {
+    /// The given flags by name.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, &str)> {
+        let single = [("service", &self.service), ("port", &self.port), ("code", &self.code)];
+        let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+        let files = self.files.iter().map(|text| ("compose", text.as_str()));
+        let targets = self.build_target.iter().map(|text| ("build-target", text.as_str()));
+        single.chain(files).chain(targets).collect()
+    }
+}
 
 /// Adds a runtime for each compose project, and sets the service of those that name none.
 pub(super) fn apply(flags: &Flags, plan: &mut Node) {
@@ -25,6 +51,15 @@ pub(super) fn apply(flags: &Flags, plan: &mut Node) {
                 set(project, key, value.clone());
             }
         });
+    }
+    let targets: Vec<Node> = flags.all("build-target").cloned().collect();
+    let targets = targets.first().map(|first| first.place.clone()).map(|place| {
+        let value = Value::List(targets.clone());
+        ("build_target", Node { place, value })
+    });
+    let code = flags.get("code").map(|code| ("code", code.clone()));
+    for (key, value) in targets.into_iter().chain(code) {
+        each_compose_project(plan, |project| set(project, key, value.clone()));
     }
     let has_app = plan.get("app").is_some() || plan.get("apps").is_some();
     if let Some(first) = flags.all("compose").next().filter(|_| !has_app)
@@ -97,13 +132,9 @@ fn project_name(file: &str) -> String {
 
 /// Calls `change` with the map of each compose project among the plan's runtimes.
 fn each_compose_project(plan: &mut Node, change: impl Fn(&mut Node)) {
-    let Value::Map(entries) = &mut plan.value else { return };
-    let runtimes = entries.iter_mut().find(|(key, _)| key.text() == Some("runtimes"));
-    let Some((_, Node { value: Value::List(runtimes), .. })) = runtimes else { return };
-    for runtime in runtimes {
-        let Value::Map(entries) = &mut runtime.value else { continue };
-        for (_, body) in entries.iter_mut().filter(|(_, body)| body.get("compose").is_some()) {
+    each_runtime(plan, |body| {
+        if body.get("compose").is_some() {
             change(body);
         }
-    }
+    });
 }

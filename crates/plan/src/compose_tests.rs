@@ -45,9 +45,12 @@ fn flags_add_compose_projects_under_names_of_their_own() {
         "shop/compose.test.yml",
     ];
     let flags = Overrides {
-        compose: compose.map(str::to_owned).into(),
-        service: text("web"),
-        port: text("8080"),
+        compose: ComposeFlags {
+            files: compose.map(str::to_owned).into(),
+            service: text("web"),
+            port: text("8080"),
+            ..ComposeFlags::default()
+        },
         concurrency: text("4"),
         for_: text("5s"),
         app_flags: AppFlags { env: vec!["APP_ENV=prod".to_owned()], ..AppFlags::default() },
@@ -127,8 +130,10 @@ fn limits_of_services_stay_unless_the_plan_says_otherwise() {
 
 #[test]
 fn a_search_takes_compose_projects_from_flags_alone() {
-    let compose = vec!["docker/fpm.yml".to_owned()];
-    let flags = Overrides { compose, service: Some("web".to_owned()), ..Overrides::default() };
+    let files = vec!["docker/fpm.yml".to_owned()];
+    let compose =
+        ComposeFlags { files, service: Some("web".to_owned()), ..ComposeFlags::default() };
+    let flags = Overrides { compose, ..Overrides::default() };
     let plan = search(None, &flags).expect("a search needs no load of its own");
     assert_eq!(plan.stack.apps.choices, [AppChoice::provided()]);
     let RuntimeSource::Compose(source) = &plan.stack.runtimes[0].source else { panic!("one") };
@@ -139,6 +144,53 @@ fn a_search_takes_compose_projects_from_flags_alone() {
     let runtimes = Some("nginx-fpm".to_owned());
     let both = search(None, &Overrides { runtimes, app: Some("hello".to_owned()), ..flags });
     assert_eq!(both.expect("a plan").stack.runtimes.len(), 2);
+}
+
+/// They win over what the plan says of a project.
+#[test]
+fn flags_set_stages_code_and_php_ini_of_every_project() {
+    let text = "runtimes: [{a: {compose: a.yml, build_target: {php: dev}, code: mounted, php_ini: {precision: 3, memory_limit: 1G}}}, \
+                {b: {compose: b.yml}}, {fpm: {use: nginx-fpm, php_ini: article-000}}]\nphp_ini: {precision: 5, opcache.jit: off}\napp: hello\nload: [\"const(5,1s)\"]";
+    let texts = |all: &[&str]| all.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let flags = Overrides {
+        compose: ComposeFlags {
+            build_target: texts(&["prod", "web=web_prod"]),
+            code: Some("image".to_owned()),
+            ..ComposeFlags::default()
+        },
+        app_flags: AppFlags { php_ini: texts(&["precision=9"]), ..AppFlags::default() },
+        ..Overrides::default()
+    };
+    let shown = |flags: &Overrides| {
+        let plan = read_text(text, flags).expect("a plan");
+        let one = |runtime: &RuntimeChoice| {
+            let source = match &runtime.source {
+                RuntimeSource::Compose(source) => {
+                    let targets = source.build_targets.iter();
+                    let targets = targets.map(|one| format!("{:?}={}", one.service, one.stage));
+                    format!("{:?} {:?}", targets.collect::<Vec<_>>(), source.code)
+                }
+                _ => String::new(),
+            };
+            let ini = |name: &str| runtime.php_ini.get(name).cloned().unwrap_or_default();
+            let ini = ["precision", "memory_limit", "opcache.jit"].map(ini);
+            format!("{}: {source} {ini:?}", runtime.name)
+        };
+        plan.stack.runtimes.iter().map(one).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!([shown(&Overrides::default()), shown(&flags)].join("\n\n"));
+    for wrong in
+        ["build_target: [a b]", "build_target: -x", "code: here", "build_target: {php: [a]}"]
+    {
+        let text =
+            format!("runtimes: [{{a: {{compose: a.yml, {wrong}}}}}]\nload: [\"const(5,1s)\"]");
+        assert!(read_text(&text, &Overrides::default()).is_err(), "{wrong}");
+    }
+    let flags = Overrides {
+        app_flags: AppFlags { php_ini: texts(&["precision"]), ..AppFlags::default() },
+        ..Overrides::default()
+    };
+    assert!(read_text(text, &flags).is_err(), "a name without a value");
 }
 
 /// The plan's versions are for the catalogue's runtimes and for projects; a runtime's own win.

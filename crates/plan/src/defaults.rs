@@ -32,7 +32,7 @@ pub struct MissingParts {
 /// The file cannot be read.
 pub fn missing_parts(path: Option<&Path>, flags: &Overrides) -> Result<MissingParts, PlanError> {
     let tree = path.map(file_tree).transpose()?.map(|(_, tree)| tree);
-    let is_compose = !flags.compose.is_empty();
+    let is_compose = !flags.compose.files.is_empty();
     let brings_app = match (&flags.runtimes, &tree) {
         (Some(_), _) => false,
         (None, Some(tree)) => {

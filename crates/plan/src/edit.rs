@@ -28,6 +28,17 @@ pub(super) fn set(map: &mut Node, key: &str, value: Node) {
     }
 }
 
+/// Calls `change` with the map of each of the plan's runtimes that has one.
+pub(super) fn each_runtime(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
+    let Value::Map(entries) = &mut plan.value else { return };
+    let runtimes = entries.iter_mut().find(|(key, _)| key.text() == Some("runtimes"));
+    let Some((_, Node { value: Value::List(runtimes), .. })) = runtimes else { return };
+    for runtime in runtimes {
+        let Value::Map(entries) = &mut runtime.value else { continue };
+        entries.iter_mut().for_each(|(_, body)| change(body));
+    }
+}
+
 /// Removes a key of a map.
 pub(super) fn remove(map: &mut Node, key: &str) {
     if let Value::Map(entries) = &mut map.value {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::app_flags::{self, AppFlags};
-use super::compose_flags;
+use super::compose_flags::{self, ComposeFlags};
 use super::defaults;
 use super::edit::{remove, set, split};
 use super::error::{Help, Mistake, Place, PlanError, Source};
@@ -24,12 +24,8 @@ pub struct Overrides {
     pub app_flags: AppFlags,
     /// `--runtimes A,B`. Runtimes that the plan has too keep their settings.
     pub runtimes: Option<String>,
-    /// `--compose base.yml:override.yml`, one for each time it is given: each adds a runtime.
-    pub compose: Vec<String>,
-    /// `--service web`: the service of every compose project that names none.
-    pub service: Option<String>,
-    /// `--port 80`: its port inside the container.
-    pub port: Option<String>,
+    /// What flags say about compose projects.
+    pub compose: ComposeFlags,
     /// `--only A,B`: keeps only these of the plan's runtimes.
     pub only: Option<String>,
     /// `--rate 200`, with `--for`.
@@ -397,8 +393,6 @@ impl Overrides {
             ("app", &self.app),
             ("kind", &self.kind),
             ("runtimes", &self.runtimes),
-            ("service", &self.service),
-            ("port", &self.port),
             ("only", &self.only),
             ("rate", &self.rate),
             ("schedule", &self.schedule),
@@ -442,9 +436,13 @@ impl Overrides {
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
         let expect = self.expect.iter().map(|text| ("expect", text.as_str()));
-        let compose = self.compose.iter().map(|text| ("compose", text.as_str()));
         let agents = self.agents.iter().map(|text| ("agents", text.as_str()));
-        single.chain(self.app_flags.pairs()).chain(expect).chain(compose).chain(agents).collect()
+        single
+            .chain(self.app_flags.pairs())
+            .chain(self.compose.pairs())
+            .chain(expect)
+            .chain(agents)
+            .collect()
     }
 }
 

@@ -52,6 +52,7 @@ mod watch;
 
 pub use app_flags::AppFlags;
 pub use apps::settings_of_app_yaml;
+pub use compose_flags::ComposeFlags;
 pub use defaults::{AT_A_TIME, LENGTH, MissingParts, missing_parts};
 pub use error::{Help, Mistake, Place, PlanError, RenderStyle, Source, Wrong};
 pub use expect::expectation_of;

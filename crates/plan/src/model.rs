@@ -328,6 +328,12 @@ pub struct ComposeSource {
     /// Arguments of every build.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub build_args: BTreeMap<String, String>,
+    /// Stages of Dockerfiles that services are built as. Later ones override earlier ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub build_targets: Vec<BuildTarget>,
+    /// Where services have the code from that the project mounts.
+    #[serde(default)]
+    pub code: CodePlace,
     /// What is in the volumes at the start of each trial.
     #[serde(default)]
     pub volumes: VolumeState,
@@ -354,6 +360,27 @@ impl ComposeSource {
         let php = self.php.iter().map(|php| (php.argument.clone(), php.version.clone()));
         self.build_args.clone().into_iter().chain(php).collect()
     }
+}
+
+/// A stage of a Dockerfile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildTarget {
+    /// The service that is built as it. `None`: all whose Dockerfile has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// The stage's name.
+    pub stage: String,
+}
+
+/// Where the services of a compose project have code from that the project mounts from the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CodePlace {
+    /// From a mounted copy of the machine's directory.
+    #[default]
+    Mounted,
+    /// From their images, as in production. An image without the code gets a copy of it.
+    Image,
 }
 
 /// What becomes of the limits that a compose project sets for single services.

@@ -21,7 +21,7 @@ mod root;
 mod state;
 
 pub use answer::PhpAnswer;
-pub use directory::{HEADER, ProofDirectory, scan_directories};
+pub use directory::{HEADER, INI_DIRECTORY, ProofDirectory};
 pub use limits::{EffectiveLimits, limits_inside};
 pub use musl::is_musl;
 pub use programs::RunningProgram;

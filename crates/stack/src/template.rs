@@ -5,6 +5,7 @@ use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
+use stampede_model::ini_text::{IniTextError, ini_text};
 
 use super::error::RuntimeError;
 
@@ -61,24 +62,12 @@ fn innermost_template(error: &minijinja::Error) -> Option<&str> {
     .last()
 }
 
-/// A value of php.ini. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
-/// literally. Within double quotes `${NAME}` is a variable, and within single quotes nothing is
-/// special, not even a backslash.
+/// A value of php.ini.
 fn ini(value: &str) -> Result<String, minijinja::Error> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
-    let refused = |what| {
-        let why = format!("php.ini cannot have the value `{}`: {what}", value.escape_debug());
-        Err(minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, why))
+    let refused = |why: IniTextError| {
+        minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, why.to_string())
     };
-    match () {
-        () if value.bytes().all(plain) => Ok(value.into()),
-        () if value.contains(char::is_control) => refused("it has a control character"),
-        () if !value.contains("${") => {
-            Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
-        }
-        () if value.contains('\'') => refused("it has both `${` and `'`"),
-        () => Ok(format!("'{value}'")),
-    }
+    ini_text(value).map_err(refused)
 }
 
 /// A PHP literal for this value; texts and paths are in single quotes.
@@ -146,18 +135,5 @@ mod tests {
         assert_eq!(php("it's \\ so".into()), "'it\\'s \\\\ so'");
         let all = serde_json::json!({"a": 1, "b'": [true, null, "x"], "c": {"d": 1.5}});
         assert_eq!(php(all), "['a' => 1, 'b\\'' => [true, null, 'x'], 'c' => ['d' => 1.5]]");
-    }
-
-    #[test]
-    fn ini_values_are_quoted() {
-        let ini = |value: &str| super::ini(value).ok();
-        let is = |value: &str, text: &str| assert_eq!(ini(value).as_deref(), Some(text), "{value}");
-        is("256M", "256M");
-        is("a;b", "\"a;b\"");
-        is("say \"x\"", "\"say \\\"x\\\"\"");
-        is("", "");
-        is("a$b", "\"a$b\"");
-        is("${HOME}\\x \"y\"", "'${HOME}\\x \"y\"'");
-        assert_eq!([ini("a\nb=c"), ini("it's ${HOME}"), ini("\0")], [None, None, None]);
     }
 }

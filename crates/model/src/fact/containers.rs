@@ -133,6 +133,10 @@ pub enum DevelopmentSign {
         service: String,
         /// The stage of its build.
         target: String,
+        /// The stage of the same Dockerfile whose name says that it is for production; empty: there is none.
+        production: String,
+        /// Its other stages.
+        others: Vec<String>,
     },
     /// A variable that the service's Dockerfile or image sets.
     OfImage {
@@ -175,7 +179,7 @@ impl fmt::Display for DevelopmentSign {
             DevelopmentSign::MountedCode { service, path } => {
                 write!(f, "the code of service {service} is mounted from {path}")
             }
-            DevelopmentSign::BuildTarget { service, target } => {
+            DevelopmentSign::BuildTarget { service, target, .. } => {
                 write!(f, "service {service} is built with `target: {target}`")
             }
             DevelopmentSign::OfImage { service, variable, value } => {
@@ -204,10 +208,18 @@ impl DevelopmentSign {
             DevelopmentSign::XdebugInstalled { .. } => {
                 return Some("--env XDEBUG_MODE=off".to_owned());
             }
+            DevelopmentSign::MountedCode { .. } => return Some("--code image".to_owned()),
+            DevelopmentSign::BuildTarget { service, production, .. } if !production.is_empty() => {
+                return Some(format!("--build-target {service}={production}"));
+            }
             DevelopmentSign::Directive { directive, .. } if directive.contains("xdebug") => {
                 return Some("--env XDEBUG_MODE=off".to_owned());
             }
-            _ => return None,
+            DevelopmentSign::Directive { directive, .. } => {
+                let value = u8::from(directive == "opcache.enable");
+                return Some(format!("--php-ini {directive}={value}"));
+            }
+            DevelopmentSign::BuildTarget { .. } => return None,
         };
         let value = match variable.as_str() {
             // Laravel's names.
@@ -302,16 +314,61 @@ fn development(signs: &[DevelopmentSign], f: &mut fmt::Formatter<'_>) -> fmt::Re
     let mut flags: Vec<String> = signs.iter().filter_map(DevelopmentSign::flag).collect();
     flags.sort();
     flags.dedup();
-    let needs_a_file = signs.iter().any(|sign| sign.flag().is_none());
-    match (flags.is_empty(), needs_a_file) {
-        (true, false) => Ok(()),
-        (false, false) => write!(f, "; override it with `{}`", flags.join(" ")),
-        (true, true) => write!(f, "; override it with {BY_A_FILE}"),
-        (false, true) => {
-            write!(f, "; override it with `{}`, the rest with {BY_A_FILE}", flags.join(" "))
+    if !flags.is_empty() {
+        write!(f, "; override it with `{}`", flags.join(" "))?;
+    }
+    let unclear = signs.iter().filter_map(|sign| match sign {
+        DevelopmentSign::BuildTarget { service, production, others, .. }
+            if production.is_empty() =>
+        {
+            Some((service, others))
+        }
+        _ => None,
+    });
+    for (service, others) in unclear {
+        match others.is_empty() {
+            true => write!(
+                f,
+                "; the Dockerfile of {service} has no other stage, so {BY_A_FILE} overrides it"
+            )?,
+            false => write!(
+                f,
+                "; `--build-target {service}=STAGE` builds another stage ({})",
+                words::list(others)
+            )?,
         }
     }
+    Ok(())
 }
 
-/// What overrides a sign that no flag does.
-const BY_A_FILE: &str = "a second file: `--compose compose.yaml:compose.prod.yaml`";
+/// What overrides a stage that is the only one.
+const BY_A_FILE: &str = "a second file (`--compose compose.yaml:compose.prod.yaml`)";
+
+/// Where a service has code from that the project mounts: paths in its container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceCode {
+    /// The service.
+    pub service: String,
+    /// What its image has itself.
+    pub own: Vec<String>,
+    /// What an image has that was made for it, with a copy of the mounted code.
+    pub copied: Vec<String>,
+    /// What stays mounted, since the image has a volume there.
+    pub mounted: Vec<String>,
+}
+
+impl fmt::Display for ServiceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ServiceCode { service, own, copied, mounted } = self;
+        let parts: Vec<String> = [
+            (own, "is the image's own"),
+            (copied, "is a copy of the mounted code, in an image made for this"),
+            (mounted, "stays mounted, since the image has a volume there"),
+        ]
+        .into_iter()
+        .filter(|(paths, _)| !paths.is_empty())
+        .map(|(paths, what)| format!("{} {what}", words::list(paths)))
+        .collect();
+        write!(f, "the code of service {service}: {}", parts.join("; "))
+    }
+}

@@ -121,6 +121,12 @@ pub enum Mismatch {
         /// The extensions that differ.
         extensions: Vec<Extension>,
     },
+    /// PHP has other values of php.ini than the plan asks for.
+    #[serde(rename = "ini_not_taken")]
+    IniNotTaken {
+        /// The values; the reference is what was asked for.
+        values: Vec<IniValue>,
+    },
     /// It is not known which PHP serves, so nothing of it can be compared.
     #[serde(rename = "php_unproven")]
     PhpUnproven {
@@ -219,6 +225,14 @@ impl fmt::Display for Mismatch {
             Mismatch::Jit { on } => write!(f, "its {}", Php::Jit { on: *on }),
             Mismatch::Ini { values } => {
                 write!(f, "its php.ini differs: {}", words::some_of(values))
+            }
+            Mismatch::IniNotTaken { values } => {
+                let shown = |one: &IniValue| match &one.value {
+                    None => format!("it has no `{}`", one.directive),
+                    Some(_) => one.to_string(),
+                };
+                let all: Vec<String> = values.iter().map(shown).collect();
+                write!(f, "its PHP does not take what was asked for: {}", words::some_of(&all))
             }
             Mismatch::Extensions { extensions } => {
                 write!(f, "its extensions differ: {}", words::some_of(extensions))

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::containers::ServiceCode;
 use super::mismatch::VISIBLE;
 use super::php_proof::{ProvenBy, Unproven};
 use super::{Fact, Kind};
@@ -49,6 +50,12 @@ pub enum Observation {
         /// The service.
         service: String,
     },
+    /// Code that a project mounts comes from the images.
+    #[serde(rename = "code_in_images")]
+    CodeInImages {
+        /// Where a service has it from.
+        service: ServiceCode,
+    },
     /// It is not known which PHP serves.
     #[serde(rename = "php_unproven")]
     PhpUnproven {
@@ -82,6 +89,7 @@ impl fmt::Display for Observation {
                 f,
                 "service {service} was not healthy within a minute, by the project's own check, and was measured so"
             ),
+            Observation::CodeInImages { service } => service.fmt(f),
             Observation::PhpUnproven { why } => {
                 write!(f, "it is not proven which PHP serves: {why}")
             }

@@ -201,7 +201,7 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
             }
             _ => None,
         });
-        return unproven.chain(other_version(one)).collect();
+        return unproven.chain(other_version(one)).chain(ini_not_taken(one)).collect();
     }
     let mut reasons: Vec<Mismatch> = other_version(one).into_iter().collect();
     if let Some((workers, asked)) = other_workers(one) {
@@ -214,6 +214,21 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
         reasons.push(not_isolated(&one.observed));
     }
     reasons
+}
+
+/// The mismatch of a runtime whose PHP does not take values of php.ini that the plan asks for: something of the
+/// project sets others.
+fn ini_not_taken(one: &ObservedRuntime) -> Option<Mismatch> {
+    let found = &one.observed.ini;
+    let asked = one.given.ini.iter().filter(|_| is_proven(&one.observed));
+    let other = asked.filter(|(name, value)| !matters::is_same_ini(Some(value), found.get(*name)));
+    let values = other.map(|(name, value)| IniValue {
+        directive: name.clone(),
+        value: found.get(name).cloned(),
+        reference: Some(value.clone()),
+    });
+    let values: Vec<IniValue> = values.collect();
+    (!values.is_empty()).then_some(Mismatch::IniNotTaken { values })
 }
 
 /// The mismatch of a runtime whose PHP is not the one that the plan asks for, as far as it is known.

@@ -421,6 +421,25 @@ fn a_project_with_another_php_than_the_plan_asks_for_is_marked() {
     }
 }
 
+/// A pool may set a value that no php.ini changes.
+#[test]
+fn a_project_whose_php_does_not_take_a_value_is_marked() {
+    let of = |asked: &str, found: Option<&str>| {
+        let mut one = project("b");
+        one.observed.sapi = "fpm-fcgi".to_owned();
+        one.given.ini.insert("memory_limit".into(), asked.into());
+        let found = found.map(|found| ("memory_limit".into(), found.into()));
+        one.observed.ini = found.into_iter().collect();
+        own_mismatches(&one).iter().map(ToString::to_string).collect::<String>()
+    };
+    assert_eq!(of("128M", Some("134217728")), "");
+    insta::assert_snapshot!([of("1G", Some("64M")), of("1G", None)].join("\n"));
+    let mut unproven = project("b");
+    unproven.given.ini.insert("memory_limit".into(), "1G".into());
+    unproven.observed.sapi = String::new();
+    assert_eq!(own_mismatches(&unproven), []);
+}
+
 /// The plan asks each row for a version: that is no reason for a mark, nor is what comes with it.
 #[test]
 fn versions_that_the_plan_asks_for_are_compared() {

@@ -29,6 +29,8 @@ pub(super) static PHP_VERSIONS_OR_PROGRAM: Kind = Kind::Any(&[&PHP_VERSIONS, &Ki
 pub(super) static IMAGE_WORD: Kind = Kind::Words(&IMAGE_WORDS);
 pub(super) static IMAGES: Kind =
     Kind::Any(&[&IMAGE_WORD, &Kind::Map { of: &Kind::Text, least: 0 }]);
+pub(super) static BUILD_TARGET: Kind =
+    Kind::Any(&[&TEXTS, &Kind::Map { of: &Kind::Text, least: 0 }]);
 pub(super) static PHP_VERSION_LIST: Kind =
     Kind::List { of: &PHP_VERSION, least: 1, most: RUNTIMES_MAX };
 pub(super) static ROLE_CPUS: Kind = Kind::Whole { least: 1, most: CPUS_MAX as u64 };

@@ -2,7 +2,7 @@
 
 use super::super::app_settings::SESSIONS_MAX;
 use super::super::client::{IN_FLIGHT_MAX, NAMES, WHEN_FULL};
-use super::super::compose::{LIMITS, VOLUMES};
+use super::super::compose::{CODE, LIMITS, VOLUMES};
 use super::super::loads::{ARRIVALS, CONCURRENCY_MAX, LOADS_MAX};
 use super::super::read::{FAIRNESS, MISSING, REPEATS_MAX, STARTS};
 use super::super::runtimes::RUNTIMES_MAX;
@@ -10,10 +10,10 @@ use super::super::traffic_file::LOG_ERRORS;
 use super::super::watch::PID_MAX;
 use super::super::{apps, requests};
 use super::forms::{
-    APP_KINDS, COUNT, CPU_COUNTS, EXPECTATIONS, FILE_OR_FILES, HEADERS, HTTP_VERSIONS, IMAGE_WORD,
-    IMAGES, LENGTH, LINES, METHOD, METHOD_LIST, ON_OR_OFF, PATH, PHP_VERSIONS,
-    PHP_VERSIONS_OR_PROGRAM, PRECISION, PRESET, RATE, ROLE_CPUS, ROUNDS, SCHEDULE, SHARE, SIZE,
-    SWEPT, SWEPT_VALUES, TEXTS, URL, VALUE, VALUES, WATCHED, WORKER_COUNT,
+    APP_KINDS, BUILD_TARGET, COUNT, CPU_COUNTS, EXPECTATIONS, FILE_OR_FILES, HEADERS,
+    HTTP_VERSIONS, IMAGE_WORD, IMAGES, LENGTH, LINES, METHOD, METHOD_LIST, ON_OR_OFF, PATH,
+    PHP_VERSIONS, PHP_VERSIONS_OR_PROGRAM, PRECISION, PRESET, RATE, ROLE_CPUS, ROUNDS, SCHEDULE,
+    SHARE, SIZE, SWEPT, SWEPT_VALUES, TEXTS, URL, VALUE, VALUES, WATCHED, WORKER_COUNT,
 };
 use super::{Entries, Group, Key, Kind, Object};
 
@@ -342,6 +342,12 @@ pub static COMPOSE: Object = Object {
             Key::new("limits", &Kind::Words(&LIMITS), "What becomes of the limits that the project's files set for single services (`cpus`, `mem_limit`, `deploy.resources.limits`). `keep`: they stay, within the budget. `none`: only the budget limits the services.")
                 .or("keep"),
             Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),
+            Key::new("build_target", &BUILD_TARGET, "The stage of its Dockerfile that each service is built as which has it, or one for each service.")
+                .otherwise("as the project says")
+                .like("prod"),
+            Key::new("code", &Kind::Words(&CODE), "Where code comes from that the project mounts from the machine. `mounted`: from a copy of the mounted directory. `image`: from the images, as in production; an image without it gets a copy.")
+                .or("mounted"),
+            Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values. They win over the plan's and over those of the image."),
             Key::new("php", &PHP_VERSIONS, "The version of PHP that the project is asked for, by `php_arg`. A list makes a row for each version.")
                 .otherwise("the one that the project has")
                 .like("[8.2, 8.4]"),

@@ -21,12 +21,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
+use stampede_compose::signs::Overridden;
+use stampede_compose::stages::AskedStage;
 use stampede_compose::{access, edit, engine, error, health, known, limits, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
 use stampede_plan::model::{
-    Checkout, ComposeSource, RuntimeChoice, RuntimeSource, ServiceLimits, VolumeState,
+    BuildTarget, Checkout, CodePlace, ComposeSource, RuntimeChoice, RuntimeSource, ServiceLimits,
+    VolumeState,
 };
 
 use crate::app::App;
@@ -65,6 +68,8 @@ pub(crate) struct ResolvedProject {
     target: Target,
     source: ComposeSource,
     env: BTreeMap<String, String>,
+    /// Values of php.ini that its PHP is asked for.
+    php_ini: BTreeMap<String, String>,
     /// Copies of another version that the project's files are in.
     checkouts: Vec<Checkout>,
 }
@@ -148,6 +153,9 @@ impl ComposeProvider {
             if source.limits == ServiceLimits::Dropped {
                 limits::drop_own(&mut project);
             }
+            for BuildTarget { service, stage } in &source.build_targets {
+                AskedStage { service: service.as_deref(), stage }.set_in(&mut project)?;
+            }
             let mut target = project.target(source.service.as_deref(), source.port)?;
             let exposed =
                 project.image_with_port(&target).and_then(|image| engine.exposed_port(image));
@@ -170,7 +178,17 @@ impl ComposeProvider {
                 return Err(ComposeError::OtherContainer { service: service.to_owned(), line });
             }
             let (source, checkouts) = (source.clone(), app.checkouts.clone());
-            Ok(ResolvedProject { engine, project, left_out, target, source, env, checkouts })
+            let php_ini = choice.php_ini.clone();
+            Ok(ResolvedProject {
+                engine,
+                project,
+                left_out,
+                target,
+                source,
+                env,
+                php_ini,
+                checkouts,
+            })
         };
         resolve().map_err(failed)
     }
@@ -224,9 +242,15 @@ fn versioned(files: &[PathBuf], checkouts: &[Checkout]) -> Vec<PathBuf> {
 
 /// What the user should know before anything starts; what matters most comes first.
 fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
-    let ResolvedProject { engine, project, left_out, target, source, env, .. } = resolved;
+    let ResolvedProject { engine, project, left_out, target, source, env, php_ini, .. } = resolved;
     let of_image = |image: &str| engine.image_variables(image);
-    let signs = signs::development_signs(project, &source.beside, env, of_image);
+    let changes = Overridden {
+        beside: &source.beside,
+        env: Some(env),
+        php_ini: Some(php_ini),
+        has_code_in_images: source.code == CodePlace::Image,
+    };
+    let signs = signs::development_signs(project, changes, of_image);
     let external = |kind: &str| -> Vec<String> {
         let all = project.document.get(kind).and_then(serde_json::Value::as_object);
         let external = all.into_iter().flatten().filter(|(_, one)| edit::is_external(one));

@@ -11,18 +11,18 @@ use serde_json::Value;
 use stampede_compose::container::Container;
 use stampede_linux::fresh;
 use stampede_model::fact::Observation;
+use stampede_model::fact::containers::ServiceCode;
 use stampede_model::fact::php_proof::{ProvenBy, Unproven};
 use stampede_model::record::ObservedState;
 use stampede_proof::{
-    PhpAnswer, ProofDirectory, RunningProgram, StartState, ini_files, scan_directories,
+    INI_DIRECTORY, PhpAnswer, ProofDirectory, RunningProgram, StartState, ini_files,
 };
 
 use super::ResolvedProject;
 use crate::answer::sha256;
 use crate::error::RuntimeError;
-use stampede_compose::edit::{PHP_SCANNED, ProofMount, variables};
-use stampede_compose::engine::Engine;
 use stampede_compose::error::ComposeError;
+use stampede_compose::php_ini::PhpFiles;
 
 /// What is known of the PHP of projects, by project.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +86,8 @@ pub(super) struct SeenStart<'a> {
     pub programs: [Vec<RunningProgram>; 2],
     /// Services that were not healthy in time.
     pub never_healthy: &'a [String],
+    /// Where services have code from that is not mounted as the project says.
+    pub code: &'a [ServiceCode],
     /// Asks for the page with this token; `None`: there is no answer.
     pub ask: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -96,34 +98,25 @@ impl StackProof {
         self.asked.is_some()
     }
 
-    /// Writes what the services within the budget get for it, below `directory`; nothing on a start
-    /// on which PHP is not asked. `images`: those of services that are built.
+    /// Adds what the services get for it to `files`, below `directory`; nothing on a start on which PHP is not
+    /// asked.
     ///
     /// # Errors
     /// Nothing can be written there.
     pub fn prepare(
         &mut self,
-        project: &ResolvedProject,
-        images: &BTreeMap<String, String>,
+        files: &mut BTreeMap<String, PhpFiles>,
         directory: &Path,
-    ) -> io::Result<BTreeMap<String, ProofMount>> {
-        let Some(Asked { token, directories }) = &mut self.asked else {
-            return Ok(BTreeMap::new());
-        };
+    ) -> io::Result<()> {
+        let Some(Asked { token, directories }) = &mut self.asked else { return Ok(()) };
         let directory = directory.join("proof");
         fs::create_dir(&directory)?;
-        let mut mounts = BTreeMap::new();
-        for (number, name) in project.services().into_iter().enumerate() {
-            let service = project.project.service(&name).unwrap_or(&Value::Null);
-            let image = images.get(&name).map(String::as_str).or(service["image"].as_str());
-            let scanned = scanned_by(&project.engine, service, image.unwrap_or_default());
-            let written = ProofDirectory::write(&directory.join(number.to_string()), &name, token)?;
-            let mount =
-                ProofMount { mounts: written.mounts(), scanned: scan_directories(&scanned) };
-            mounts.insert(name.clone(), mount);
-            directories.insert(name, written);
+        for (number, (name, files)) in files.iter_mut().enumerate() {
+            let written = ProofDirectory::write(&directory.join(number.to_string()), name, token)?;
+            files.add(written.mounts(), INI_DIRECTORY);
+            directories.insert(name.clone(), written);
         }
-        Ok(mounts)
+        Ok(())
     }
 
     /// Whether a start may have failed because PHP was to be asked on it.
@@ -149,6 +142,9 @@ impl StackProof {
     pub fn complete(&self, seen: &SeenStart<'_>, mut observed: ObservedState) -> ObservedState {
         let not_healthy = |service: &String| Observation::NeverHealthy { service: service.clone() };
         observed.notices.extend(seen.never_healthy.iter().map(|one| not_healthy(one).into()));
+        let code =
+            seen.code.iter().map(|code| Observation::CodeInImages { service: code.clone() }.into());
+        observed.notices.extend(code);
         let proof = match (self.proofs.get(&self.key), &self.asked) {
             (Some(known), _) => known,
             (None, Some(asked)) => {
@@ -235,18 +231,4 @@ impl SeenStart<'_> {
             programs: RunningProgram::lasting(&before, &after),
         }
     }
-}
-
-/// The value of [`PHP_SCANNED`] that a service has, from the project or from its image; empty: none.
-fn scanned_by(engine: &Engine, service: &Value, image: &str) -> String {
-    if let Some(value) = variables(&service["environment"]).get(PHP_SCANNED).and_then(Value::as_str)
-    {
-        return value.to_owned();
-    }
-    let words = ["image", "inspect", "--format", "{{json .Config.Env}}", image];
-    let output = engine.command(&words).run().map(|output| output.stdout).unwrap_or_default();
-    let all: Vec<String> = serde_json::from_slice(&output).unwrap_or_default();
-    let own = all.iter().find_map(|one| one.strip_prefix(PHP_SCANNED)?.strip_prefix('='));
-    // A `$` would be read as the begin of a name.
-    own.unwrap_or_default().replace('$', "$$")
 }

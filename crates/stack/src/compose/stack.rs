@@ -11,6 +11,7 @@ use stampede_compose::entrance::{Entrance, FailedConnects, listens_inside};
 use stampede_compose::health;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
+use stampede_model::fact::containers::ServiceCode;
 use stampede_model::isolation::{Exit, IsolationRecord};
 use stampede_model::load::{Address, Addresses};
 use stampede_model::process_group::ProcessGroup;
@@ -67,6 +68,8 @@ pub(super) struct ComposeStack {
     first_answer: Nanos,
     first_request: Nanos,
     proof: StackProof,
+    /// Where services have code from that is not mounted as the project says.
+    code: Vec<ServiceCode>,
     /// Services that were not healthy in time.
     never_healthy: Vec<String>,
 }
@@ -79,11 +82,12 @@ pub(super) struct StackParts {
     pub containers: Vec<Container>,
     pub entrance: Entrance,
     pub proof: StackProof,
+    pub code: Vec<ServiceCode>,
 }
 
 impl ComposeStack {
     pub fn new(spec: &StackSpec, resolved: ResolvedProject, parts: StackParts) -> ComposeStack {
-        let StackParts { names, directory, handle, containers, entrance, proof } = parts;
+        let StackParts { names, directory, handle, containers, entrance, proof, code } = parts;
         ComposeStack {
             name: spec.runtime.name.clone(),
             app: spec.app.clone(),
@@ -100,6 +104,7 @@ impl ComposeStack {
             first_answer: Nanos::default(),
             first_request: Nanos::default(),
             proof,
+            code,
             never_healthy: Vec::new(),
         }
     }
@@ -314,7 +319,8 @@ impl ComposeStack {
     fn given(&self) -> RequestedSetup {
         let php = self.resolved.source.php.as_ref().map(|php| php.version.clone());
         let provider = ProviderKind::Compose;
-        RequestedSetup { provider, php: php.unwrap_or_default(), ..RequestedSetup::default() }
+        let ini = self.resolved.php_ini.clone();
+        RequestedSetup { provider, php: php.unwrap_or_default(), ini, ..RequestedSetup::default() }
     }
 
     fn within_budget(&self) -> impl Iterator<Item = &Container> {
@@ -426,6 +432,7 @@ impl Stack for ComposeStack {
             target: &self.resolved.target.service,
             programs: [before, programs()],
             never_healthy: &self.never_healthy,
+            code: &self.code,
             ask: &ask,
         };
         Ok(self.proof.complete(&seen, observed))

@@ -1,16 +1,18 @@
 //! Starts the containers of a project within the keeper's groups, and waits until it answers.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::SocketAddrV4;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use stampede_compose::container::Container;
 use stampede_compose::entrance::Entrance;
 use stampede_compose::news::{self, News};
+use stampede_compose::php_ini::{self, PhpFiles};
+use stampede_compose::private::write_private;
 use stampede_compose::removal::Leftovers;
 use stampede_compose::up::Up;
 use stampede_keeper::spec::{ContainersSpec, ProcessSetSpec};
@@ -18,7 +20,7 @@ use stampede_linux::cpu_list;
 use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
-use super::build::Builds;
+use super::build::{Builds, Built};
 use super::edit::{Edit, Limits};
 use super::engine::{Grouping, WayIn};
 use super::error::ComposeError;
@@ -125,7 +127,9 @@ fn start_once(
     let names = Names { project: format!("stampede-{}", id.to_lowercase()), id };
     let mut resolved =
         ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
-    let images = builds.of(&resolved, &directory).map_err(failed)?.clone();
+    let Built { images, code } =
+        builds.of(&resolved, &names.id, &directory).map_err(failed)?.clone();
+    code.remove_mounts(&mut resolved.project);
     let published = published(resolved.engine.way_in, &spec.placement)?;
     let of_services = volumes::images_of(&resolved, &images, &resolved.services());
     let leftovers = Leftovers {
@@ -154,7 +158,8 @@ fn start_once(
     };
     let entrance = starting.up(&spec.placement, &images, &copies, published, &mut proof);
     let (containers, entrance) = entrance.map_err(failed)?;
-    let parts = StackParts { names, directory, handle, containers, entrance, proof };
+    let code = code.services;
+    let parts = StackParts { names, directory, handle, containers, entrance, proof, code };
     let stack = ComposeStack::new(spec, resolved.clone(), parts);
     Ok(Box::new(stack.ready(begun)?))
 }
@@ -208,7 +213,7 @@ impl Starting<'_> {
         let replaced = volumes::settle(self.resolved, self.names, images)?;
         let file = self.directory.join("compose.json");
         let unwritten = |error: io::Error| ComposeError::unwritten(&file, &error);
-        let proof = proof.prepare(self.resolved, images, self.directory).map_err(unwritten)?;
+        let php = self.php_files(images, proof).map_err(unwritten)?;
         let edit = Edit {
             stack: &self.names.id,
             log_driver: engine.kind.log_driver(),
@@ -221,7 +226,7 @@ impl Starting<'_> {
             volumes: &replaced,
             copies,
             published: published.map(|place| (target, place)),
-            proof: &proof,
+            php: &php,
         };
         let names = (self.names.project.as_str(), self.names.id.as_str());
         let up = Up::of(engine, edit.apply(project), names, self.directory);
@@ -233,6 +238,22 @@ impl Starting<'_> {
         running::place(engine.grouping, &containers, &source.beside, placement);
         let entrance = Entrance::find(target, &containers, published)?;
         Ok((containers, entrance))
+    }
+
+    /// What the PHP of the services reads beside its own files.
+    fn php_files(
+        &self,
+        images: &BTreeMap<String, String>,
+        proof: &mut StackProof,
+    ) -> io::Result<BTreeMap<String, PhpFiles>> {
+        let ResolvedProject { engine, project, php_ini, .. } = self.resolved;
+        if php_ini.is_empty() && !proof.asks() {
+            return Ok(BTreeMap::new());
+        }
+        let mut files = PhpFiles::of(engine, project, &self.resolved.services(), images);
+        php_ini::add_values(&mut files, php_ini, self.directory)?;
+        proof.prepare(&mut files, self.directory)?;
+        Ok(files)
     }
 
     /// The group of each service, where the engine uses them.
@@ -256,10 +277,4 @@ fn limits(placement: &Placement) -> Limits {
         cpu_quota: placement.cpu_quota.map(|cpus| f64::from(cpus.thousandths()) / 1_000.0),
         memory_bytes: placement.memory_bytes,
     }
-}
-
-/// Writes a new file that only its owner may read: it holds what variables were replaced by.
-pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }

@@ -9,7 +9,7 @@ use super::agent::AgentArgs;
 use super::args_app::AppArgs;
 use super::args_check::{CHECK_HELP, CheckArgs};
 use super::args_fire::FireArgs;
-use super::args_limits::{CAPACITY_HELP, CapacityArgs, TUNE_HELP, TuneArgs};
+use super::args_limits::{CAPACITY_HELP, CapacityArgs, ComposeArgs, TUNE_HELP, TuneArgs};
 use super::args_load::LoadFlags;
 use super::args_traffic::{RequestFileArgs, TRAFFIC_HELP, TrafficArgs};
 use super::demo::DemoArgs;
@@ -137,15 +137,9 @@ pub struct CompareArgs {
     /// [default: the plan's, or the default runtimes that are installed and can run the app]
     #[arg(long, value_name = "A,B")]
     pub runtimes: Option<String>,
-    /// Compare the containers of this compose file (repeatable); FILE:OVERRIDE merges files
-    #[arg(long, value_name = "FILE")]
-    pub compose: Vec<String>,
-    /// With --compose: send requests to this service [default: the one that publishes a port]
-    #[arg(long, value_name = "NAME")]
-    pub service: Option<String>,
-    /// With --compose: the port inside the service's container [default: the one that it publishes]
-    #[arg(long, value_name = "PORT")]
-    pub port: Option<String>,
+    /// What is measured in containers
+    #[command(flatten)]
+    pub compose: ComposeArgs,
     /// The load
     #[command(flatten)]
     pub load: LoadFlags,

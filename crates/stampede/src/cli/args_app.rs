@@ -67,6 +67,9 @@ pub struct AboutAppArgs {
     /// Set a variable of the app's environment: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
+    /// Set a php.ini value on every runtime: NAME=VALUE (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub php_ini: Vec<String>,
     /// Leave this path of the app's directory out of the copy (repeatable)
     #[arg(long, value_name = "PATH")]
     pub exclude: Vec<String>,
@@ -88,6 +91,7 @@ impl AboutAppArgs {
             header: self.header.clone(),
             cookie: self.cookie.clone(),
             env: self.env.clone(),
+            php_ini: self.php_ini.clone(),
             exclude: self.exclude.clone(),
             extension: self.extension.clone(),
             ..AppFlags::default()

@@ -1,6 +1,7 @@
 //! The arguments of `capacity` and `tune`, as clap reads them.
 
 use clap::Args;
+use stampede_plan::ComposeFlags;
 
 use super::args::SenderFlags;
 use super::args_app::AppArgs;
@@ -17,8 +18,22 @@ pub struct ComposeArgs {
     #[arg(long, value_name = "NAME")]
     pub service: Option<String>,
     /// With --compose: the port inside the service's container [default: the one that it publishes]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "PORT")]
     pub port: Option<String>,
+    /// With --compose: build services as this stage of their Dockerfile: prod, php=prod (repeatable)
+    #[arg(long, value_name = "STAGE")]
+    pub build_target: Vec<String>,
+    /// With --compose: have mounted code in the images instead, as in production [default: mounted]
+    #[arg(long, value_name = "image|mounted")]
+    pub code: Option<String>,
+}
+
+impl ComposeArgs {
+    /// The same flags, for the plan.
+    pub fn flags(&self) -> ComposeFlags {
+        let ComposeArgs { compose: files, service, port, build_target, code } = self.clone();
+        ComposeFlags { files, service, port, build_target, code }
+    }
 }
 
 /// The app, budget and load of a search: shared by `capacity` and `tune`.

@@ -37,16 +37,19 @@ pub enum Secret {
     Header,
     /// `--env KEY=VALUE`.
     Env,
+    /// `--php-ini NAME=VALUE`, of which few are secret.
+    PhpIni,
 }
 
 impl Secret {
-    const ALL: [Secret; 6] = [
+    const ALL: [Secret; 7] = [
         Secret::Login,
         Secret::BasicAuth,
         Secret::LoginField,
         Secret::Cookie,
         Secret::Header,
         Secret::Env,
+        Secret::PhpIni,
     ];
 
     fn of(flag: &str) -> Option<Secret> {
@@ -61,6 +64,7 @@ impl Secret {
             Secret::Cookie => "cookie",
             Secret::Header => "header",
             Secret::Env => "env",
+            Secret::PhpIni => "php-ini",
         }
     }
 
@@ -68,20 +72,24 @@ impl Secret {
     const fn separator(self) -> char {
         match self {
             Secret::Login | Secret::BasicAuth | Secret::Header => ':',
-            Secret::LoginField | Secret::Cookie | Secret::Env => '=',
+            Secret::LoginField | Secret::Cookie | Secret::Env | Secret::PhpIni => '=',
         }
     }
 
-    /// Whether a value of the flag has no secret: it is the page of a login.
+    /// Whether a value of the flag has no secret: it is the page of a login, or a plain value of php.ini.
     fn is_open(self, value: &str) -> bool {
-        self == Secret::Login && is_page(value)
+        let is_plain = || {
+            let name = name_of(value, self.separator());
+            !stampede_mask::is_secret_name(name) && stampede_mask::mask_secrets(value) == value
+        };
+        self == Secret::Login && is_page(value) || self == Secret::PhpIni && is_plain()
     }
 
     /// The placeholder for the secret value.
     const fn what(self) -> &'static str {
         match self {
             Secret::Login | Secret::BasicAuth => "PASSWORD",
-            Secret::LoginField | Secret::Cookie | Secret::Header | Secret::Env => "VALUE",
+            _ => "VALUE",
         }
     }
 }
@@ -368,6 +376,10 @@ mod tests {
             "SID=5f1c77aa",
             "--header",
             "X-Key: 5f1c77ab",
+            "--php-ini",
+            "precision=9",
+            "--php-ini",
+            "mysqli.default_pw=hunter22",
             "--host",
             "shop.test",
         ]);
@@ -377,11 +389,14 @@ mod tests {
             "--login-field user=VALUE",
             "--cookie SID=VALUE",
             "--header X-Key:VALUE",
+            "--php-ini mysqli.default_pw=VALUE",
         ];
         assert_eq!(printed_flags(&storable), missing);
         let words = storable.words().join(" ");
         assert!(
-            words.contains("--login /sign-in") && words.contains("--host shop.test"),
+            words.contains("--login /sign-in")
+                && words.contains("--host shop.test")
+                && words.contains("--php-ini precision=9"),
             "{words}"
         );
         let again = ["--finding", "1", "--login-field", "user=ann", "--login-field", "user=bob"];

@@ -31,6 +31,7 @@ mod common;
 mod compare;
 mod containers;
 mod containers_build;
+mod containers_development;
 mod containers_machine;
 mod containers_paths;
 mod containers_php;

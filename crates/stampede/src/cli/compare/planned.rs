@@ -78,7 +78,7 @@ impl FilledArguments {
         let mut notices = Vec::new();
         let mut chosen = Vec::new();
         // A compose project brings its app.
-        let names_app = flags.app.is_some() || !flags.compose.is_empty();
+        let names_app = flags.app.is_some() || !flags.compose.files.is_empty();
         let path = match &args.plan {
             None if !names_app && Path::new(PLAN).is_file() => {
                 chosen.push(PLAN.to_owned());
