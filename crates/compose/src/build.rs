@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::build_log::logged_build;
 use crate::dockerfile::text;
 use crate::dockerfile_images::with_images;
 use crate::edit::variables;
@@ -102,14 +101,8 @@ impl BuildPlan {
             write_private(path, text).map_err(|error| ComposeError::unwritten(path, &error))?;
         }
         let project_name = format!("{BUILT}-{hash}");
-        let (is_only, name) = (self.steps.len() == 1, BuildPlan::command_name(engine));
-        let mut built = self.steps.iter().enumerate().map(|(number, step)| {
-            let log = if is_only { hash.to_owned() } else { format!("{hash}-{}", number + 1) };
-            let commands = self.commands(engine, step, (&file, &project_name), &project.directory);
-            let mut commands = commands.into_iter();
-            commands.try_for_each(|(of, command)| logged_build(command, &name, &log, &of))
-        });
-        let built = built.try_for_each(|step| step);
+        let of_project = (project_name.as_str(), project.directory.as_path());
+        let built = self.run_steps(engine, hash, &file, of_project);
         for path in files.keys() {
             let _ = fs::remove_file(path);
         }

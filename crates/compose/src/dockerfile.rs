@@ -25,6 +25,8 @@ pub struct BuiltImage {
     pub base: String,
     /// Whether it brings a Caddyfile of its own.
     pub has_caddyfile: bool,
+    /// Whether it has a health check; `None`: as its base has.
+    pub has_check: Option<bool>,
 }
 
 /// Reads the Dockerfile of a service with `build`; `None`: there is none on this machine.
@@ -103,6 +105,9 @@ fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -
                         arguments.insert(name.clone(), value.clone());
                         image.variables.insert(name, value);
                     }
+                }
+                "HEALTHCHECK" => {
+                    image.has_check = Some(!rest.trim().eq_ignore_ascii_case("none"));
                 }
                 "RUN" => image.has_xdebug |= installs_xdebug(rest),
                 "COPY" | "ADD" => {

@@ -10,8 +10,10 @@ use stampede_model::fact::containers::OwnLimit;
 use stampede_model::words;
 
 use crate::engine::parent_name;
+use crate::mount_forms::{ShortMount, fits_short};
 use crate::php_ini::PhpFiles;
 use crate::project::{Project, Target};
+use crate::variables::{doubled, plain};
 
 /// What the edited project gets.
 pub struct Edit<'a> {
@@ -153,9 +155,10 @@ impl Edit<'_> {
         for mount in mounts {
             let Some(found) = Mount::of(mount) else { continue };
             let Some(source) = found.bind_source() else { continue };
-            if let Some(copy) = self.copy_of(Path::new(source)) {
-                *mount = found.bound(&copy.display().to_string(), found.is_read_only);
-            } else if !found.is_read_only && !is_socket(source) {
+            let path = plain(source);
+            if let Some(copy) = self.copy_of(Path::new(&path)) {
+                *mount = found.bound(&doubled(&copy.display().to_string()), found.is_read_only);
+            } else if !found.is_read_only && !is_socket(&path) {
                 // A directory of the system, which the trial must not change.
                 *mount = found.bound(source, true);
             }
@@ -331,6 +334,8 @@ pub struct Mount {
     long: Option<Map<String, Value>>,
     /// How the short form asks SELinux to label the files: `z` or `Z`.
     label: Option<String>,
+    /// How the short form says that mounts below it are passed on: `rslave`.
+    propagation: Option<String>,
 }
 
 impl Mount {
@@ -338,17 +343,15 @@ impl Mount {
     pub fn of(value: &Value) -> Option<Mount> {
         match value {
             Value::String(short) => {
-                let parts: Vec<&str> = short.split(':').collect();
-                let (source, target, mode) = match parts.as_slice() {
-                    [target] => (None, *target, ""),
-                    [source, target] => (Some((*source).to_owned()), *target, ""),
-                    [source, target, mode, ..] => (Some((*source).to_owned()), *target, *mode),
-                    [] => return None,
-                };
-                let is_read_only = mode.split(',').any(|word| word == "ro");
-                let label = mode.split(',').find(|word| ["z", "Z"].contains(word));
-                let (target, label) = (target.to_owned(), label.map(str::to_owned));
-                Some(Mount { source, target, is_read_only, long: None, label })
+                let short = ShortMount::of(short)?;
+                Some(Mount {
+                    source: short.source.map(str::to_owned),
+                    target: short.target.to_owned(),
+                    is_read_only: short.mode.split(',').any(|word| word == "ro"),
+                    long: None,
+                    label: short.label(),
+                    propagation: short.propagation(),
+                })
             }
             Value::Object(long) => {
                 let kind = long.get("type").and_then(Value::as_str).unwrap_or("volume");
@@ -362,6 +365,7 @@ impl Mount {
                     is_read_only: long.get("read_only") == Some(&json!(true)),
                     long: Some(long.clone()),
                     label: None,
+                    propagation: None,
                 })
             }
             _ => None,
@@ -378,13 +382,19 @@ impl Mount {
         self.source.as_deref().filter(|source| !source.starts_with(['/', '.', '~']))
     }
 
-    /// The same mount of another path.
+    /// The same mount of another path, which is written as in a document.
     pub(crate) fn bound(&self, source: &str, is_read_only: bool) -> Value {
-        if let Some(label) = &self.label {
-            // docker-compose 1 has no long form of this.
-            let mode = if is_read_only { "ro" } else { "rw" };
-            return json!(format!("{source}:{}:{mode},{label}", self.target));
-        }
+        let Some(label) = self.label.as_ref().filter(|_| fits_short(source)) else {
+            return Value::Object(self.long(source, is_read_only));
+        };
+        // docker-compose 1 has no long form of this.
+        let mode = [if is_read_only { "ro" } else { "rw" }, label].into_iter();
+        let mode: Vec<&str> = mode.chain(self.propagation.as_deref()).collect();
+        json!(format!("{source}:{}:{}", self.target, mode.join(",")))
+    }
+
+    /// The same, in the long form whatever it asks for.
+    pub(crate) fn long(&self, source: &str, is_read_only: bool) -> Map<String, Value> {
         let mut long = self.long.clone().unwrap_or_default();
         long.insert("type".to_owned(), json!("bind"));
         long.insert("source".to_owned(), json!(source));
@@ -396,7 +406,12 @@ impl Mount {
         for key in ["consistency", "volume"] {
             long.remove(key);
         }
-        Value::Object(long)
+        for (key, value) in [("propagation", &self.propagation), ("selinux", &self.label)] {
+            if let Some(value) = value {
+                long.entry("bind").or_insert_with(|| json!({}))[key] = json!(value);
+            }
+        }
+        long
     }
 }
 
@@ -413,9 +428,9 @@ pub fn written_paths(project: &Project) -> BTreeSet<PathBuf> {
             .collect::<Vec<_>>()
     });
     let sources = mounts.filter_map(|mount| {
-        let source = mount.bind_source()?;
-        let is_copied = !mount.is_read_only || !Path::new(source).exists();
-        (is_copied && !is_of_system(source) && !is_socket(source)).then(|| PathBuf::from(source))
+        let source = plain(mount.bind_source()?);
+        let is_copied = !mount.is_read_only || !Path::new(&source).exists();
+        (is_copied && !is_of_system(&source) && !is_socket(&source)).then(|| source.into())
     });
     let mut outermost: BTreeSet<PathBuf> = BTreeSet::new();
     // In this order a directory comes before what is in it.

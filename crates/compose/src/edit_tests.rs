@@ -252,19 +252,50 @@ fn a_mount_keeps_how_selinux_shall_label_it() {
     assert_eq!(edited["services"]["web"]["volumes"], expected);
 }
 
+/// The tools read the colon of a copy's path as the end of it.
+#[test]
+fn a_copy_below_a_directory_with_a_colon_is_mounted_in_the_long_form() {
+    let given = json!({"services": {"web": {"volumes": [
+        "/srv/5$$:/app:z", "/srv/5$$/a:/a:ro,Z,rslave", "/dev:/dev:rslave",
+        {"type": "bind", "source": "/srv/5$$", "target": "/long", "consistency": "cached"},
+    ]}}});
+    let project = project(&given);
+    assert_eq!(written_paths(&project), [PathBuf::from("/srv/5$")].into());
+    let mut nothing = Nothing::new();
+    nothing.copies.insert("/srv/5$".into(), "/tmp/a:b/$1/mount-0".into());
+    let edited = nothing.edit().apply(&project);
+    let bind =
+        |source: &str, target: &str| json!({"type": "bind", "source": source, "target": target});
+    let with = |mut mount: Value, key: &str, value: Value| {
+        mount[key] = value;
+        mount
+    };
+    let copy = "/tmp/a:b/$$1/mount-0";
+    let below = with(bind(&format!("{copy}/a"), "/a"), "read_only", json!(true));
+    let system = with(bind("/dev", "/dev"), "read_only", json!(true));
+    let expected = json!([
+        with(bind(copy, "/app"), "bind", json!({"selinux": "z"})),
+        with(below, "bind", json!({"selinux": "Z", "propagation": "rslave"})),
+        with(system, "bind", json!({"propagation": "rslave"})),
+        bind(copy, "/long"),
+    ]);
+    assert_eq!(edited["services"]["web"]["volumes"], expected);
+}
+
 #[test]
 fn a_service_whose_php_is_asked_keeps_its_own_mounts_and_variables() {
     let given = json!({"services": {
         "php": {"image": "php", "volumes": ["data:/data"], "environment": ["A=1"]},
         "db": {"image": "mysql"},
     }});
+    let own = json!({"type": "bind", "source": "/w:0", "target": "/stampede", "read_only": true});
+    let started = json!({"type": "bind", "source": "/w:0/started", "target": "/stampede/started"});
     let mut files = PhpFiles::default();
-    let mounts = ["/w/0:/stampede:ro", "/w/0/started:/stampede/started"].map(str::to_owned);
-    files.add(mounts, "/stampede/php");
+    files.add([own.clone(), started.clone()], "/stampede/php");
     let php = BTreeMap::from([("php".to_owned(), files)]);
     let edited = Edit { php: &php, ..Nothing::new().edit() }.apply(&project(&given));
     let service = &edited["services"]["php"];
-    let mounts = json!(["data:/data", "/w/0:/stampede:ro", "/w/0/started:/stampede/started"]);
+    let mounts = json!(["data:/data", own, started]);
     assert_eq!(service["volumes"], mounts);
     assert_eq!(service["environment"], json!({"A": "1", "PHP_INI_SCAN_DIR": ":/stampede/php"}));
     let other = &edited["services"]["db"];

@@ -291,6 +291,17 @@ impl Engine {
         tcp.next().filter(|_| tcp.next().is_none())
     }
 
+    /// Whether an image has a health check; one that is not here has none.
+    pub fn has_check(&self, image: &str) -> bool {
+        let output = self.command(&["image", "inspect", image]).run();
+        let output = output.map(|output| output.stdout).unwrap_or_default();
+        let all: Value = serde_json::from_slice(&output).unwrap_or_default();
+        // Docker's place of it, and Podman's.
+        let places = ["/0/Config/Healthcheck", "/0/Healthcheck"];
+        let mut tests = places.iter().filter_map(|place| all.pointer(place)?["Test"].as_array());
+        tests.any(|test| test.first().is_some_and(|first| first != "NONE"))
+    }
+
     /// The name of a command of the compose tool for messages.
     pub fn compose_name(&self, verb: &str) -> String {
         format!("{} {verb}", self.compose.join(" "))

@@ -208,6 +208,14 @@ pub enum ComposeError {
         #[serde(skip_serializing_if = "Option::is_none")]
         example: Option<PathBuf>,
     },
+    /// A mount has more parts than the short form.
+    #[error("service `{service}` has the mount `{mount}`, which is not `SOURCE:TARGET[:MODE]`")]
+    WrongMount {
+        /// The service.
+        service: String,
+        /// The mount as given.
+        mount: String,
+    },
     /// A service names what the project does not have.
     #[error("service `{service}` uses the {kind} `{name}`, which the project does not have")]
     Undeclared {

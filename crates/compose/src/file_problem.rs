@@ -66,6 +66,16 @@ pub enum FileProblem {
         /// Where it should be.
         file: PathBuf,
     },
+    /// Two included files declare different things by one name.
+    #[error("its {kind} `{name}` is another one than that of `{}`, and both are included", other.display())]
+    Conflict {
+        /// `config`, `network`, `secret`, `service` or `volume`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The other file.
+        other: PathBuf,
+    },
     /// It includes a file with variables that is not there.
     #[error("it includes with the env file `{}`, which does not exist", file.display())]
     NoEnvFile {

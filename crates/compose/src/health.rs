@@ -3,7 +3,32 @@
 
 use serde_json::Value;
 
+use crate::dockerfile;
+use crate::project::Project;
 use crate::variables::plain;
+
+/// The services among these of which a check runs during a load: others wait for it, and the project or their image has
+/// it. `of_image`: whether an image has one.
+pub fn running(
+    project: &Project,
+    names: Vec<String>,
+    of_image: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let has_check = |service: &Value| {
+        let own = &service["healthcheck"];
+        if own["disable"] == true || !own["test"].is_null() {
+            return check(service).is_some();
+        }
+        match dockerfile::built_image(service) {
+            Some(built) => built.has_check.unwrap_or_else(|| of_image(&built.base)),
+            None => service["image"].as_str().is_some_and(&of_image),
+        }
+    };
+    let runs = |name: &String| {
+        project.is_waited_for_until_healthy(name) && project.service(name).is_some_and(has_check)
+    };
+    names.into_iter().filter(runs).collect()
+}
 
 /// The command of a service's check, for `exec` in its container; `None`: it has none, or it is off.
 pub fn check(service: &Value) -> Option<Vec<String>> {
@@ -34,6 +59,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// A service without one was named, too.
+    #[test]
+    fn only_checks_that_exist_run_during_a_load() {
+        let waits = |names: &[&str]| -> Value {
+            let all = names.iter().map(|name| (*name, json!({"condition": "service_healthy"})));
+            all.collect()
+        };
+        let built = |text: &str| json!({"context": "/srv", "dockerfile_inline": text});
+        let document = json!({"services": {
+            "web": {"depends_on": waits(&["db", "none", "off", "empty", "image", "own", "base", "stopped", "timed"])},
+            "db": {"image": "a", "healthcheck": {"test": "true"}},
+            "none": {"image": "a"},
+            "off": {"image": "with-check", "healthcheck": {"disable": true}},
+            "empty": {"image": "with-check", "healthcheck": {"test": ["NONE"]}},
+            "image": {"image": "with-check"},
+            "own": {"build": built("FROM a\nHEALTHCHECK --interval=1s CMD true\n")},
+            "base": {"build": built("FROM with-check AS x\nFROM x\n")},
+            "stopped": {"build": built("FROM with-check\nhealthcheck none\n")},
+            "timed": {"image": "with-check", "healthcheck": {"interval": "3s"}},
+            "alone": {"image": "with-check", "healthcheck": {"test": "true"}},
+        }});
+        let Value::Object(document) = document else { panic!("a map") };
+        let project = Project { directory: "/srv".into(), name: "shop".to_owned(), document };
+        let names = project.services().map(|(name, _)| name.to_owned()).collect();
+        let found = running(&project, names, |image| image == "with-check");
+        assert_eq!(found, ["db", "image", "own", "base", "timed"]);
+    }
 
     #[test]
     fn a_check_is_read_in_each_of_its_forms() {

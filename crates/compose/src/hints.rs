@@ -97,7 +97,15 @@ impl ComposeError {
             E::EngineSilent { .. } => {
                 Some("start it (`systemctl start docker`), or name it with DOCKER_HOST")
             }
-            E::EngineMissing { .. } => Some("install it, or unset STAMPEDE_ENGINE"),
+            E::EngineMissing { client: "podman" } => Some(
+                "install Podman (Debian: `podman podman-compose`), or unset STAMPEDE_ENGINE to use Docker",
+            ),
+            E::EngineMissing { .. } => Some(
+                "install Docker (Debian: `docker.io docker-compose`), or unset STAMPEDE_ENGINE to use Podman",
+            ),
+            E::NoSuchEngine { .. } => {
+                Some("set it to one of these, or unset it: Docker is then looked for first")
+            }
             E::EngineElsewhere { .. } => Some(
                 "use an engine of this machine: unset DOCKER_HOST (Podman: CONTAINER_HOST), or `docker context use default`",
             ),
@@ -156,6 +164,9 @@ impl ComposeError {
                 Some("make this file first, as the project's documentation says")
             }
             E::File { problem, .. } => problem.hint(),
+            E::WrongMount { .. } => Some(
+                "a path with a colon is written in the long form: `{type: bind, source: PATH, target: PATH}`",
+            ),
             E::Undeclared { kind: "service", .. } => Some(
                 "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
             ),
@@ -169,9 +180,9 @@ impl ComposeError {
                 "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
                  their directory",
             ),
-            E::Unreached { .. } => Some(
-                "nor by a port on 127.0.0.1: a firewall or a route may keep this machine from its engine's networks",
-            ),
+            E::Unreached { .. } => {
+                Some("a firewall or a route may keep this machine from its engine's networks")
+            }
             E::NotBuilt { .. } => Some("`--build-target` is for services with `build:`"),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(
@@ -202,6 +213,10 @@ impl FileProblem {
                 Some("make this file first, as the project's documentation says")
             }
             F::NoBase { .. } => Some("is the name right that `extends` gives?"),
+            F::Conflict { .. } => Some(
+                "give one of them another name; a file that overrides the other is named with it: \
+                 `include: [{path: [base.yml, override.yml]}]`",
+            ),
             F::Syntax { .. } | F::NoMap {} => None,
         }
     }

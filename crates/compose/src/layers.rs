@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::edit::Mount;
 use crate::error::FileProblem;
+use crate::mount_forms::{ShortMount, fits_short};
 
 /// The most files that one file may lead to.
 const FILES_MAX: usize = 60;
@@ -20,6 +22,15 @@ const BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn load(path: &Path) -> Option<Map<String, Value>> {
     Reader { tags: Tags::Ignored, prepare: &|_, _| {}, problem: &|_, _| {} }.load(path)
 }
+
+/// What files declare by name, and the word for one of it.
+const KINDS: [(&str, &str); 5] = [
+    ("services", "service"),
+    ("volumes", "volume"),
+    ("networks", "network"),
+    ("secrets", "secret"),
+    ("configs", "config"),
+];
 
 /// What becomes of tags of the newest compose files, such as `!reset`, which have no meaning here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,6 +125,7 @@ impl Reader<'_> {
     /// Adds the services of the files that a file includes.
     fn include(self, at: At<'_>, document: &mut Map<String, Value>, chain: &[PathBuf]) {
         let listed = document.remove("include").unwrap_or_default();
+        let mut declared = BTreeMap::new();
         for entry in listed.as_array().into_iter().flatten().take(FILES_MAX) {
             // Of several paths, a later file overrides the ones before.
             let listed = if entry["path"].is_null() { entry } else { &entry["path"] };
@@ -130,8 +142,32 @@ impl Reader<'_> {
                     merge(&mut whole, &included);
                 }
             }
+            if let Some(file) = files.first() {
+                self.check_conflicts(file, &whole, &mut declared);
+            }
             merge(&mut whole, document);
             *document = whole;
+        }
+    }
+
+    /// Notes what an included file declares. Another one may declare the same, but not something else by the same name:
+    /// versions of the compose tools refuse it, or take that of either. `declared`: by kind and name, with the file.
+    fn check_conflicts(
+        self,
+        file: &Path,
+        included: &Map<String, Value>,
+        declared: &mut BTreeMap<(&'static str, String), (PathBuf, Value)>,
+    ) {
+        for (kind, one) in KINDS {
+            let all = included.get(kind).and_then(Value::as_object).into_iter().flatten();
+            for (name, value) in all {
+                let known = declared.entry((one, name.clone()));
+                let (other, known) = known.or_insert_with(|| (file.to_owned(), value.clone()));
+                if known != value {
+                    let (kind, name, other) = (one, name.clone(), other.clone());
+                    (self.problem)(file, FileProblem::Conflict { kind, name, other });
+                }
+            }
         }
     }
 
@@ -331,11 +367,7 @@ pub(crate) fn by_name(value: &Value) -> Map<String, Value> {
 /// Where a mount or a device is in the container.
 fn target(mount: &Value) -> Option<String> {
     match mount {
-        Value::String(short) => {
-            let mut parts = short.split(':');
-            let first = parts.next()?;
-            Some(parts.next().unwrap_or(first).to_owned())
-        }
+        Value::String(short) => ShortMount::of(short).map(|short| short.target.to_owned()),
         long => long["target"].as_str().map(str::to_owned),
     }
 }
@@ -371,8 +403,9 @@ pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
         for mount in mounts {
             match mount {
                 Value::String(short) if short.starts_with(['.', '~']) => {
-                    let (source, rest) = short.split_once(':').unwrap_or((short, ""));
-                    *short = format!("{}:{rest}", absolute(source, base));
+                    if let Some(whole) = absolute_mount(short, base) {
+                        *mount = whole;
+                    }
                 }
                 Value::Object(long) => {
                     let is_bind = long.get("type").is_some_and(|kind| kind == "bind");
@@ -386,6 +419,17 @@ pub(crate) fn absolute_paths(document: &mut Map<String, Value>, base: &Path) {
             }
         }
     }
+}
+
+/// A mount in the short form with its path made absolute. One with a colon needs the long form.
+fn absolute_mount(short: &str, base: &Path) -> Option<Value> {
+    let given = ShortMount::of(short)?.source?;
+    let source = absolute(given, base);
+    if fits_short(&source) {
+        return Some(format!("{source}{}", &short[given.len()..]).into());
+    }
+    let found = Mount::of(&short.into())?;
+    Some(found.bound(&source, found.is_read_only))
 }
 
 fn make_absolute(path: Option<&mut Value>, base: &Path) {

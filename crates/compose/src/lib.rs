@@ -26,6 +26,8 @@ pub mod image;
 pub mod known;
 mod layers;
 pub mod limits;
+mod mount_forms;
+mod mounted_file;
 pub mod news;
 mod one_by_one;
 mod outside;

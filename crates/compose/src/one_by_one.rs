@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::client::Client;
 use crate::edit::{LABEL, variables};
 use crate::health;
+use crate::mount_forms::options_of_strange;
+use crate::mounted_file::{Declared, MountedFile, Way, for_podman};
 use crate::variables::{doubled, plain};
 
 /// The label by which networks and volumes of a project are found.
@@ -20,8 +22,8 @@ pub(crate) struct OneByOne {
     pub document: Map<String, Value>,
     /// Commands of the client that create networks and volumes.
     pub creations: Vec<Vec<String>>,
-    /// Files that are mounted: configurations and secrets whose text is in the project, or in a variable.
-    pub files: BTreeMap<PathBuf, String>,
+    /// Files that are mounted: configurations and secrets that are not files of the machine as they shall be.
+    pub files: BTreeMap<PathBuf, MountedFile>,
     /// In the order in which they start.
     pub services: Vec<ServiceStart>,
 }
@@ -64,10 +66,7 @@ impl OneByOne {
     ) -> OneByOne {
         // An own pod would be an own group beside that of the budget.
         document.insert("x-podman".to_owned(), json!({"in_pod": false}));
-        let mut mounted = Mounted { sources: BTreeMap::new(), files: BTreeMap::new(), directory };
-        for kind in [Mounted::CONFIGS, Mounted::SECRETS] {
-            mounted.take(kind, &mut document);
-        }
+        let mut declared = Declared::take(&mut document, directory);
         let mut starts = BTreeMap::new();
         let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let services = document.get_mut("services").and_then(Value::as_object_mut);
@@ -75,7 +74,7 @@ impl OneByOne {
             let Value::Object(service) = service else { continue };
             let start = ServiceStart { name: name.clone(), ..Default::default() };
             let mut change = Change { start, service, project };
-            for (other, alias) in change.apply(&mounted) {
+            for (other, alias) in change.apply(&mut declared) {
                 aliases.entry(other).or_default().push(alias);
             }
             change.start.options.push(format!("--label={LABEL}={stack}"));
@@ -90,7 +89,7 @@ impl OneByOne {
         let more = starts.values().flat_map(|start| start.networks.iter().cloned()).collect();
         create_networks(&mut document, (&services, more), (project, stack), &mut creations);
         create_volumes(&mut document, (project, stack), &mut creations);
-        OneByOne { document, creations, files: mounted.files, services: in_order(starts) }
+        OneByOne { document, creations, files: declared.files, services: in_order(starts) }
     }
 }
 
@@ -144,14 +143,15 @@ const OPTIONS: [(&str, &str); 21] = [
 
 impl Change<'_> {
     /// Returns the names by which it knows other services.
-    fn apply(&mut self, mounted: &Mounted<'_>) -> Vec<(String, String)> {
+    fn apply(&mut self, declared: &mut Declared<'_>) -> Vec<(String, String)> {
         self.service.retain(|_, value| !value.is_null());
         self.move_shared();
         self.move_options();
         self.move_networks();
         self.move_secrets();
-        self.mount(Mounted::CONFIGS, mounted);
-        self.mount(Mounted::SECRETS, mounted);
+        self.mount(Declared::CONFIGS, declared);
+        self.mount(Declared::SECRETS, declared);
+        self.start.options.extend(options_of_strange(self.service));
         self.write_check();
         self.set_copies();
         if let Some(hosts) = self.service.remove("extra_hosts") {
@@ -275,22 +275,34 @@ impl Change<'_> {
     }
 
     /// Files of configurations or secrets are mounted.
-    fn mount(&mut self, kind: &str, mounted: &Mounted<'_>) {
+    fn mount(&mut self, kind: &'static str, declared: &mut Declared<'_>) {
         let used = self.service.remove(kind).unwrap_or_default();
         let mut left = Vec::new();
         for one in used.as_array().into_iter().flatten() {
             let name = one.as_str().or_else(|| one["source"].as_str()).unwrap_or_default();
-            let Some(source) = mounted.sources.get(&(kind, name.to_owned())) else {
-                if kind == Mounted::CONFIGS {
-                    self.start.refused = Some(format!("configs: {name}"));
+            let source = match declared.way(kind, name, one) {
+                Way::Mount(source) => source,
+                Way::Unknown(what) => {
+                    self.start.refused = Some(what);
+                    continue;
                 }
-                left.push(one.clone());
-                continue;
+                Way::OfPodman => {
+                    if kind == Declared::CONFIGS {
+                        self.start.refused = Some(format!("configs: {name}"));
+                    }
+                    left.push(for_podman(one));
+                    continue;
+                }
             };
+            let has_owner = declared.files.get(&source).is_some_and(MountedFile::has_owner);
+            if has_owner && self.start.options.iter().any(|one| one.starts_with("--userns=")) {
+                self.start.refused = Some(format!("an owner of {kind}: {name} and `userns_mode`"));
+            }
             let target = one["target"].as_str().unwrap_or(name);
             // A path from the root stays as it is.
-            let target =
-                Path::new(if kind == Mounted::SECRETS { "/run/secrets" } else { "/" }).join(target);
+            let target = Path::new(if kind == Declared::SECRETS { "/run/secrets" } else { "/" })
+                .join(target);
+            let source = doubled(&source.display().to_string());
             let mount =
                 json!({"type": "bind", "source": source, "target": target, "read_only": true});
             match self.service.get_mut("volumes") {
@@ -329,41 +341,6 @@ impl Change<'_> {
         let deploy = self.service.entry("deploy").or_insert_with(|| json!({}));
         if deploy["replicas"].is_null() {
             deploy["replicas"] = number;
-        }
-    }
-}
-
-/// Configurations and secrets that are mounted as files.
-struct Mounted<'a> {
-    /// The files, by kind and name.
-    sources: BTreeMap<(&'static str, String), PathBuf>,
-    /// Texts that are written to files before.
-    files: BTreeMap<PathBuf, String>,
-    directory: &'a Path,
-}
-
-impl Mounted<'_> {
-    const CONFIGS: &'static str = "configs";
-    const SECRETS: &'static str = "secrets";
-
-    /// Takes them out of a document. What only Podman itself has stays there.
-    fn take(&mut self, kind: &'static str, document: &mut Map<String, Value>) {
-        let Some(Value::Object(mut all)) = document.remove(kind) else { return };
-        all.retain(|name, one| {
-            let source = match (one["file"].as_str(), one["content"].as_str()) {
-                (Some(file), _) => PathBuf::from(file),
-                (None, Some(content)) => {
-                    let path = self.directory.join(format!("{kind}-{}", self.files.len()));
-                    self.files.insert(path.clone(), plain(content));
-                    path
-                }
-                _ => return true,
-            };
-            self.sources.insert((kind, name.clone()), source);
-            false
-        });
-        if !all.is_empty() {
-            document.insert(kind.to_owned(), Value::Object(all));
         }
     }
 }

@@ -141,9 +141,38 @@ fn configurations_and_secrets_are_mounted_as_files() {
     assert_eq!((&web["secrets"], &start.refused), (&json!(["of_podman"]), &None));
     assert_eq!(all.document["secrets"], json!({"of_podman": {"external": true}}));
     assert_eq!(service(&all, "other").1.refused.as_deref(), Some("configs: of_swarm"));
-    let files: Vec<(&str, &str)> =
-        all.files.iter().map(|(path, text)| (path.to_str().unwrap(), text.as_str())).collect();
-    assert_eq!(files, [("/run/4F/configs-0", "price 5$"), ("/run/4F/secrets-1", "w")]);
+    let files: Vec<&str> = all.files.keys().filter_map(|path| path.to_str()).collect();
+    assert_eq!(files, ["/run/4F/configs-0", "/run/4F/secrets-1"]);
+}
+
+/// They were left out.
+#[test]
+fn configurations_and_secrets_have_the_owner_and_mode_that_a_service_asks_for() {
+    let owned = |uid: Value| json!([{"source": "key", "uid": uid, "gid": "33", "mode": "0440"}]);
+    let all = of(json!({
+        "services": {
+            "a": {"secrets": owned(json!("33"))},
+            "b": {"secrets": owned(json!(33)), "configs": [{"source": "site", "mode": 256}, "site"]},
+            "named": {"secrets": owned(json!("www-data"))},
+            "apart": {"secrets": owned(json!("33")), "userns_mode": "auto"},
+            "podman": {"secrets": [{"source": "of_podman", "uid": "33", "mode": 288}]},
+        },
+        "configs": {"site": {"content": "x"}},
+        "secrets": {"key": {"file": "/srv/5$$/key"}, "of_podman": {"external": true}},
+    }));
+    let sources = |name: &str| {
+        let mounts = service(&all, name).0["volumes"].as_array().expect("mounts").iter();
+        mounts.map(|one| one["source"].as_str().expect("a path").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(sources("a"), ["/run/4F/secrets-0"]);
+    // The same file for the same use, and another one for another mode.
+    assert_eq!(sources("b"), ["/run/4F/configs-1", "/run/4F/configs-2", "/run/4F/secrets-0"]);
+    assert!(service(&all, "a").1.refused.is_none());
+    let refused = |name: &str| service(&all, name).1.refused.clone().unwrap_or_default();
+    assert_eq!(refused("named"), "secrets: key (uid: \"www-data\")");
+    assert!(refused("apart").contains("userns_mode"), "{}", refused("apart"));
+    let left = json!([{"source": "of_podman", "uid": "33", "mode": "0440"}]);
+    assert_eq!(service(&all, "podman").0["secrets"], left);
 }
 
 /// They were written into the document, and from there on a command line.

@@ -25,8 +25,8 @@ const FILE: &str = "zz-stampede.ini";
 /// What the PHP of one service reads beside its own files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhpFiles {
-    /// Mounts in the short form.
-    mounts: Vec<String>,
+    /// Mounts as a document has them.
+    mounts: Vec<Value>,
     /// The value of [`SCANNED`]. An empty part of it stands for the directory that PHP was built with.
     scanned: String,
 }
@@ -49,7 +49,7 @@ impl PhpFiles {
     }
 
     /// Adds mounts, of which one has this directory with files of php.ini.
-    pub fn add(&mut self, mounts: impl IntoIterator<Item = String>, directory: &str) {
+    pub fn add(&mut self, mounts: impl IntoIterator<Item = Value>, directory: &str) {
         self.mounts.extend(mounts);
         self.scanned = format!("{}:{directory}", self.scanned);
     }
@@ -60,8 +60,8 @@ impl PhpFiles {
             return;
         }
         let given = service.get("volumes").and_then(Value::as_array).cloned().unwrap_or_default();
-        let mounts = self.mounts.iter().map(|mount| json!(mount));
-        service.insert("volumes".to_owned(), given.into_iter().chain(mounts).collect());
+        let mounts = given.into_iter().chain(self.mounts.iter().cloned());
+        service.insert("volumes".to_owned(), mounts.collect());
         let mut all = variables(service.get("environment").unwrap_or(&Value::Null));
         all.insert(SCANNED.to_owned(), json!(self.scanned));
         service.insert("environment".to_owned(), Value::Object(all.into_iter().collect()));
@@ -90,7 +90,8 @@ pub fn add_values(
     fs::DirBuilder::new().mode(0o755).create(&place)?;
     fs::write(place.join(FILE), text)?;
     fs::set_permissions(place.join(FILE), Permissions::from_mode(0o644))?;
-    let mount = format!("{}:{AT}:ro", place.display());
+    let source = doubled(&place.display().to_string());
+    let mount = json!({"type": "bind", "source": source, "target": AT, "read_only": true});
     all.values_mut().for_each(|files| files.add([mount.clone()], AT));
     Ok(())
 }
@@ -119,11 +120,13 @@ mod tests {
         let refused = add_values(&mut all, &value("${A}'"), place.path()).unwrap_err();
         assert!(refused.to_string().contains("php.ini cannot have"), "{refused}");
         add_values(&mut all, &value("1G"), place.path()).unwrap();
-        all.get_mut("web").unwrap().add(["/p:/stampede:ro".to_owned()], "/stampede/php");
+        all.get_mut("web").unwrap().add([json!("/p:/stampede:ro")], "/stampede/php");
         let mut service =
             json!({"volumes": ["./a:/a"], "environment": ["A=1", "PHP_INI_SCAN_DIR=:/app"]});
         all["web"].add_to(service.as_object_mut().unwrap());
-        let mount = format!("{}/ini:/stampede-ini:ro", place.path().display());
+        let source = format!("{}/ini", place.path().display());
+        let mount =
+            json!({"type": "bind", "source": source, "target": "/stampede-ini", "read_only": true});
         assert_eq!(
             service,
             json!({

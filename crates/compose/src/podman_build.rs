@@ -6,15 +6,40 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stampede_linux::run::TimedCommand;
 
-use crate::build::BuildPlan;
+use crate::build::{BuildPlan, image_name};
+use crate::build_log::logged_build;
 use crate::client::Client;
 use crate::edit::variables;
 use crate::engine::Engine;
+use crate::error::ComposeError;
 use crate::variables::plain;
 
 impl BuildPlan {
+    /// Builds all steps. `hash`: the beginning of the names of their logs. `file` and `name` as in
+    /// [`BuildPlan::commands`].
+    ///
+    /// # Errors
+    /// A build fails; the error names its log.
+    pub(crate) fn run_steps(
+        &self,
+        engine: &Engine,
+        hash: &str,
+        file: &Path,
+        (name, directory): (&str, &Path),
+    ) -> Result<(), ComposeError> {
+        let said_as = BuildPlan::command_name(engine);
+        let of_step = |step| self.commands(engine, step, (file, name), directory);
+        let commands: Vec<_> = self.steps.iter().map(Vec::as_slice).flat_map(of_step).collect();
+        let of: Vec<&[String]> = commands.iter().map(|(of, _)| of.as_slice()).collect();
+        let logs = log_names(hash, &of);
+        for ((of, command), log) in commands.into_iter().zip(logs) {
+            logged_build(command, &said_as, &log, &of)?;
+        }
+        Ok(())
+    }
+
     /// The commands that build a step, with the services that each is for. `file` holds the plan's document, for the project `name`.
-    pub fn commands(
+    fn commands(
         &self,
         engine: &Engine,
         step: &[String],
@@ -47,12 +72,23 @@ impl BuildPlan {
     }
 
     /// The name of the command for messages.
-    pub fn command_name(engine: &Engine) -> String {
+    fn command_name(engine: &Engine) -> String {
         match engine.is_podman_compose() {
             true => format!("{} build", engine.client.program()),
             false => engine.compose_name("build"),
         }
     }
+}
+
+/// The name of the log of each build: of the services that it is for, or of its number where it is for several. The
+/// only one has no more than the hash.
+fn log_names(hash: &str, builds: &[&[String]]) -> Vec<String> {
+    let name = |(number, of): (usize, &&[String])| match *of {
+        _ if builds.len() == 1 => hash.to_owned(),
+        [service] => format!("{hash}-{}", image_name(service)),
+        _ => format!("{hash}-{}", number + 1),
+    };
+    builds.iter().enumerate().map(name).collect()
 }
 
 /// A command line of `podman build`.
@@ -159,6 +195,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// The log of the second of two services took the place of that of the first.
+    #[test]
+    fn each_build_has_a_log_of_its_own() {
+        let all = ["web", "php", "My_App"].map(str::to_owned);
+        let of = |builds: &[&[String]]| log_names("4f1e", builds);
+        assert_eq!(of(&[&all[..2]]), ["4f1e"]);
+        assert_eq!(of(&[&all[..1], &all[1..2]]), ["4f1e-web", "4f1e-php"]);
+        let names = of(&[&all[..2], &all[2..]]);
+        assert_eq!(names[0], "4f1e-1");
+        assert!(names[1].starts_with("4f1e-my-app-"), "{names:?}");
+    }
 
     #[test]
     fn a_build_becomes_a_command_line() {

@@ -12,7 +12,7 @@ use crate::engine::{Engine, failed};
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
 use crate::render;
-use crate::variables::plain;
+use crate::variables::{doubled, plain};
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -308,10 +308,11 @@ impl Project {
         });
         for mount in mounts.flatten() {
             let original = Mount::of(mount).and_then(|found| {
-                let copy = Path::new(found.bind_source()?);
+                let copy = PathBuf::from(plain(found.bind_source()?));
                 let original = top.join(copy.strip_prefix(tree).ok()?);
+                let written = doubled(&original.display().to_string());
                 (!copy.exists() && original.exists())
-                    .then(|| found.bound(&original.display().to_string(), found.is_read_only))
+                    .then(|| found.bound(&written, found.is_read_only))
             });
             if let Some(original) = original {
                 *mount = original;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::edit::{Mount, variables};
 use crate::error::{ComposeError, FileProblem};
 use crate::layers::{Included, Reader, Tags, absolute_paths, by_name, merge, variables_of_file};
+use crate::mount_forms::ShortMount;
 use crate::variables::{Unset, doubled, interpolate};
 
 /// The document of the files. `look`: the values of variables.
@@ -147,6 +148,12 @@ fn settle(
             *how = json!({"condition": "service_started"});
         }
         *others = Value::Object(all);
+    }
+    let mounts = service.get("volumes").and_then(Value::as_array).into_iter().flatten();
+    let mut written = mounts.filter_map(Value::as_str);
+    if let Some(wrong) = written.find(|text| ShortMount::of(text).is_none()) {
+        let (service, mount) = (name.to_owned(), wrong.to_owned());
+        return Err(ComposeError::WrongMount { service, mount });
     }
     if let Some(Value::Array(ports)) = service.get_mut("ports") {
         *ports = ports.iter().flat_map(each_port).collect();

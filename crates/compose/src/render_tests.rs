@@ -281,6 +281,10 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
         of("services: {web: {image: a, volumes: ['data:/data']}}"),
         "service `web` uses the volume `data`, which the project does not have"
     );
+    assert_eq!(
+        of("services: {web: {image: a, volumes: ['/a:b:/c:ro']}}"),
+        "service `web` has the mount `/a:b:/c:ro`, which is not `SOURCE:TARGET[:MODE]`"
+    );
     for (kind, text) in [
         ("config", "services: {web: {image: a, configs: [x]}}"),
         ("secret", "services: {web: {image: a, secrets: [{source: x}]}}"),
@@ -297,6 +301,26 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
     let optional = "services: {web: {image: a, env_file: [{path: none.env, required: false}]}}";
     let place = place(&[("compose.yml", optional)]);
     assert!(rendered(place.path(), &["compose.yml"]).is_ok());
+}
+
+/// The short form read the colon of a directory as its own.
+#[test]
+fn what_a_project_mounts_from_below_a_directory_with_a_colon_is_in_the_long_form() {
+    let place = place(&[(
+        "a:b/compose.yml",
+        "services: {web: {image: a, volumes: ['./x:/x:ro,z', './y:/y:rslave', 'data:/data', '/c,d:/e:ro']}}\nvolumes: {data: }",
+    )]);
+    let directory = place.path().join("a:b");
+    let document = rendered(&directory, &["compose.yml"]).expect("a project");
+    let bind = |name: &str, options: Value| {
+        let source = directory.join(name).display().to_string();
+        json!({"type": "bind", "source": source, "target": format!("/{name}"), "bind": options})
+    };
+    let mut first = bind("x", json!({"selinux": "z"}));
+    first["read_only"] = json!(true);
+    let second = bind("y", json!({"propagation": "rslave"}));
+    let expected = json!([first, second, "data:/data", "/c,d:/e:ro"]);
+    assert_eq!(document["services"]["web"]["volumes"], expected);
 }
 
 /// Files and services that build on one another in a circle, or on what is not there, were left out.
@@ -343,6 +367,37 @@ fn what_leads_nowhere_is_an_error() {
         extends("include: [{path: b.yml, env_file: none.env}]"),
         "compose file `/compose.yml`: it includes with the env file `/none.env`, which does not exist"
     );
+}
+
+/// One of two services of the same name won, and nobody said so. `docker compose` 2.26 refuses it.
+#[test]
+fn two_included_files_that_declare_one_name_in_two_ways_are_an_error() {
+    let of = |text: &'static str, a: &'static str, b: &'static str| {
+        let place = place(&[("compose.yml", text), ("a.yml", a), ("b.yml", b)]);
+        let error = rendered(place.path(), &["compose.yml"]).map_err(|error| error.to_string());
+        error.map_err(|error| error.replace(&place.path().display().to_string(), ""))
+    };
+    let conflict = |kind: &str, name: &str| {
+        format!(
+            "compose file `/b.yml`: its {kind} `{name}` is another one than that of `/a.yml`, and both are included"
+        )
+    };
+    let both = "include: [a.yml, b.yml]\nservices: {web: {image: w}}";
+    let one = "services: {db: {image: mysql}}";
+    let error = of(both, one, "services: {db: {image: mariadb}}");
+    assert_eq!(error, Err(conflict("service", "db")));
+    let error = of(both, "volumes: {data: }", "volumes: {data: {external: true}}");
+    assert_eq!(error, Err(conflict("volume", "data")));
+    // The same service by two ways is one.
+    let document = of(both, one, "include: [a.yml]\nservices: {php: {image: php}}");
+    assert_eq!(document.expect("a project")["services"]["db"], json!({"image": "mysql"}));
+    // A file may change what it includes, as newer versions allow, and so may one that is named after another.
+    let own = "include: [a.yml]\nservices: {web: {image: w}, db: {user: d}}";
+    let document = of(own, one, "a: 1").expect("a project");
+    assert_eq!(document["services"]["db"], json!({"image": "mysql", "user": "d"}));
+    let list = "include: [{path: [a.yml, b.yml]}]\nservices: {web: {image: w}}";
+    let document = of(list, one, "services: {db: {image: mariadb}}").expect("a project");
+    assert_eq!(document["services"]["db"], json!({"image": "mariadb"}));
 }
 
 /// Two services of two files that extend each other's neighbours are no circle.

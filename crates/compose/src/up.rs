@@ -1,9 +1,6 @@
 //! Starts the containers of an edited project by the compose tool.
 
 use std::collections::BTreeMap;
-use std::fs::{OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +10,7 @@ use stampede_linux::interrupt;
 use crate::container::SERVICE;
 use crate::engine::{Engine, failed, last_lines};
 use crate::error::ComposeError;
+use crate::mount_forms::keep_long;
 use crate::one_by_one::{Condition, OneByOne, ServiceStart};
 
 /// How long a service may take until it is healthy, where another one waits for that.
@@ -35,12 +33,13 @@ impl Up {
     /// `project`: the name of the stack's project. `stack`: its id. `directory`: where it may write.
     pub fn of(
         engine: &Engine,
-        document: Value,
+        mut document: Value,
         (project, stack): (&str, &str),
         directory: &Path,
     ) -> Up {
         let project = project.to_owned();
         if !engine.is_podman_compose() {
+            keep_long(&mut document, engine.is_compose_v1());
             return Up { document, project, one_by_one: None };
         }
         let Value::Object(document) = document else {
@@ -65,8 +64,8 @@ impl Up {
         for service in &one_by_one.services {
             check_known(engine, service)?;
         }
-        for (path, text) in &one_by_one.files {
-            write_readable(path, text).map_err(|error| ComposeError::unwritten(path, &error))?;
+        for (path, file) in &one_by_one.files {
+            file.write(engine, path)?;
         }
         for words in &one_by_one.creations {
             engine.run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -86,16 +85,6 @@ impl Up {
         }
         Ok(())
     }
-}
-
-/// Writes a file that each user of a container may read. On this machine its directory keeps others out.
-fn write_readable(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o444);
-    let mut file = options.open(path)?;
-    // Whatever the umask is.
-    file.set_permissions(Permissions::from_mode(0o444))?;
-    file.write_all(text.as_bytes())
 }
 
 /// Refuses what podman-compose cannot do, and what its first versions do not know and would do otherwise.
@@ -246,14 +235,5 @@ mod tests {
         assert_eq!(end_code("exited 7\n"), Some("7"));
         assert_eq!(end_code("stopped 137"), Some("137"));
         assert_eq!(end_code("running 0"), None);
-    }
-
-    #[test]
-    fn a_mounted_file_can_be_read_and_not_changed() {
-        let place = tempfile::tempdir().expect("a directory");
-        let path = place.path().join("configs-0");
-        write_readable(&path, "a").expect("a file");
-        let mode = std::fs::metadata(&path).expect("a file").permissions().mode();
-        assert_eq!(mode & 0o777, 0o444);
     }
 }

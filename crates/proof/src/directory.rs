@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use super::answer::PhpAnswer;
 use super::root::{names_in, text_in};
 
@@ -58,10 +60,13 @@ impl ProofDirectory {
         Ok(ProofDirectory { path: path.to_owned() })
     }
 
-    /// The mounts, in the short form of compose files.
-    pub fn mounts(&self) -> [String; 2] {
-        let path = self.path.display();
-        [format!("{path}:{AT}:ro"), format!("{path}/{STARTED}:{AT}/{STARTED}")]
+    /// The mounts, as compose files have them: in the long form, since there may be a colon in the path, and with
+    /// dollar signs twice.
+    pub fn mounts(&self) -> [Value; 2] {
+        let path = self.path.display().to_string().replace('$', "$$");
+        let mount = |source: String, target: String, is_read_only: bool| json!({"type": "bind", "source": source, "target": target, "read_only": is_read_only});
+        let started = mount(format!("{path}/{STARTED}"), format!("{AT}/{STARTED}"), false);
+        [mount(path, AT.to_owned(), true), started]
     }
 
     /// What processes wrote when they began. The directory is the containers': no link of it is
@@ -94,10 +99,12 @@ mod tests {
         };
         assert_eq!((mode("started"), mode("php"), mode("prepend.php")), (0o1777, 0o755, 0o644));
         let path = place.path().display();
-        assert_eq!(
-            directory.mounts(),
-            [format!("{path}/web:/stampede:ro"), format!("{path}/web/started:/stampede/started")]
-        );
+        let [whole, started] = directory.mounts();
+        assert_eq!(whole["source"], format!("{path}/web"));
+        assert_eq!((&whole["target"], &whole["read_only"]), (&json!("/stampede"), &json!(true)));
+        assert_eq!(started["source"], format!("{path}/web/started"));
+        assert_eq!(started["target"], "/stampede/started");
+        assert_eq!(started["read_only"], false);
         assert!(ProofDirectory::write(&place.path().join("web"), "web", "again").is_err());
         assert_eq!(INI_DIRECTORY, format!("{AT}/{INI}"));
     }

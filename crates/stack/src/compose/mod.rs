@@ -23,7 +23,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use stampede_compose::signs::Overridden;
 use stampede_compose::stages::AskedStage;
-use stampede_compose::{access, edit, engine, error, known, limits, project, signs};
+use stampede_compose::{access, edit, engine, error, health, known, limits, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
@@ -44,7 +44,7 @@ use build::Builds;
 use engine::{Engine, Grouping, WayIn};
 use project::{Project, Target};
 use proof::Proofs;
-use way_in::UnreachedRows;
+use way_in::KnownWays;
 
 pub use error::ComposeError;
 
@@ -55,7 +55,7 @@ pub struct ComposeProvider {
     engine: OnceLock<Engine>,
     builds: Mutex<Builds>,
     proofs: Proofs,
-    unreached: UnreachedRows,
+    ways: KnownWays,
 }
 
 /// What is known of a compose project before anything of it is started.
@@ -117,7 +117,7 @@ impl ComposeProvider {
             engine: OnceLock::new(),
             builds: Mutex::default(),
             proofs: Proofs::default(),
-            unreached: UnreachedRows::default(),
+            ways: KnownWays::default(),
         }
     }
 
@@ -215,7 +215,7 @@ impl Provider for ComposeProvider {
             supervise: &self.supervise,
             builds: &mut builds,
             proofs: &self.proofs,
-            unreached: &self.unreached,
+            ways: &self.ways,
         };
         start::start(spec, shared)
     }
@@ -257,11 +257,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
         external.map(|(key, one)| one["name"].as_str().unwrap_or(key).to_owned()).collect()
     };
     let (external, volumes) = (external("networks"), external("volumes"));
-    let checked: Vec<String> = resolved
-        .services()
-        .into_iter()
-        .filter(|name| project.is_waited_for_until_healthy(name))
-        .collect();
+    let checked = health::running(project, resolved.services(), |image| engine.has_check(image));
     let about = Containers::Project {
         engine: engine.version.clone(),
         service: target.service.clone(),

@@ -28,7 +28,7 @@ use super::proof::{Proofs, StackProof};
 use super::running;
 use super::stack::{ComposeStack, StackParts};
 use super::volumes;
-use super::way_in::{UnreachedRows, published, unreached};
+use super::way_in::{KnownWays, published, unreached};
 use crate::error::RuntimeError;
 use crate::locate::SearchPaths;
 use crate::placement::Placement;
@@ -52,7 +52,7 @@ pub(super) struct SharedParts<'a> {
     pub supervise: &'a Supervise,
     pub builds: &'a mut Builds,
     pub proofs: &'a Proofs,
-    pub unreached: &'a UnreachedRows,
+    pub ways: &'a KnownWays,
 }
 
 /// Starts the project of `spec`. If its container is not reached from here, it is started with a published
@@ -68,19 +68,22 @@ pub(super) fn start(
     let Some(mut resolved) = spec.project.clone() else {
         return Err(RuntimeError::External { name: row.to_owned() });
     };
-    resolved.engine.way_in = shared.unreached.way_to(row, resolved.engine.way_in);
-    let error = match start_asked(spec, &resolved, &mut shared) {
-        Err(error) => error,
-        started => return started,
+    let known = shared.ways.to(row);
+    resolved.engine.way_in = known.unwrap_or(resolved.engine.way_in);
+    let first = start_asked(spec, &resolved, &mut shared);
+    let first = first.inspect(|_| shared.ways.set(row, resolved.engine.way_in));
+    // One that was reached before is in another way now: its trials would not be alike.
+    let Err(error) = first else { return first };
+    let Some((service, address)) = unreached(&error).filter(|_| known.is_none()) else {
+        return Err(error);
     };
-    let Some((service, address)) = unreached(&error) else { return Err(error) };
     news::tell(&News::Unreached { service, address });
     resolved.engine.way_in = WayIn::PublishedPort;
     match start_asked(spec, &resolved, &mut shared) {
         // It is not reached there either.
         Err(other) if unreached(&other).is_some() => Err(error),
         other => {
-            shared.unreached.add(row);
+            shared.ways.set(row, WayIn::PublishedPort);
             other
         }
     }

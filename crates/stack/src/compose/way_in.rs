@@ -1,6 +1,6 @@
 //! How requests reach the measured service: at its container's address, or at a port that the engine publishes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,22 +11,19 @@ use crate::error::RuntimeError;
 use crate::placement::Placement;
 use crate::process::port;
 
-/// The rows of a run whose containers were not reached at their own addresses.
+/// How the rows of a run were reached by their earlier starts: at their containers' own addresses, or not.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UnreachedRows(Arc<Mutex<BTreeSet<String>>>);
+pub(super) struct KnownWays(Arc<Mutex<BTreeMap<String, WayIn>>>);
 
-impl UnreachedRows {
-    /// The way to a row, where the engine has this one.
-    pub fn way_to(&self, row: &str, way_in: WayIn) -> WayIn {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(row) {
-            true => WayIn::PublishedPort,
-            false => way_in,
-        }
+impl KnownWays {
+    /// The way to a row; `None`: it has not been reached yet.
+    pub fn to(&self, row: &str) -> Option<WayIn> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(row).copied()
     }
 
-    /// From here on requests to this row go to a published port.
-    pub fn add(&self, row: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row.to_owned());
+    /// From here on requests to this row go this way, so that its trials are alike.
+    pub fn set(&self, row: &str, way_in: WayIn) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(row.to_owned(), way_in);
     }
 }
 
@@ -58,10 +55,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_was_not_reached_keeps_its_other_way() {
-        let rows = UnreachedRows::default();
-        rows.clone().add("shop");
-        assert_eq!(rows.way_to("shop", WayIn::ContainerAddress), WayIn::PublishedPort);
-        assert_eq!(rows.way_to("other", WayIn::ContainerAddress), WayIn::ContainerAddress);
+    fn a_row_keeps_the_way_by_which_it_was_reached() {
+        let ways = KnownWays::default();
+        assert_eq!(ways.to("shop"), None);
+        ways.clone().set("shop", WayIn::PublishedPort);
+        assert_eq!((ways.to("shop"), ways.to("other")), (Some(WayIn::PublishedPort), None));
     }
 }

@@ -168,6 +168,14 @@ mod tests {
         let none = EngineView::of(Err(ComposeError::NoEngine {}), Ok);
         let names: Vec<&str> = none.rows().iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["not here", "fix"]);
+        for (client, packages) in [("podman", "podman-compose"), ("docker", "docker.io")] {
+            let missing = EngineView::of(Err(ComposeError::EngineMissing { client }), Ok);
+            let [(_, what), (fix, how)] = missing.rows()[..] else { panic!("two rows") };
+            assert!(what.contains(client) && what.contains("STAMPEDE_ENGINE"), "{what}");
+            assert!(fix == "fix" && how.contains(packages) && how.contains("unset"), "{how}");
+        }
+        let unknown = ComposeError::NoSuchEngine { given: "containerd".to_owned() };
+        assert_eq!(EngineView::of(Err(unknown), Ok).rows().len(), 2);
         let here = engine(Grouping::PerService, WayIn::ContainerAddress);
         let no_tool = EngineView::of(Ok(here), |_| Err(ComposeError::NoTool { client: "docker" }));
         let names: Vec<&str> = no_tool.rows().iter().map(|(name, _)| *name).collect();

@@ -27,8 +27,8 @@ fn with_waiting(name: &str, text: &str) -> String {
             let waits = "depends_on: {php: {condition: service_started}, ready: {condition: service_healthy}, \
                          prepare: {condition: service_completed_successfully}}";
             let text = text.replace("depends_on:\n      - php", waits);
-            let more = "    volumes: [\"data:/shared:ro\"]\n    configs: [{source: note, target: /etc/note}]\n    \
-                        secrets: [word]\n";
+            let more = "    volumes: [\"data:/shared:ro\"]\n    configs: [{source: note, target: /etc/note, uid: \"33\"}]\n    \
+                        secrets: [{source: word, uid: \"33\", gid: \"44\", mode: 0400}]\n";
             let hidden = "      STORAGE_SECRET_KEY: \"hidden-9$$\"\n      SHOP_PASSWORD";
             let text = text.replace("      SHOP_PASSWORD", hidden);
             let text = text.replace("  php:\n", &format!("  php:\n{more}"));
@@ -37,7 +37,8 @@ fn with_waiting(name: &str, text: &str) -> String {
         }
         "public/index.php" => format!(
             "{text}\necho trim(file_get_contents('/shared/text')), file_get_contents('/etc/note'), \
-             strlen(file_get_contents('/run/secrets/word')), strlen(getenv('STORAGE_SECRET_KEY'));"
+             strlen(file_get_contents('/run/secrets/word')), strlen(getenv('STORAGE_SECRET_KEY')), ' ', \
+             vsprintf('%3$o %5$d %6$d', array_values(stat('/run/secrets/word')));"
         ),
         _ => text.to_owned(),
     }
@@ -68,8 +69,8 @@ fn projects_and_images_are_measured_without_a_program_of_docker() {
         finish(podman.stampede(&sandbox, &["compare", "plan.yaml", "--rounds", "1"]), LIMIT);
     let text = stdout(&output) + &stderr(&output);
     assert_measured(&sandbox, &output);
-    // What the service that is waited for has written, with its address, and what a configuration and secrets hold.
-    assert!(CODES || text.contains("prepared 10.215.9.7 7$ 119"), "{text}");
+    // What the service that is waited for has written, with its address, and what a configuration and secrets hold, and whose one is.
+    assert!(CODES || text.contains("prepared 10.215.9.7 7$ 119 100400 33 44"), "{text}");
     let has_containers = |trial: &serde_json::Value| {
         trial["runtime"]["containers"].as_array().is_some_and(|all| !all.is_empty())
     };
@@ -159,7 +160,7 @@ fn one_group_holds_all_services_of_podman_compose_and_a_kill_leaves_nothing() {
 }
 
 /// Projects that cannot start, each with what the error and its hint have to say.
-const WRONG: [(&str, &str, &[&str]); 9] = [
+const WRONG: [(&str, &str, &[&str]); 12] = [
     (
         "ends.yml",
         "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], command: [sh, -c, \"echo no configuration >&2; exit 7\"]}\n",
@@ -206,6 +207,22 @@ const WRONG: [(&str, &str, &[&str]); 9] = [
         "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], configs: [ini]}\nconfigs: {ini: {external: true}}\n",
         &["configs: ini", "podman-compose"],
     ),
+    (
+        "owner.yml",
+        "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], configs: [{source: ini, uid: www-data}]}\nconfigs: {ini: {content: a}}\n",
+        &["configs: ini", "uid: ", "www-data"],
+    ),
+    (
+        "mount.yml",
+        "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], volumes: [\"/a:b:/c:ro\"]}\n",
+        &["`/a:b:/c:ro`", "long form"],
+    ),
+    (
+        "build.yml",
+        "services:\n  a: {build: {context: ., dockerfile_inline: \"FROM stampede-test/php:8.2\\nRUN echo the first step\"}}\n  \
+         web: {ports: [\"80:80\"], depends_on: [a], build: {context: ., dockerfile_inline: \"FROM stampede-test/php:8.2\\nRUN echo the step said so && exit 5\"}}\n",
+        &["build", "the step said so", "-web.log"],
+    ),
 ];
 
 /// A project that does not start is one error, and nothing is left of it.
@@ -228,4 +245,8 @@ fn a_project_that_podman_compose_cannot_start_is_one_error_and_leaves_nothing() 
         assert_eq!(podman.left_behind(&BTreeSet::new()), [""; 0], "{file}: {text}");
         assert_eq!(sandbox.left_behind(), [""; 0], "{file}: {text}");
     }
+    // Also the log of the build that did not fail.
+    let logs = fs::read_dir(sandbox.path().join(".local/state/stampede/builds"));
+    let mut logs = logs.expect("logs").flatten().map(|one| one.file_name());
+    assert!(logs.any(|name| name.to_string_lossy().ends_with("-a.log")));
 }

@@ -293,6 +293,51 @@ fn a_container_that_is_not_reached_is_measured_at_a_published_port() {
     assert_eq!(engine.left_behind(), [""; 0]);
 }
 
+/// The later trials of a row were sent to a port of 127.0.0.1, and the earlier ones to the container.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn a_container_that_is_reached_no_more_is_an_error_of_its_trial() {
+    if skipped(&["setpriv", "ip"]) {
+        return;
+    }
+    let Some(engine) = Engine::start() else { return };
+    engine.let_everybody_in();
+    if Forbidden::new().is_none() {
+        println!("SKIPPED: this machine has no rules for routes");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", with_address);
+    give(sandbox.path(), USER);
+    let child = as_user(&sandbox, &engine.host(), &["--rounds", "3"]).spawn().expect("it starts");
+    let results = sandbox.path().join("stampede-results");
+    let has_trial = || {
+        let runs = fs::read_dir(&results).into_iter().flatten().flatten();
+        let trials = runs.filter_map(|run| fs::read_dir(run.path().join("trials")).ok()).flatten();
+        trials.flatten().any(|trial| trial.path().join("trial.json").exists())
+    };
+    let begun = Instant::now();
+    while !has_trial() {
+        assert!(begun.elapsed() < LIMIT, "no trial ends");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let forbidden = Forbidden::new();
+    let output = child.wait_with_output().expect("it ends");
+    drop(forbidden);
+    let text = stdout(&output) + &stderr(&output);
+    let trials = trials(&sandbox);
+    let has_started = |trial: &&serde_json::Value| {
+        trial["runtime"]["containers"].as_array().is_some_and(|all| !all.is_empty())
+    };
+    let started: Vec<_> = trials.iter().filter(has_started).collect();
+    assert!(!started.is_empty() && started.len() < trials.len(), "{text}");
+    for trial in started {
+        assert!(trial["runtime"]["settings"]["way_in"].is_null(), "{trial:#}");
+    }
+    assert!(CODES || text.contains("is not reached at 10.214.7.9"), "{text}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}
+
 #[test]
 #[ignore = "long: 10 s, containers"]
 fn a_container_that_is_not_reached_in_any_way_is_an_error() {

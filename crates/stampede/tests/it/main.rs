@@ -33,6 +33,7 @@ mod containers;
 mod containers_build;
 mod containers_development;
 mod containers_machine;
+mod containers_paths;
 mod containers_php;
 mod containers_podman;
 mod containers_podman_alone;

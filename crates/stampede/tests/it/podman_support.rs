@@ -1,4 +1,4 @@
-//! Podman for a test alone: it has directories of its own, and so its own containers.
+//! Podman for a test alone: it has directories of its own, and so its own containers and networks.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,6 +20,8 @@ pub struct Podman {
     directory: tempfile::TempDir,
     bin: PathBuf,
     service: Option<Child>,
+    /// Only one test at a time has the names and addresses of this machine that Podman chooses for its networks.
+    _lock: File,
 }
 
 impl Podman {
@@ -34,6 +36,9 @@ impl Podman {
             println!("SKIPPED: this needs root, podman, podman-compose, runc and netavark");
             return None;
         }
+        let lock = std::env::temp_dir().join("stampede-podman.lock");
+        let lock = File::create(lock).expect("a lock");
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("our turn");
         let tar = image_tar()?;
         // Far from the build's directory: Podman's names of layers are long.
         let directory = tempfile::Builder::new().prefix("stampede-podman-").tempdir();
@@ -50,7 +55,7 @@ impl Podman {
                 }
             }
         }
-        let mut podman = Podman { directory, bin, service: None };
+        let mut podman = Podman { directory, bin, service: None, _lock: lock };
         podman.write_client("overlay", &path.to_string_lossy());
         if !podman.run(&["info"]).status.success() {
             podman.write_client("vfs", &path.to_string_lossy());
@@ -71,11 +76,13 @@ impl Podman {
         let script = format!(
             "#!/bin/sh\nPATH='{path}' CONTAINERS_CONF={} exec podman --cgroup-manager=cgroupfs --events-backend=none \
              --runtime=runc --root {} --runroot {} --tmpdir {} --storage-driver={driver} \
-             --network-backend=netavark \"$@\"\n",
+             --network-backend=netavark --network-config-dir {} \"$@\"\n",
             at("containers.conf"),
             at("root"),
             at("runroot"),
-            at("tmp")
+            at("tmp"),
+            // Every Podman of root reads those in /etc/containers/networks.
+            at("networks")
         );
         write_program(&self.bin.join("podman"), &script);
     }
