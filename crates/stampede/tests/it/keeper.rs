@@ -517,16 +517,7 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
     for (end, groups) in ends.flat_map(|end| makers.iter().map(move |maker| (end, *maker))) {
         let sandbox = Sandbox::new();
         let [pids, removed] = ["pids", "removed"].map(|name| sandbox.directory.path().join(name));
-        let script = "[ ! -f \"$0\" ] || kill -9 $(cat \"$0\"); rm -f \"$0\"; echo x >> \"$1\"";
-        let removal = RemovalCommand {
-            program: "/bin/sh".into(),
-            args: ["-c", script, pids.to_str().unwrap(), removed.to_str().unwrap()]
-                .map(str::to_owned)
-                .into(),
-            env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-            within: Nanos::from_secs(10),
-        };
-        let containers = Some(ContainersSpec { roles: vec!["web".to_owned()], groups, removal });
+        let containers = Some(containers(groups, [&pids, &removed]));
         let spec = ProcessSetSpec {
             containers,
             cpus: vec![0],
@@ -582,6 +573,20 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
         let tries = fs::read_to_string(&removed).unwrap().lines().count();
         assert!((1..=2).contains(&tries), "{end}: {tries}");
     }
+}
+
+/// The containers of a stack, whose removal kills those in the file `pids` and adds a line to `removed`.
+fn containers(groups: GroupMaker, [pids, removed]: [&PathBuf; 2]) -> ContainersSpec {
+    let script = "[ ! -f \"$0\" ] || kill -9 $(cat \"$0\"); rm -f \"$0\"; echo x >> \"$1\"";
+    let removal = RemovalCommand {
+        program: "/bin/sh".into(),
+        args: ["-c", script, pids.to_str().unwrap(), removed.to_str().unwrap()]
+            .map(str::to_owned)
+            .into(),
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        within: Nanos::from_secs(10),
+    };
+    ContainersSpec { roles: vec!["web".to_owned()], groups, removal }
 }
 
 /// The pids in the groups of a stack's roles, and in groups below them.
