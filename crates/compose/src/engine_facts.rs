@@ -125,8 +125,7 @@ impl EngineFacts {
                 // systemd may not have given the user's engine this controller.
                 _ if is_rootless && !limits_memory => Grouping::CpusAlone,
                 ("cgroupfs", _) if may_group => Grouping::OneBudget(GroupMaker::Keeper),
-                // In v1 systemd limits no CPUs of a slice.
-                ("systemd", "2") if may_group && (here.reaches_systemd)() => {
+                ("systemd", _) if may_group && (here.reaches_systemd)() => {
                     Grouping::OneBudget(GroupMaker::Systemd)
                 }
                 _ => Grouping::PerService,
@@ -166,7 +165,7 @@ impl EngineFacts {
             ("systemd", "v2") if is_rootless && has_all => Grouping::PerService,
             _ if is_rootless => Grouping::CpusAlone,
             ("cgroupfs", _) if here.is_root => Grouping::OneBudget(GroupMaker::Keeper),
-            ("systemd", "v2") if here.is_root && (here.reaches_systemd)() => {
+            ("systemd", _) if here.is_root && (here.reaches_systemd)() => {
                 Grouping::OneBudget(GroupMaker::Systemd)
             }
             _ => Grouping::PerService,
@@ -230,11 +229,14 @@ mod tests {
         let slices = one(GroupMaker::Systemd);
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, true).ok(), slices);
         assert_eq!(docker("systemd", "Ubuntu 24.04", Value::Null, false).ok(), each);
-        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), each);
-        let info = json!({"CgroupDriver": "systemd", "CgroupVersion": "2"});
-        let without = Here { reaches_systemd: || false, ..here("6.1", true) };
-        let alone = EngineFacts::of(&info, &without, || false).expect("facts");
-        assert_eq!(alone.grouping, Grouping::PerService, "a container without its bus");
+        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), true).ok(), slices);
+        assert_eq!(docker("systemd 1", "Debian GNU/Linux 11", seccomp(), false).ok(), each);
+        for version in ["1", "2"] {
+            let info = json!({"CgroupDriver": "systemd", "CgroupVersion": version});
+            let without = Here { reaches_systemd: || false, ..here("6.1", true) };
+            let alone = EngineFacts::of(&info, &without, || false).expect("facts");
+            assert_eq!(alone.grouping, Grouping::PerService, "a container without its bus");
+        }
         let none = docker("none 1", debian, json!(["name=seccomp", "name=rootless"]), false).ok();
         assert_eq!(none, Some((Grouping::CpusAlone, WayIn::PublishedPort)));
         let far = Some((Grouping::PerService, WayIn::PublishedPort));
@@ -317,8 +319,10 @@ mod tests {
         let far = |grouping| Some((grouping, WayIn::PublishedPort));
         assert_eq!(grouping(json!({})), near(Grouping::OneBudget(GroupMaker::Keeper)));
         let systemd = |version: &str| json!({"cgroupManager": "systemd", "cgroupVersion": version});
-        assert_eq!(grouping(systemd("v2")), near(Grouping::OneBudget(GroupMaker::Systemd)));
-        assert_eq!(grouping(systemd("v1")), near(Grouping::PerService));
+        for version in ["v1", "v2"] {
+            let found = grouping(systemd(version));
+            assert_eq!(found, near(Grouping::OneBudget(GroupMaker::Systemd)), "{version}");
+        }
         let rootless = |controllers: Value, version: &str| {
             json!({"security": {"rootless": true}, "cgroupManager": "systemd", "cgroupVersion": version,
                 "cgroupControllers": controllers})

@@ -39,6 +39,18 @@ mod tests {
             let moved = v1.replace(&format!("{line}{own}"), &format!("{line}/docker/4f1e"));
             assert!(!within(&moved), "{moved}");
         }
+        // With systemd's driver on v1, also beside v2. systemd leaves cpuset and freezer to others.
+        let slice = Path::new("/stampede_7.slice/stampede_7-role_php.slice");
+        let scope = format!("{}/docker-4f1e.scope", slice.display());
+        let of_slice = format!(
+            "8:cpuset:{scope}\n7:memory:{scope}\n6:misc:/\n5:devices:{}\n4:cpu,cpuacct:{scope}\n3:freezer:{scope}\n1:name=systemd:{scope}\n0::{scope}\n",
+            slice.display()
+        );
+        assert!(is_within(&of_slice, slice));
+        for line in ["8:cpuset:", "3:freezer:"] {
+            let moved = of_slice.replace(&format!("{line}{scope}"), &format!("{line}/"));
+            assert!(!is_within(&moved, slice), "{moved}");
+        }
         assert!(!within("0::/docker/4f1e\n") && !within("0::/stampede-7/role-php2/4f1e\n"));
         assert!(!within("0::/../stampede-7/role-web/4f1e\n"));
     }

@@ -117,8 +117,8 @@ pub enum GroupMaker {
     /// an engine whose cgroup driver is `cgroupfs`.
     #[default]
     Keeper,
-    /// systemd, as slices in cgroup v2: for an engine whose driver is `systemd`, which places
-    /// containers nowhere else.
+    /// systemd, as slices: for an engine whose driver is `systemd`, which places containers nowhere
+    /// else. The keeper adds what systemd does not do in cgroup v1.
     Systemd,
 }
 

@@ -96,6 +96,12 @@ impl Mounts {
             .collect()
     }
 
+    /// The mount point of the hierarchy in which systemd keeps its units: one of its own beside those of v1, else v2.
+    /// `None`: neither is mounted.
+    pub fn top_of_systemd() -> Option<PathBuf> {
+        top_of_systemd(&Proc::default().text("self/mountinfo"))
+    }
+
     /// The groups with a CPU quota that contain the process: its own and those around it, as far as
     /// they are visible. Only of the hierarchies of version 2 and of v1's controller `cpu`.
     pub fn groups_with_cpu_quota(&self) -> Vec<PathBuf> {
@@ -222,6 +228,15 @@ impl Line<'_> {
     }
 }
 
+fn top_of_systemd(mountinfo: &str) -> Option<PathBuf> {
+    let all: Vec<Line<'_>> = mountinfo.lines().filter_map(parse_mount).collect();
+    let is_own = |line: &&Line<'_>| {
+        line.kind == "cgroup" && line.options.split(',').any(|one| one == "name=systemd")
+    };
+    let found = all.iter().find(is_own).or(all.iter().find(|line| line.kind == "cgroup2"));
+    found.map(|line| line.top.clone())
+}
+
 /// Returns our group in the hierarchy whose controllers fit, from a line such as
 /// `7:cpu,cpuacct:/path`.
 fn own_group(own: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
@@ -255,6 +270,10 @@ mod tests {
         assert_eq!(mounts.v2.unwrap().own, Path::new("/sys/fs/cgroup/unified/c"));
         let owns: Vec<_> = mounts.v1.iter().map(|mount| mount.own.to_str().unwrap()).collect();
         assert_eq!(owns, ["/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/memory/a/b"]);
+        let of_systemd = top_of_systemd(mountinfo);
+        assert_eq!(of_systemd.as_deref(), Some(Path::new("/sys/fs/cgroup/systemd")));
+        let v2 = "41 31 0:38 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n";
+        assert_eq!(top_of_systemd(v2).as_deref(), Some(Path::new("/sys/fs/cgroup")));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! v2   <ours or an ancestor>/stampede-<id>/{web,php}     limits on stampede-<id>
 //! v1   <hierarchy>/<our own group>/stampede-<id>/{web,php}
 //! ```
-//! For containers the groups are at the top of each hierarchy, or slices of systemd.
+//! For containers the groups are at the top of each hierarchy. An engine that lets systemd place its containers
+//! needs slices: there the groups have names of slices, and systemd knows them.
 //!
 //! With a CPU quota, the roles that share it are in a group of their own in between, so that a
 //! database on other CPUs is not stopped with them.
@@ -12,6 +13,7 @@
 //! Only the leaves hold processes. A v2 group with controllers may hold groups or processes, not
 //! both (cgroup-v2.rst, "No Internal Process Constraint").
 
+mod names;
 mod slices;
 mod tree;
 
@@ -27,20 +29,18 @@ use super::kill::PATIENCE;
 use super::spec::{GroupMaker, ProcessSetSpec};
 use super::stack::CgroupUse;
 use super::wire::RoleDirectories;
+use names::{Names, PREFIX};
 use slices::Slices;
 use tree::Tree;
 
 pub(super) use slices::are_possible as are_slices_possible;
 pub(super) use tree::is_full_root;
 
-/// Prefix of the directories that stampede creates. It never removes a directory without it.
-pub(super) const PREFIX: &str = "stampede-";
-
 /// The places of a stack's groups. Nothing is created yet.
 pub(super) struct Plan {
-    name: String,
+    names: Names,
     parents: Vec<tree::Parent>,
-    /// In place of groups below `parents`.
+    /// What systemd starts before groups below `parents` are made, or in place of them.
     slices: Option<Slices>,
     /// The tops of all hierarchies, in which an engine of containers creates the same groups.
     others: Vec<PathBuf>,
@@ -60,38 +60,48 @@ impl Plan {
             }
             CgroupUse::Allowed | CgroupUse::OnlyV1 => Mounts::read(),
         };
-        let mounts = if at_top { mounts.at_top() } else { mounts };
+        let mut mounts = if at_top { mounts.at_top() } else { mounts };
+        if allowed == CgroupUse::OnlyV1 {
+            mounts.v2 = None;
+        }
+        let others = if at_top { Mounts::tops() } else { Vec::new() };
         if spec.containers.as_ref().is_some_and(|one| one.groups == GroupMaker::Systemd) {
-            return Plan::of_slices(spec, allowed, &mounts);
+            return Plan::of_slices(&spec.id, &mounts, others);
         }
         let wanted = tree::wanted_v2(spec.cpu_quota);
-        let v2 = match allowed {
-            CgroupUse::Allowed => {
-                mounts.v2.as_ref().and_then(|mount| tree::Parent::v2(mount, wanted))
-            }
-            CgroupUse::OnlyV1 | CgroupUse::Forbidden => None,
-        };
+        let v2 = mounts.v2.as_ref().and_then(|mount| tree::Parent::v2(mount, wanted));
         // Each controller is in one hierarchy only, so a controller of v2 is in no v1 mount.
         let v1 = mounts.v1.iter().map(tree::Parent::v1);
         let parents = v2.into_iter().chain(v1).collect();
-        let others = if at_top { Mounts::tops() } else { Vec::new() };
-        Plan { name: format!("{PREFIX}{}", spec.id), parents, slices: None, others }
+        Plan { names: Names::own(&spec.id), parents, slices: None, others }
     }
 
-    /// Leaves it to systemd to make the groups. It limits CPUs and memory in v2 alone.
-    fn of_slices(spec: &ProcessSetSpec, allowed: CgroupUse, mounts: &Mounts) -> Plan {
-        let v2 = mounts.v2.as_ref().filter(|_| allowed == CgroupUse::Allowed);
-        let slices = v2.map(|mount| Slices::new(&mount.top, &spec.id));
-        let name = format!("{PREFIX}{}", spec.id);
-        Plan { name, parents: Vec::new(), slices, others: Vec::new() }
+    /// Leaves it to systemd to make the groups. In v1 it makes some of them.
+    fn of_slices(id: &str, mounts: &Mounts, others: Vec<PathBuf>) -> Plan {
+        let names = Names::of_slices(id);
+        let version = match (mounts.v1.is_empty(), &mounts.v2) {
+            (false, _) => Some(Version::V1),
+            (true, Some(_)) => Some(Version::V2),
+            (true, None) => None,
+        };
+        let slices = version.and_then(|version| Slices::new(&names, version));
+        let parents = match slices {
+            Some(_) => mounts.v1.iter().map(tree::Parent::v1).collect(),
+            None => Vec::new(),
+        };
+        Plan { names, parents, slices, others }
     }
 
-    /// The directories that `create` or an engine of containers may create, for the journal.
+    /// The directories that `create` or an engine of containers may create, for the journal. Where systemd keeps its
+    /// units comes first, since a slice must be stopped before its groups are removed.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
-        let parents = self.parents.iter().map(|parent| &parent.directory);
-        let all: BTreeSet<&PathBuf> = parents.chain(&self.others).collect();
-        let all = all.into_iter().map(|directory| directory.join(&self.name));
-        all.chain(self.slices.as_ref().map(Slices::directory)).collect()
+        let first = self.slices.is_some().then(Mounts::top_of_systemd).flatten();
+        let parents = self.parents.iter().map(|parent| parent.directory.clone());
+        let mut all: Vec<PathBuf> = first.into_iter().chain(parents).collect();
+        all.extend(self.others.iter().cloned());
+        let mut seen = BTreeSet::new();
+        all.retain(|directory| seen.insert(directory.clone()));
+        all.into_iter().map(|directory| directory.join(self.names.stack())).collect()
     }
 
     /// Disables the controllers that `new` enabled, for a plan that was only a probe.
@@ -114,6 +124,7 @@ impl Plan {
             roles: roles.keys().filter(shares_quota).cloned().collect(),
         });
         let wanted = tree::GroupSpec {
+            names: self.names.clone(),
             cpus: stack_cpus(spec),
             memory_bytes: spec.memory_bytes,
             roles,
@@ -121,9 +132,12 @@ impl Plan {
             freezer,
             for_containers: spec.containers.is_some(),
         };
-        let trees = self.parents.iter().filter_map(|parent| parent.create(&self.name, &wanted));
-        let slices = self.slices.iter().filter_map(|slices| slices.create(&wanted));
-        Groups { trees: trees.chain(slices).collect(), wanted }
+        let trees = match &self.slices {
+            Some(slices) if !slices.start(&wanted) => Vec::new(),
+            Some(slices) if self.parents.is_empty() => vec![slices.tree(&wanted)],
+            _ => self.parents.iter().filter_map(|parent| parent.create(&wanted)).collect(),
+        };
+        Groups { trees, wanted }
     }
 }
 
@@ -189,7 +203,9 @@ impl Groups {
             self.trees.iter().find(|tree| tree.limits(controller)).map(|tree| tree.version.name())
         };
         let unpinned = self.wanted.cpus.is_empty();
-        let cpu_set = by("cpuset").unwrap_or(if unpinned { "none" } else { "affinity" });
+        // An engine places its containers on no CPUs by itself.
+        let is_placed = !unpinned && !self.wanted.for_containers;
+        let cpu_set = by("cpuset").unwrap_or(if is_placed { "affinity" } else { "none" });
         let memory_limit = by("memory");
         let quota = self.wanted.quota.as_ref();
         IsolationRecord {
@@ -266,8 +282,8 @@ impl Groups {
 /// process has died, so the function tries again for a while.
 pub(super) fn remove(directory: &Path) -> io::Result<()> {
     let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if slices::is_ours(name) {
-        slices::stop(directory, name);
+    if names::is_slice_of_ours(name) {
+        slices::stop(directory);
     } else if !name.starts_with(PREFIX) {
         return Err(io::Error::other("not a directory of ours"));
     }

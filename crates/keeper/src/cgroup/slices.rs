@@ -1,27 +1,25 @@
 //! The groups of a stack as slices of systemd, for an engine whose containers systemd places.
 //!
 //! ```text
-//! v2   <top>/stampede_<id>.slice/stampede_<id>-web.slice     limits on stampede_<id>.slice
+//! v2   <top>/stampede_<id>.slice/stampede_<id>-role_web.slice          limits on stampede_<id>.slice
+//! v1   <hierarchy>/stampede_<id>.slice/stampede_<id>-role_web.slice
 //! ```
-//! A dash in the name of a slice means that it is inside of another one, so no other part of a name
-//! has one. systemd writes the limits: what others write to its groups it may change back.
+//! systemd writes the limits: what others write to its groups it may change back. In v1 it knows no CPUs and no
+//! freezer, and leaves the groups of these hierarchies alone. So there the keeper makes the same groups in all
+//! hierarchies, and writes the same limits as systemd where both do.
 //!
 //! Sources: systemd.slice(5), systemd.resource-control(5), org.freedesktop.systemd1(5).
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use stampede_linux::mounts::Version;
+use stampede_linux::mounts::{Mounts, Version};
 use stampede_linux::run::TimedCommand;
-use stampede_model::isolation::CPU_QUOTA_SLICE;
 
+use super::names::Names;
 use super::tree::{self, GroupSpec, QuotaSpec, Tree};
 
-/// Prefix of the slices that stampede lets systemd make. It stops no slice without it.
-const PREFIX: &str = "stampede_";
-const SUFFIX: &str = ".slice";
 const BUSCTL: &str = "busctl";
 /// systemd's object on the system's bus.
 const MANAGER: [&str; 3] =
@@ -38,72 +36,83 @@ const IN_FORCE_WITHIN: Duration = Duration::from_secs(5);
 /// The time between two looks at that.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The places of a stack's slices. Nothing is made yet.
+/// The slices of a stack. Nothing is made yet.
 pub(super) struct Slices {
-    /// The mount point of cgroup v2.
-    top: PathBuf,
-    /// The name of the stack's slice, without `.slice`.
-    name: String,
+    /// The group of the stack, in the hierarchy where systemd keeps its units.
+    directory: PathBuf,
+    /// The version of the hierarchies that limit.
+    version: Version,
     /// The program that asks systemd: `busctl`.
     program: PathBuf,
 }
 
 impl Slices {
-    pub(super) fn new(top: &Path, id: &str) -> Slices {
-        let name = format!("{PREFIX}{}", word(id));
-        Slices { top: top.to_owned(), name, program: BUSCTL.into() }
+    /// `None`: systemd keeps its units in no hierarchy that can be seen.
+    pub(super) fn new(names: &Names, version: Version) -> Option<Slices> {
+        let directory = Mounts::top_of_systemd()?.join(names.stack());
+        Some(Slices { directory, version, program: BUSCTL.into() })
     }
 
-    /// The group of the stack.
-    pub(super) fn directory(&self) -> PathBuf {
-        self.path(&self.name)
-    }
-
-    /// Makes the slices of the stack and its roles; `None`: there is no systemd, or it refuses.
-    pub(super) fn create(&self, wanted: &GroupSpec) -> Option<Tree> {
-        let tree = self.try_to_create(wanted);
-        if tree.is_none() {
-            stop_by(&self.program, &self.directory(), &format!("{}{SUFFIX}", self.name));
+    /// Starts the slices of the stack and its roles. Returns whether all are there: there may be no systemd, or it
+    /// refuses. Then none is.
+    pub(super) fn start(&self, wanted: &GroupSpec) -> bool {
+        let are_started = self.try_to_start(wanted).is_some();
+        if !are_started {
+            stop_by(&self.program, &self.directory);
         }
-        tree
+        are_started
     }
 
-    fn try_to_create(&self, wanted: &GroupSpec) -> Option<Tree> {
+    fn try_to_start(&self, wanted: &GroupSpec) -> Option<()> {
         let memory = (wanted.memory_bytes > 0).then(|| memory(wanted.memory_bytes));
-        let cpus = (!wanted.cpus.is_empty()).then(|| allowed_cpus(&wanted.cpus));
-        self.start(&self.name, cpus.into_iter().chain(memory).flatten().collect())?;
+        let cpus = self.own_cpus(&wanted.cpus, &[]);
+        self.start_one(&self.directory, cpus.into_iter().chain(memory.into_iter().flatten()))?;
         if let Some(quota) = &wanted.quota {
-            self.start(&self.quota_name(), cpu_quota(quota))?;
+            let directory = self.directory.join(wanted.names.quota());
+            self.start_one(&directory, cpu_quota(quota))?;
         }
-        let mut roles = BTreeMap::new();
         for (role, cpus) in &wanted.roles {
-            let name = self.role_name(role, wanted.quota.as_ref());
-            let own = !cpus.is_empty() && *cpus != wanted.cpus;
-            self.start(&name, if own { allowed_cpus(cpus) } else { Vec::new() })?;
-            roles.insert(role.clone(), self.path(&name));
+            self.start_one(&self.role(role, wanted), self.own_cpus(cpus, &wanted.cpus))?;
         }
+        Some(())
+    }
+
+    /// The property of a slice with other CPUs than the group around it.
+    fn own_cpus(&self, cpus: &[usize], around: &[usize]) -> Option<Property> {
+        let is_known = self.version == Version::V2;
+        (is_known && !cpus.is_empty() && cpus != around).then(|| allowed_cpus(cpus))
+    }
+
+    fn role(&self, role: &str, wanted: &GroupSpec) -> PathBuf {
+        self.directory.join(wanted.names.role(role, wanted.quota.as_ref()))
+    }
+
+    /// The slices that were started, with what is in force of them, for v2.
+    pub(super) fn tree(&self, wanted: &GroupSpec) -> Tree {
+        let roles = wanted.roles.keys().map(|role| (role.clone(), self.role(role, wanted)));
+        let roles: std::collections::BTreeMap<String, PathBuf> = roles.collect();
         let mut tree = Tree {
             version: Version::V2,
             controllers: roles.values().next().map(|role| controllers(role)).unwrap_or_default(),
             limited: Default::default(),
             roles,
             entered: true,
-            directory: self.directory(),
+            directory: self.directory.clone(),
         };
         let in_force = self.in_force(wanted, &tree);
         tree.limited = in_force.into_iter().map(str::to_owned).collect();
-        Some(tree)
+        tree
     }
 
     /// The controllers whose limits are in force. Waits for those that are not yet.
     fn in_force(&self, wanted: &GroupSpec, tree: &Tree) -> Vec<&'static str> {
-        let group = self.directory();
+        let group = &self.directory;
         let quota = wanted.quota.as_ref().map(|quota| quota.cpus);
-        let file = |name: &str| self.path(name).join("cpu.max");
+        let quota_file = group.join(wanted.names.quota()).join("cpu.max");
         let effective = |group: &Path| group.join("cpuset.cpus.effective");
         let is_pinned = || {
             let mut roles = wanted.roles.iter().filter(|(_, cpus)| !cpus.is_empty());
-            tree::are_cpus(&effective(&group), &wanted.cpus)
+            tree::are_cpus(&effective(group), &wanted.cpus)
                 && roles.all(|(role, cpus)| {
                     let file = effective(&tree.role(role));
                     // Where no role has CPUs of its own, systemd leaves the controller to the stack's slice.
@@ -118,7 +127,7 @@ impl Slices {
                 tree::is_memory_limit(&memory, wanted.memory_bytes)
             }),
             ("cpu", quota.is_some(), &|| {
-                quota.is_some_and(|quota| tree::is_quota(&file(&self.quota_name()), quota))
+                quota.is_some_and(|quota| tree::is_quota(&quota_file, quota))
             }),
         ];
         let until = Instant::now() + IN_FORCE_WITHIN;
@@ -133,59 +142,52 @@ impl Slices {
     }
 
     /// Starts a slice with these properties, and waits for its group.
-    fn start(&self, name: &str, properties: Vec<Property>) -> Option<()> {
-        let unit = format!("{name}{SUFFIX}");
-        let accounted = property("MemoryAccounting", "b", ["true"]);
-        let properties: Vec<Property> = properties.into_iter().chain([accounted]).collect();
+    fn start_one(
+        &self,
+        directory: &Path,
+        properties: impl IntoIterator<Item = Property>,
+    ) -> Option<()> {
+        // In v1 systemd removes groups in which it neither counts nor limits.
+        let counted: &[&str] = match self.version {
+            Version::V2 => &["MemoryAccounting"],
+            Version::V1 => &["CPUAccounting", "MemoryAccounting", "TasksAccounting"],
+        };
+        let counted = counted.iter().map(|name| property(name, "b", ["true"]));
+        let properties: Vec<Property> = properties.into_iter().chain(counted).collect();
         let number = properties.len().to_string();
         let call = asking(&self.program, "call")
-            .args(["StartTransientUnit", "ssa(sv)a(sa(sv))", &unit, "fail", &number])
+            .args(["StartTransientUnit", "ssa(sv)a(sa(sv))", unit(directory), "fail", &number])
             .args(properties.iter().flatten())
             // No auxiliary units.
             .args(["0"]);
         call.run().ok()?;
-        let (directory, until) = (self.path(name), Instant::now() + IN_FORCE_WITHIN);
+        let until = Instant::now() + IN_FORCE_WITHIN;
         while !directory.is_dir() && Instant::now() < until {
             std::thread::sleep(LOOK);
         }
         directory.is_dir().then_some(())
     }
-
-    fn quota_name(&self) -> String {
-        format!("{}{}", self.name, CPU_QUOTA_SLICE.trim_end_matches(SUFFIX))
-    }
-
-    /// The name of a role's slice, in that of the quota if it shares one.
-    fn role_name(&self, role: &str, quota: Option<&QuotaSpec>) -> String {
-        match quota.is_some_and(|quota| quota.roles.contains(role)) {
-            true => format!("{}-role_{}", self.quota_name(), word(role)),
-            false => format!("{}-role_{}", self.name, word(role)),
-        }
-    }
-
-    /// The group of a slice: `a-b.slice` is inside of `a.slice`.
-    fn path(&self, name: &str) -> PathBuf {
-        let ends = name.match_indices('-').map(|(at, _)| at).chain([name.len()]);
-        ends.fold(self.top.clone(), |path, end| path.join(format!("{}{SUFFIX}", &name[..end])))
-    }
 }
 
-/// Whether a group is the slice of a stack.
-pub(super) fn is_ours(name: &str) -> bool {
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+/// The slice whose group this is.
+fn unit(directory: &Path) -> &str {
+    directory.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Lets systemd stop a slice with all that is in it. Nothing happens if there is none.
-pub(super) fn stop(directory: &Path, unit: &str) {
-    stop_by(Path::new(BUSCTL), directory, unit);
+/// Lets systemd stop a slice with all that is in it, if this is its group where systemd keeps its units. Nothing
+/// happens if there is none.
+pub(super) fn stop(directory: &Path) {
+    if Mounts::top_of_systemd().as_deref() == directory.parent() {
+        stop_by(Path::new(BUSCTL), directory);
+    }
 }
 
 /// `systemctl stop` does nothing in a container, and says that it has succeeded.
-fn stop_by(program: &Path, directory: &Path, unit: &str) {
+fn stop_by(program: &Path, directory: &Path) {
     if !directory.exists() {
         return;
     }
-    let call = asking(program, "call").args(["StopUnit", "ss", unit, "replace"]);
+    let call = asking(program, "call").args(["StopUnit", "ss", unit(directory), "replace"]);
     let is_begun = call.run().is_ok();
     // The answer comes before the work is done.
     let until = Instant::now() + IN_FORCE_WITHIN;
@@ -224,7 +226,7 @@ fn property<'a>(
 }
 
 /// The CPUs of a slice, as bits, the first CPU in the lowest one.
-fn allowed_cpus(cpus: &[usize]) -> Vec<Property> {
+fn allowed_cpus(cpus: &[usize]) -> Property {
     let bytes = cpus.iter().max().map_or(0, |last| last / 8 + 1);
     let mut bits = vec![0_u8; bytes];
     for cpu in cpus {
@@ -232,10 +234,11 @@ fn allowed_cpus(cpus: &[usize]) -> Vec<Property> {
     }
     let words: Vec<String> =
         std::iter::once(bytes.to_string()).chain(bits.iter().map(u8::to_string)).collect();
-    vec![property("AllowedCPUs", "ay", words.iter().map(String::as_str))]
+    property("AllowedCPUs", "ay", words.iter().map(String::as_str))
 }
 
-/// The memory of a slice. Without swap, as for all stacks.
+/// The memory of a slice. Without swap, as for all stacks. In v1 systemd takes `MemoryMax` for `MemoryLimit`, and
+/// does not know the limit of swap.
 fn memory(bytes: u64) -> Vec<Property> {
     let bytes = bytes.to_string();
     let max = property("MemoryMax", "t", [bytes.as_str()]);
@@ -256,41 +259,15 @@ fn controllers(group: &Path) -> std::collections::BTreeSet<String> {
     tree::words(&group.join("cgroup.controllers"))
 }
 
-/// A part of a slice's name.
-fn word(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use stampede_model::isolation::is_cpu_quota_group;
-
     use super::*;
-
-    #[test]
-    fn slices_are_inside_of_each_other_by_their_names() {
-        let slices = Slices::new(Path::new("/sys/fs/cgroup"), "17-a.b");
-        let stack = Path::new("/sys/fs/cgroup/stampede_17_a_b.slice");
-        assert_eq!(slices.directory(), stack);
-        let own = slices.role_name("php-fpm", None);
-        assert_eq!(slices.path(&own), stack.join("stampede_17_a_b-role_php_fpm.slice"));
-        let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
-        let shared = stack.join("stampede_17_a_b-cpu_quota.slice");
-        let web = shared.join("stampede_17_a_b-cpu_quota-role_web.slice");
-        assert_eq!(slices.path(&slices.role_name("web", Some(&quota))), web);
-        assert!(is_cpu_quota_group(&shared) && !is_cpu_quota_group(&web));
-        assert_eq!(slices.path(&slices.role_name("php-fpm", Some(&quota))), slices.path(&own));
-        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-        assert!(is_ours(&name(stack)));
-        assert!(!is_ours("stampede-1") && !is_ours("system.slice") && !is_ours("stampede_.scope"));
-    }
 
     #[test]
     fn limits_are_written_as_systemd_reads_them() {
         let words = |properties: Vec<Property>| properties.concat().join(" ");
-        assert_eq!(words(allowed_cpus(&[0, 1])), "AllowedCPUs ay 1 3");
-        assert_eq!(words(allowed_cpus(&[2, 9])), "AllowedCPUs ay 2 4 2");
+        assert_eq!(allowed_cpus(&[0, 1]).join(" "), "AllowedCPUs ay 1 3");
+        assert_eq!(allowed_cpus(&[2, 9]).join(" "), "AllowedCPUs ay 2 4 2");
         assert_eq!(words(memory(1 << 20)), "MemoryMax t 1048576 MemorySwapMax t 0");
         let cpus = stampede_model::cpus::CpuCount::of_thousandths(1_500);
         let quota = QuotaSpec { cpus, roles: Default::default() };
@@ -333,7 +310,7 @@ done
         let program = place.join("systemd");
         std::fs::write(&program, FAKE).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Slices { program, ..Slices::new(place, "one") }
+        Slices { directory: place.join("stampede_one.slice"), version: Version::V2, program }
     }
 
     fn wanted(quota: Option<QuotaSpec>) -> GroupSpec {
@@ -341,6 +318,7 @@ done
         let roles = roles.map(|(role, cpus)| (role.to_owned(), cpus)).into();
         let freezer = super::super::Freezer::NotNeeded;
         GroupSpec {
+            names: Names::of_slices("one"),
             cpus: vec![0, 1],
             memory_bytes: 64 << 20,
             roles,
@@ -350,13 +328,18 @@ done
         }
     }
 
+    fn half_a_cpu_for_web() -> QuotaSpec {
+        let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
+        QuotaSpec { cpus, roles: ["web".to_owned()].into() }
+    }
+
     #[test]
     fn limits_count_as_in_force_when_the_groups_have_them() {
         let place = tempfile::tempdir().unwrap();
         let slices = with_fake(place.path());
-        let cpus = stampede_model::cpus::CpuCount::of_thousandths(500);
-        let quota = QuotaSpec { cpus, roles: ["web".to_owned()].into() };
-        let tree = slices.create(&wanted(Some(quota))).expect("groups");
+        let wanted = wanted(Some(half_a_cpu_for_web()));
+        assert!(slices.start(&wanted));
+        let tree = slices.tree(&wanted);
         assert!(["cpuset", "memory", "cpu"].iter().all(|one| tree.limits(one)));
         let stack = place.path().join("stampede_one.slice");
         assert_eq!(tree.role("db"), stack.join("stampede_one-role_db.slice"));
@@ -373,10 +356,34 @@ done
         let slices = with_fake(place.path());
         let roles = ["db", "web"].map(|role| (role.to_owned(), vec![0, 1])).into();
         let begun = Instant::now();
-        let tree = slices.create(&GroupSpec { roles, ..wanted(None) }).expect("groups");
+        let wanted = GroupSpec { roles, ..wanted(None) };
+        assert!(slices.start(&wanted));
+        let tree = slices.tree(&wanted);
         assert!(tree.limits("cpuset") && tree.limits("memory"));
         assert!(!tree.role("web").join("cpuset.cpus.effective").exists());
         assert!(begun.elapsed() < IN_FORCE_WITHIN, "it waited for what never comes");
+    }
+
+    /// It would not limit them, and some of its versions may refuse.
+    #[test]
+    fn of_v1_systemd_is_asked_for_no_cpus() {
+        let place = tempfile::tempdir().unwrap();
+        let slices = Slices { version: Version::V1, ..with_fake(place.path()) };
+        assert!(slices.start(&wanted(Some(half_a_cpu_for_web()))));
+        let calls = std::fs::read_to_string(place.path().join("calls")).unwrap();
+        assert!(!calls.contains("AllowedCPUs"), "{calls}");
+        let all: Vec<&str> = calls.lines().collect();
+        assert_eq!(all.len(), 4, "the stack, the quota and two roles: {calls}");
+        assert!(
+            all[0].contains("MemoryMax t 67108864")
+                && all[1].contains("CPUQuotaPerSecUSec t 500000")
+        );
+        let counts = |call: &str| {
+            ["CPU", "Memory", "Tasks"]
+                .iter()
+                .all(|one| call.contains(&format!("{one}Accounting b true")))
+        };
+        assert!(all.into_iter().all(counts), "{calls}");
     }
 
     /// What was made before systemd refused is stopped.
@@ -385,20 +392,19 @@ done
         let place = tempfile::tempdir().unwrap();
         let slices = with_fake(place.path());
         std::fs::write(place.path().join("refuses-stampede_one-role_web.slice"), "").unwrap();
-        assert!(slices.create(&wanted(None)).is_none());
+        assert!(!slices.start(&wanted(None)));
         let calls = std::fs::read_to_string(place.path().join("calls")).unwrap();
         let last = calls.lines().last().unwrap();
         assert!(last.ends_with("StopUnit ss stampede_one.slice replace"), "{calls}");
-        assert!(!slices.directory().exists());
+        assert!(!slices.directory.exists());
     }
 
     /// As where systemd does not run.
     #[test]
     fn without_systemd_there_are_no_slices() {
         let place = tempfile::tempdir().unwrap();
-        let none = place.path().join("none");
-        let slices = Slices { program: none, ..Slices::new(place.path(), "one") };
-        assert!(slices.create(&wanted(None)).is_none());
-        assert!(!slices.directory().exists());
+        let slices = Slices { program: place.path().join("none"), ..with_fake(place.path()) };
+        assert!(!slices.start(&wanted(None)));
+        assert!(!slices.directory.exists());
     }
 }

@@ -8,8 +8,8 @@ use std::{fs, io};
 use stampede_linux::cpu_list;
 use stampede_linux::mounts::{Mount, Version};
 use stampede_model::cpus::CpuCount;
-use stampede_model::isolation::CPU_QUOTA_GROUP;
 
+use super::names::Names;
 use super::{Freezer, remove};
 
 /// The v2 controllers that we enable. `cpu` is not one of them. CPU time is counted without it.
@@ -30,6 +30,7 @@ pub(super) const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// The limits and the roles that the groups shall have.
 pub(super) struct GroupSpec {
+    pub names: Names,
     /// CPUs of the whole stack; empty: all.
     pub cpus: Vec<usize>,
     /// Memory limit in bytes; 0: no limit.
@@ -111,12 +112,17 @@ impl Parent {
     }
 
     /// Creates the stack's group and its leaves; `None` if that is not allowed or not useful.
-    pub(super) fn create(&self, name: &str, wanted: &GroupSpec) -> Option<Tree> {
+    pub(super) fn create(&self, wanted: &GroupSpec) -> Option<Tree> {
         if !self.is_useful(wanted) {
             return None;
         }
-        let directory = self.directory.join(name);
-        if fs::create_dir(&directory).is_err() {
+        let directory = self.directory.join(wanted.names.stack());
+        let made = match wanted.names.are_slices() {
+            // systemd makes its slices in some hierarchies, perhaps right now.
+            true => make(&directory),
+            false => fs::create_dir(&directory),
+        };
+        if made.is_err() {
             // The directory is left from an earlier stack with this id. The journal says that it
             // has ended.
             remove(&directory).and_then(|()| fs::create_dir(&directory)).ok()?;
@@ -202,20 +208,13 @@ impl Tree {
         let is_needed = wanted.for_containers || self.controllers.contains("cpu");
         let quota = wanted.quota.as_ref().filter(|_| is_needed);
         if let Some(quota) = quota {
-            self.make_quota_group(quota, &wanted.cpus)?;
+            self.make_quota_group(&wanted.names, quota, &wanted.cpus)?;
         }
         for (role, cpus) in &wanted.roles {
-            let group = match quota.is_some_and(|quota| quota.roles.contains(role)) {
-                true => self.directory.join(CPU_QUOTA_GROUP),
-                false => self.directory.clone(),
-            };
-            let directory = group.join(leaf_name(role));
+            let directory = self.directory.join(wanted.names.role(role, quota));
             self.roles.insert(role.clone(), directory.clone());
-            match fs::create_dir(&directory) {
-                // Two role names may become the same after `leaf_name`.
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
+            // Two roles may have one name.
+            make(&directory)?;
             if self.controllers.contains("cpuset") {
                 let cpus = if cpus.is_empty() { &wanted.cpus } else { cpus };
                 let above = directory.parent().unwrap_or(&self.directory);
@@ -228,9 +227,14 @@ impl Tree {
     }
 
     /// Creates the group that has the quota, for the leaves of the roles that share it.
-    fn make_quota_group(&mut self, quota: &QuotaSpec, cpus: &[usize]) -> io::Result<()> {
-        let group = self.directory.join(CPU_QUOTA_GROUP);
-        fs::create_dir(&group)?;
+    fn make_quota_group(
+        &mut self,
+        names: &Names,
+        quota: &QuotaSpec,
+        cpus: &[usize],
+    ) -> io::Result<()> {
+        let group = self.directory.join(names.quota());
+        make(&group)?;
         if self.version == Version::V2 {
             enable(&group, &WANTED_V2);
         }
@@ -255,6 +259,14 @@ impl Tree {
         // The file is missing if the kernel has no swap accounting.
         let _ = fs::write(self.directory.join(swap), swap_bytes.to_string());
         set.is_ok() && is_memory_limit(&self.directory.join(limit), bytes)
+    }
+}
+
+/// Creates a group, unless it is there: systemd may have made it.
+fn make(directory: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -400,14 +412,10 @@ fn writable(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Returns the directory name of a role. It has no dot, so it is never the name of a control file.
-fn leaf_name(role: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    format!("role-{}", role.chars().map(safe).collect::<String>())
-}
-
 #[cfg(test)]
 mod tests {
+    use stampede_model::isolation::CPU_QUOTA_GROUP;
+
     use super::*;
 
     /// Makes a v2 group of plain files, with its enabled controllers already written.
@@ -495,6 +503,7 @@ mod tests {
         let mount = Mount { top: directory.clone(), own: directory, controllers };
         let roles = ["database", "php", "web"].map(|role| (role.to_owned(), Vec::new()));
         let mut wanted = GroupSpec {
+            names: Names::Own("stack".to_owned()),
             cpus: Vec::new(),
             memory_bytes: 0,
             roles: roles.into(),
@@ -505,7 +514,7 @@ mod tests {
             freezer: Freezer::NotNeeded,
             for_containers: false,
         };
-        let tree = Parent::v1(&mount).create("stack", &wanted).unwrap();
+        let tree = Parent::v1(&mount).create(&wanted).unwrap();
         assert!(tree.limits("cpu"));
         let group = top.path().join("stack").join(CPU_QUOTA_GROUP);
         let text = |file: &str| fs::read_to_string(group.join(file)).unwrap();
@@ -514,11 +523,23 @@ mod tests {
         assert_eq!(tree.role("php"), group.join("role-php"));
         assert_eq!(tree.role("database"), top.path().join("stack/role-database"));
         assert!(["php", "web", "database"].iter().all(|role| tree.role(role).is_dir()));
-        wanted.quota = None;
-        assert!(Parent::v1(&mount).create("other", &wanted).is_none(), "it has no other use");
+        let names = Names::of_slices("7");
+        wanted = GroupSpec { names, for_containers: true, ..wanted };
+        // As systemd leaves it, with a process in it.
+        let slice = top.path().join("stampede_7.slice");
+        fs::create_dir(&slice).unwrap();
+        fs::write(slice.join("cgroup.procs"), "17\n").unwrap();
+        let tree = Parent::v1(&mount).create(&wanted).expect("the same groups as systemd's");
+        assert!(tree.limits("cpu") && slice.join("cgroup.procs").exists());
+        let group = slice.join("stampede_7-cpu_quota.slice");
+        assert_eq!(tree.role("php"), group.join("stampede_7-cpu_quota-role_php.slice"));
+        assert!(tree.role("php").is_dir() && group.join("cpu.cfs_quota_us").exists());
+        let names = Names::Own("other".to_owned());
+        wanted = GroupSpec { names, quota: None, for_containers: false, ..wanted };
+        assert!(Parent::v1(&mount).create(&wanted).is_none(), "it has no other use");
         wanted.for_containers = true;
-        let tree = Parent::v1(&mount).create("third", &wanted).expect("an engine looks for it");
-        assert_eq!(tree.role("php"), top.path().join("third/role-php"));
+        let tree = Parent::v1(&mount).create(&wanted).expect("an engine looks for it");
+        assert_eq!(tree.role("php"), top.path().join("other/role-php"));
     }
 
     #[test]

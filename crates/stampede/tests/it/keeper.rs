@@ -508,23 +508,16 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
         println!("SKIPPED: not root");
         return;
     }
-    for end in ["stop", "drop", "kill"] {
+    let mut makers = vec![GroupMaker::Keeper];
+    match stampede_keeper::reaches_systemd() {
+        true => makers.push(GroupMaker::Systemd),
+        false => println!("SKIPPED: slices, there is no systemd here"),
+    }
+    let ends = ["stop", "drop", "kill"].into_iter();
+    for (end, groups) in ends.flat_map(|end| makers.iter().map(move |maker| (end, *maker))) {
         let sandbox = Sandbox::new();
         let [pids, removed] = ["pids", "removed"].map(|name| sandbox.directory.path().join(name));
-        let script = "[ ! -f \"$0\" ] || kill -9 $(cat \"$0\"); rm -f \"$0\"; echo x >> \"$1\"";
-        let removal = RemovalCommand {
-            program: "/bin/sh".into(),
-            args: ["-c", script, pids.to_str().unwrap(), removed.to_str().unwrap()]
-                .map(str::to_owned)
-                .into(),
-            env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-            within: Nanos::from_secs(10),
-        };
-        let containers = Some(ContainersSpec {
-            roles: vec!["web".to_owned()],
-            groups: GroupMaker::Keeper,
-            removal,
-        });
+        let containers = Some(containers(groups, [&pids, &removed]));
         let spec = ProcessSetSpec {
             containers,
             cpus: vec![0],
@@ -559,6 +552,10 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
         assert_eq!(pids_in_groups(&stack), [child.id()], "{end}");
         let isolation = stack.isolation().clone();
         assert_eq!(isolation.memory_bytes, 64 << 20, "{isolation:?}");
+        let cpus = isolation.cpus_by_role.get("web").map(Vec::as_slice);
+        assert!(isolation.cpu_set.starts_with("cgroup-v") && cpus == Some(&[0]), "{isolation:?}");
+        let quota = isolation.cpu_quota.as_deref();
+        assert!(quota.is_none_or(|by| by == isolation.cpu_set), "{isolation:?}");
         match end {
             "stop" => drop(stack.stop().unwrap()),
             "drop" => drop(stack),
@@ -576,6 +573,20 @@ fn groups_of_containers_are_at_the_top_and_are_removed_after_them() {
         let tries = fs::read_to_string(&removed).unwrap().lines().count();
         assert!((1..=2).contains(&tries), "{end}: {tries}");
     }
+}
+
+/// The containers of a stack, whose removal kills those in the file `pids` and adds a line to `removed`.
+fn containers(groups: GroupMaker, [pids, removed]: [&PathBuf; 2]) -> ContainersSpec {
+    let script = "[ ! -f \"$0\" ] || kill -9 $(cat \"$0\"); rm -f \"$0\"; echo x >> \"$1\"";
+    let removal = RemovalCommand {
+        program: "/bin/sh".into(),
+        args: ["-c", script, pids.to_str().unwrap(), removed.to_str().unwrap()]
+            .map(str::to_owned)
+            .into(),
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        within: Nanos::from_secs(10),
+    };
+    ContainersSpec { roles: vec!["web".to_owned()], groups, removal }
 }
 
 /// The pids in the groups of a stack's roles, and in groups below them.

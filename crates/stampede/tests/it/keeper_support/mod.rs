@@ -155,22 +155,24 @@ pub fn processes_of(id: &str) -> Vec<String> {
     found
 }
 
-/// The stack's cgroup directories in every hierarchy.
+/// The stack's cgroup directories in every hierarchy, slices of systemd too.
 pub fn groups_of(id: &str) -> Vec<PathBuf> {
-    fn walk(directory: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
+    fn walk(directory: &Path, names: &[String; 2], depth: u32, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
-            if entry.file_name() == name {
+            if names.iter().any(|name| entry.file_name() == name.as_str()) {
                 found.push(entry.path());
             } else if depth > 0 {
-                walk(&entry.path(), name, depth - 1, found);
+                walk(&entry.path(), names, depth - 1, found);
             }
         }
     }
     let mut found = Vec::new();
-    walk(Path::new("/sys/fs/cgroup"), &format!("stampede-{id}"), 8, &mut found);
+    let word = id.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let names = [format!("stampede-{id}"), format!("stampede_{word}.slice")];
+    walk(Path::new("/sys/fs/cgroup"), &names, 8, &mut found);
     found
 }
 
