@@ -9,8 +9,9 @@ use crate::client::{Client, engine_variables};
 use crate::edit::LABEL;
 use crate::engine::mount_of;
 
-/// How long the removal may take: less than stampede waits for a keeper.
-const WITHIN: Nanos = Nanos::from_secs(25);
+/// How long the removal may take, for which a keeper that stops a stack is waited for. A slow machine needs ten seconds
+/// for one container.
+const WITHIN: Nanos = Nanos::from_secs(60);
 /// How long a service may take to end in order, in seconds, where its data is kept.
 const STOPS_WITHIN: &str = "10";
 
