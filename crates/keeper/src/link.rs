@@ -32,6 +32,8 @@ pub(super) struct Link {
     entry: OwnEntry,
     orders: UnixStream,
     shared: Arc<SharedState>,
+    /// How long the end of the stack may take beside what its processes may.
+    end_limit: Duration,
 }
 
 /// The journal's entry of one keeper.
@@ -140,7 +142,8 @@ impl Link {
         let child = execute(id, options, far).map_err(fail)?;
         let entry = OwnEntry { id: id.to_owned(), keeper: child.id(), journal };
         let shared = Arc::new(SharedState::default());
-        let link = Link { entry: entry.clone(), orders, shared: Arc::clone(&shared) };
+        let end_limit = END_LIMIT;
+        let link = Link { entry: entry.clone(), orders, shared: Arc::clone(&shared), end_limit };
         let listener = Listener { entry, channel: Channel::new(near), child, shared };
         thread::Builder::new()
             .name("keeper".to_owned())
@@ -148,6 +151,11 @@ impl Link {
             .spawn(move || listener.listen())
             .map_err(fail)?;
         Ok(link)
+    }
+
+    /// Lets the end of the stack take so much longer.
+    pub(super) fn add_to_end_limit(&mut self, more: Duration) {
+        self.end_limit += more;
     }
 
     /// Pid of the keeper.
@@ -218,11 +226,11 @@ impl Link {
     /// closes it at once.
     pub(super) fn end(&self, grace: Duration) -> StackEnd {
         let waited = |limit| self.shared.wait(limit, |state| state.ended.clone());
-        if let Some(ended) = (!grace.is_zero()).then(|| waited(grace + END_LIMIT)).flatten() {
+        if let Some(ended) = (!grace.is_zero()).then(|| waited(grace + self.end_limit)).flatten() {
             return ended;
         }
         let _ = self.orders.shutdown(Shutdown::Write);
-        if let Some(ended) = waited(END_LIMIT) {
+        if let Some(ended) = waited(self.end_limit) {
             return ended;
         }
         // The keeper does not react, so it is given up. The listener kills it and cleans up.

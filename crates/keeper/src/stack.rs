@@ -144,14 +144,15 @@ impl Keeper {
     /// user, or the keeper was lost. Then nothing runs and nothing remains. Isolation that the
     /// machine does not allow is no error: see `ProcessSet::isolation`.
     pub fn start(self, spec: &ProcessSetSpec) -> Result<ProcessSet, KeeperError> {
-        let Keeper { link, .. } = self;
+        let Keeper { mut link, .. } = self;
         link.mark_filled();
+        let removal = spec.containers.iter().map(|one| Duration::from(one.removal.within)).sum();
+        link.add_to_end_limit(removal);
         link.order(&Order::Start(Box::new(spec.clone())));
         let started = link.wait(|state| state.started.clone())?;
         let processes = describe(spec, &started);
         let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
-        let removal = spec.containers.iter().map(|one| Duration::from(one.removal.within));
-        let stop_limit = graces.chain(removal).sum();
+        let stop_limit = graces.chain([removal]).sum();
         Ok(ProcessSet { spec: spec.clone(), started, processes, stop_limit, link })
     }
 }
