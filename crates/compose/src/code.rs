@@ -19,9 +19,10 @@ use crate::private::write_private;
 use crate::project::Project;
 use crate::variables::plain;
 
-/// Files by which a directory of PHP code is recognised.
-const OF_CODE: [&str; 5] =
-    ["composer.json", "index.php", "artisan", "public/index.php", "web/index.php"];
+/// Files that requests to apps begin with.
+const ENTRIES: [&str; 4] = ["index.php", "artisan", "public/index.php", "web/index.php"];
+/// The file of apps that consist of packages.
+const MANIFEST: &str = "composer.json";
 
 /// A directory of code that a service mounts from the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct CodeMount {
     pub target: String,
     /// Files of code in it, from there.
     files: Vec<String>,
+    /// Whether an image has the code if it has one of the files; else it must have all.
+    is_one_enough: bool,
 }
 
 impl CodeMount {
@@ -39,9 +42,17 @@ impl CodeMount {
     fn of(value: &Value) -> Option<CodeMount> {
         let mount = Mount::of(value)?;
         let source = PathBuf::from(plain(mount.bind_source()?));
-        let files = files_of_code(&source);
         let target = plain(&mount.target);
-        (!files.is_empty()).then_some(CodeMount { source, target, files })
+        let of = |files: Vec<String>, is_one_enough: bool| {
+            let (source, target) = (source.clone(), target.clone());
+            (!files.is_empty()).then_some(CodeMount { source, target, files, is_one_enough })
+        };
+        let has = |file: &&str| source.join(file).is_file();
+        let known = |files: &[&str]| files.iter().copied().filter(has).map(str::to_owned).collect();
+        // An image for development may have the manifest alone, to install packages.
+        of(known(&ENTRIES), false)
+            .or_else(|| of(php_files(&source), true))
+            .or_else(|| of(known(&[MANIFEST]), true))
     }
 
     /// The directories of code that a service mounts.
@@ -50,25 +61,21 @@ impl CodeMount {
     }
 }
 
-/// Some files by which a directory is one of PHP code: those that apps begin with, or PHP files in it and one
-/// level below.
-fn files_of_code(directory: &Path) -> Vec<String> {
-    let known = OF_CODE.iter().filter(|file| directory.join(file).is_file());
-    let mut files: Vec<String> = known.map(|&file| file.to_owned()).collect();
-    if files.is_empty() {
-        let names = |below: &Path| -> Vec<PathBuf> {
-            let entries = fs::read_dir(directory.join(below)).into_iter().flatten().flatten();
-            let entries = entries.take(ENTRIES_MAX).map(|entry| below.join(entry.file_name()));
-            entries.collect()
-        };
-        let first = names(Path::new(""));
-        let second = first.iter().filter(|name| directory.join(name).is_dir());
-        let second: Vec<PathBuf> = second.flat_map(|name| names(name)).collect();
-        let is_php = |name: &&PathBuf| name.extension().is_some_and(|end| end == "php");
-        let found = first.iter().chain(&second).filter(is_php).filter_map(|name| name.to_str());
-        files.extend(found.take(FILES_MAX).map(str::to_owned));
-    }
-    files
+/// PHP files of a directory and of those in it; some.
+fn php_files(directory: &Path) -> Vec<String> {
+    let names = |below: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(directory.join(below)).into_iter().flatten().flatten();
+        let names = entries.take(ENTRIES_MAX).map(|entry| below.join(entry.file_name()));
+        let mut names: Vec<PathBuf> = names.collect();
+        names.sort();
+        names
+    };
+    let first = names(Path::new(""));
+    let second = first.iter().filter(|name| directory.join(name).is_dir());
+    let second: Vec<PathBuf> = second.flat_map(|name| names(name)).collect();
+    let is_php = |name: &&PathBuf| name.extension().is_some_and(|end| end == "php");
+    let found = first.iter().chain(&second).filter(is_php).filter_map(|name| name.to_str());
+    found.take(FILES_MAX).map(str::to_owned).collect()
 }
 
 /// The most entries of a directory that are looked at.
@@ -125,6 +132,9 @@ impl ImagesOfCode<'_> {
         images: &BTreeMap<String, String>,
     ) -> Result<CodeInImages, ComposeError> {
         let mut done = CodeInImages::default();
+        // Workers often have the image and the code of the service that requests go to.
+        let mut known: BTreeMap<(String, Vec<(PathBuf, String)>), (Vec<bool>, String)> =
+            BTreeMap::new();
         for name in services {
             let Some(service) = project.service(name) else { continue };
             let mounts = CodeMount::all(service);
@@ -142,7 +152,13 @@ impl ImagesOfCode<'_> {
                 ..ServiceCode::default()
             };
             if !others.is_empty() {
-                let (copied, made) = self.copy(name, image, &others)?;
+                let places = others.iter().map(|one| (one.source.clone(), one.target.clone()));
+                let key = (image.to_owned(), places.collect());
+                let (copied, made) = match known.get(&key) {
+                    Some(known) => known.clone(),
+                    None => self.copy(name, image, &others)?,
+                };
+                known.insert(key, (copied.clone(), made.clone()));
                 for (mount, is_there) in others.iter().zip(copied) {
                     let list = if is_there { &mut found.copied } else { &mut found.mounted };
                     list.push(mount.target.clone());
@@ -165,10 +181,14 @@ impl ImagesOfCode<'_> {
         let created = engine.run(&["create", "--label", &label, image, "true"])?;
         let id = created.split_whitespace().last().unwrap_or_default();
         let has = |mount: &CodeMount| {
-            mount.files.iter().any(|file| {
+            let is_there = |file: &String| {
                 let place = format!("{id}:{}/{file}", mount.target.trim_end_matches('/'));
                 engine.command(&["cp", &place, "-"]).run().is_ok()
-            })
+            };
+            match mount.is_one_enough {
+                true => mount.files.iter().any(is_there),
+                false => mount.files.iter().all(is_there),
+            }
         };
         let found = mounts.iter().map(has).collect();
         engine.run(&["rm", "--force", "--volumes", id])?;
@@ -198,12 +218,20 @@ impl ImagesOfCode<'_> {
         write_private(&context.join("Dockerfile"), &dockerfile).map_err(unwritten)?;
         let tag = format!("{BUILT}/{}-{name}-code:latest", self.hash);
         let place = context.display().to_string();
+        let own = ["image", "inspect", "--format", "{{.Id}}", &tag];
+        let id = || self.engine.command(&own).run().map(|output| output.stdout).unwrap_or_default();
+        let before = id();
         let words = [self.engine.build(), &["--force-rm", "--tag", &tag, &place]].concat();
         let said_as = format!("{} build", self.engine.client.program());
         let log = format!("{}-{name}-code", self.hash);
         let built = logged_build(self.engine.work(&words), &said_as, &log, &[service.to_owned()]);
         let _ = fs::remove_dir_all(&context);
         built?;
+        if !before.is_empty() && before != id() {
+            // The code of an earlier run, which nothing names any more.
+            let before = String::from_utf8_lossy(&before).trim().to_owned();
+            let _ = self.engine.command(&["image", "rm", &before]).run();
+        }
         Ok((self.look(&tag, mounts)?, tag))
     }
 
@@ -226,5 +254,41 @@ impl ImagesOfCode<'_> {
             Err(RunError::Failed { status, .. }) if status.code() == Some(1) => Ok(()),
             Err(error) => Err(failed(&format!("tar {from}"), &error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_code_are_found_by_what_apps_begin_with_or_by_their_files() {
+        let place = tempfile::tempdir().expect("a directory");
+        for file in [
+            "app/public/index.php",
+            "app/composer.json",
+            "app/artisan",
+            "lib/src/Shop/Cart.php",
+            "package/composer.json",
+            "data/uploads/2026/11/a.php",
+            "conf/site.conf",
+        ] {
+            let path = place.path().join(file);
+            fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+            fs::write(path, "").expect("a file");
+        }
+        let of = |name: &str| {
+            let mount = json!(format!("{}:/srv", place.path().join(name).display()));
+            let found = CodeMount::of(&mount)?;
+            Some((found.files.join(" "), found.is_one_enough))
+        };
+        assert_eq!(of("app"), Some(("artisan public/index.php".to_owned(), false)));
+        assert_eq!(of("lib/src"), Some(("Shop/Cart.php".to_owned(), true)));
+        assert_eq!(of("package"), Some(("composer.json".to_owned(), true)));
+        assert_eq!(
+            [of("data"), of("conf"), of("none"), of("conf/site.conf")],
+            [None, None, None, None]
+        );
+        assert_eq!(CodeMount::of(&json!("data:/srv")), None);
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use stampede_model::fact::containers::DevelopmentSign;
+use stampede_model::fact::development::DevelopmentSign;
 
 use crate::error::ComposeError;
 use crate::known::Kind;

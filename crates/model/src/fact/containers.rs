@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::development::{self, DevelopmentSign};
 use crate::words;
 
 /// Something that was noticed about a compose project.
@@ -109,137 +110,10 @@ impl fmt::Display for OwnLimit {
     }
 }
 
-/// What shows a development configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "code", rename_all = "snake_case")]
-pub enum DevelopmentSign {
-    /// An environment variable.
-    Variable {
-        /// Its name.
-        variable: String,
-        /// Its value.
-        value: String,
-    },
-    /// The code is mounted from the machine.
-    MountedCode {
-        /// The service.
-        service: String,
-        /// The directory of the machine.
-        path: String,
-    },
-    /// An image is built for development.
-    BuildTarget {
-        /// The service.
-        service: String,
-        /// The stage of its build.
-        target: String,
-        /// The stage of the same Dockerfile whose name says that it is for production; empty: there is none.
-        production: String,
-        /// Its other stages.
-        others: Vec<String>,
-    },
-    /// A variable that the service's Dockerfile or image sets.
-    OfImage {
-        /// The service.
-        service: String,
-        /// The variable's name.
-        variable: String,
-        /// Its value.
-        value: String,
-    },
-    /// The service's Dockerfile installs Xdebug.
-    XdebugInstalled {
-        /// The service.
-        service: String,
-    },
-    /// A directive in a php.ini file that the project mounts.
-    Directive {
-        /// The file of the machine.
-        path: String,
-        /// The directive, such as `opcache.validate_timestamps`.
-        directive: String,
-        /// Its value.
-        value: String,
-    },
-    /// A variable in the environment file of mounted code, which the app reads itself.
-    OfFile {
-        /// The file's name, such as `.env`.
-        file: String,
-        /// The variable's name.
-        variable: String,
-        /// Its value.
-        value: String,
-    },
-}
-
-impl fmt::Display for DevelopmentSign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DevelopmentSign::Variable { variable, value } => write!(f, "{variable}={value}"),
-            DevelopmentSign::MountedCode { service, path } => {
-                write!(f, "the code of service {service} is mounted from {path}")
-            }
-            DevelopmentSign::BuildTarget { service, target, .. } => {
-                write!(f, "service {service} is built with `target: {target}`")
-            }
-            DevelopmentSign::OfImage { service, variable, value } => {
-                write!(f, "{variable}={value} in the image of service {service}")
-            }
-            DevelopmentSign::XdebugInstalled { service } => {
-                write!(f, "the image of service {service} has Xdebug")
-            }
-            DevelopmentSign::Directive { path, directive, value } => {
-                write!(f, "{directive}={value} in {path}")
-            }
-            DevelopmentSign::OfFile { file, variable, value } => {
-                write!(f, "{variable}={value} in {file}")
-            }
-        }
-    }
-}
-
-impl DevelopmentSign {
-    /// The flag with which a run overrides it; `None`: there is no flag for it.
-    fn flag(&self) -> Option<String> {
-        let (variable, value) = match self {
-            DevelopmentSign::Variable { variable, value }
-            | DevelopmentSign::OfFile { variable, value, .. }
-            | DevelopmentSign::OfImage { variable, value, .. } => (variable, value),
-            DevelopmentSign::XdebugInstalled { .. } => {
-                return Some("--env XDEBUG_MODE=off".to_owned());
-            }
-            DevelopmentSign::MountedCode { .. } => return Some("--code image".to_owned()),
-            DevelopmentSign::BuildTarget { service, production, .. } if !production.is_empty() => {
-                return Some(format!("--build-target {service}={production}"));
-            }
-            DevelopmentSign::Directive { directive, .. }
-                if directive.contains("xdebug") || directive == "zend_extension" =>
-            {
-                return Some("--env XDEBUG_MODE=off".to_owned());
-            }
-            DevelopmentSign::Directive { directive, .. } => {
-                let value = u8::from(directive == "opcache.enable");
-                return Some(format!("--php-ini {directive}={value}"));
-            }
-            DevelopmentSign::BuildTarget { .. } => return None,
-        };
-        let value = match variable.as_str() {
-            // Laravel's names.
-            "APP_ENV" if value == "local" => "production",
-            "XDEBUG_MODE" => "off",
-            name if name.ends_with("DEBUG") || name.contains("VALIDATE_TIMESTAMPS") => "0",
-            name if name.contains("OPCACHE") => "1",
-            "CI_ENVIRONMENT" | "APPLICATION_ENV" => "production",
-            _ => "prod",
-        };
-        Some(format!("--env {variable}={value}"))
-    }
-}
-
 impl fmt::Display for Containers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Containers::Development { signs } => development(signs, f),
+            Containers::Development { signs } => development::write(signs, f),
             Containers::Project { engine, service, port, services, beside, left_out } => {
                 write!(
                     f,
@@ -309,42 +183,6 @@ impl fmt::Display for Containers {
         }
     }
 }
-
-fn development(signs: &[DevelopmentSign], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let shown: Vec<String> = signs.iter().map(ToString::to_string).collect();
-    write!(f, "this is a development configuration ({}): production is faster", shown.join("; "))?;
-    let mut flags: Vec<String> = signs.iter().filter_map(DevelopmentSign::flag).collect();
-    flags.sort();
-    flags.dedup();
-    if !flags.is_empty() {
-        write!(f, "; override it with `{}`", flags.join(" "))?;
-    }
-    let unclear = signs.iter().filter_map(|sign| match sign {
-        DevelopmentSign::BuildTarget { service, production, others, .. }
-            if production.is_empty() =>
-        {
-            Some((service, others))
-        }
-        _ => None,
-    });
-    for (service, others) in unclear {
-        match others.is_empty() {
-            true => write!(
-                f,
-                "; the Dockerfile of {service} has no other stage, so {BY_A_FILE} overrides it"
-            )?,
-            false => write!(
-                f,
-                "; `--build-target {service}=STAGE` builds another stage ({})",
-                words::list(others)
-            )?,
-        }
-    }
-    Ok(())
-}
-
-/// What overrides a stage that is the only one.
-const BY_A_FILE: &str = "a second file (`--compose compose.yaml:compose.prod.yaml`)";
 
 /// Where a service has code from that the project mounts: paths in its container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

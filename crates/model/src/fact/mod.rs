@@ -12,6 +12,7 @@ mod behind;
 mod cause;
 mod change;
 pub mod containers;
+pub mod development;
 mod directory_line;
 pub mod external;
 pub mod figure;

@@ -48,7 +48,8 @@ impl Builds {
         let secrets = resolved.project.document.get("secrets");
         let directory_of = resolved.project.directory.display();
         let ResolvedProject { engine, project, source, .. } = resolved;
-        let code = (source.code == CodePlace::Image).then_some(source.code);
+        let mounts = || project.services().map(|(_, service)| &service["volumes"]).collect();
+        let code: Option<Vec<_>> = (source.code == CodePlace::Image).then(mounts);
         let what = format!("{directory_of}\n{images:?}{secrets:?}{:?}{code:?}", source.arguments());
         let key = sha256(lasting(what, &resolved.checkouts));
         if !self.0.contains_key(&key) {

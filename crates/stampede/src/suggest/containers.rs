@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use stampede_compose::discover::Candidate;
 use stampede_compose::known::Kind;
-use stampede_model::fact::containers::Containers;
-use stampede_model::fact::{self, Notice};
+use stampede_model::fact::development::{self, Override};
 
 use super::written::{LOAD, REST, commented};
 
@@ -64,9 +63,7 @@ fn about(candidate: &Candidate, path: &str) -> String {
     let files: Vec<String> = candidate.files.iter().map(files).collect();
     let mut lines = vec![format!("{}{}", files.join(" with "), of_kind(&candidate.kind))];
     if !candidate.signs.is_empty() {
-        let found = Containers::Development { signs: candidate.signs.clone() };
-        let notice = Notice::Containers { runtime: candidate.name.clone(), found };
-        lines.push(fact::sentence(&notice));
+        lines.push(development::found(&candidate.signs));
     }
     let given = variables(candidate);
     let unset: Vec<&str> = candidate
@@ -125,7 +122,36 @@ fn row(candidate: &Candidate, path: &str, off: &str) -> String {
     if !given.is_empty() {
         lines.push(format!("    env: {}", flow(&given)));
     }
+    lines.extend(as_in_production(candidate, given));
     lines.iter().map(|line| format!("  {off}{line}\n")).collect()
+}
+
+/// The lines that make a development configuration one of production, as comments. `given`: the variables that
+/// the row has.
+fn as_in_production(candidate: &Candidate, given: Map<String, Value>) -> Vec<String> {
+    let (mut targets, mut env, mut ini, mut lines) =
+        (Map::new(), given.clone(), Map::new(), Vec::new());
+    for one in Override::all_of(&candidate.signs) {
+        match one {
+            Override::BuildTarget { service, stage } => drop(targets.insert(service, json!(stage))),
+            Override::CodeInImages => lines.push("code: image".to_owned()),
+            Override::Variable { name, value } => drop(env.insert(name, json!(value))),
+            Override::PhpIni { name, value } => drop(ini.insert(name, json!(value))),
+        }
+    }
+    let is_more = env.len() > given.len();
+    let instead = if given.is_empty() { "" } else { "    # in place of the one above" };
+    for (key, map, is_shown, more) in [
+        ("build_target", targets, true, ""),
+        ("env", env, is_more, instead),
+        ("php_ini", ini, true, ""),
+    ] {
+        if is_shown && !map.is_empty() {
+            lines.push(format!("{key}: {}{more}", flow(&map)));
+        }
+    }
+    let head = (!lines.is_empty()).then(|| "as in production, without the `#`:".to_owned());
+    head.into_iter().chain(lines).map(|line| format!("    # {line}")).collect()
 }
 
 /// Variables without which a known skeleton does not answer the load.
@@ -230,7 +256,8 @@ mod tests {
     use std::path::PathBuf;
 
     use stampede_compose::project::Target;
-    use stampede_model::fact::containers::DevelopmentSign;
+    use stampede_model::fact::development::DevelopmentSign;
+    use stampede_plan::model::{CodePlace, RuntimeSource};
 
     use super::*;
 
@@ -290,6 +317,45 @@ mod tests {
     }
 
     /// Every plan that is written is one.
+    #[test]
+    fn the_lines_for_production_can_be_read_without_their_marks() {
+        let (service, path) = ("php".to_owned(), "/srv/shop".to_owned());
+        let signs = [
+            DevelopmentSign::BuildTarget {
+                service: service.clone(),
+                target: "php_dev".to_owned(),
+                production: "php_prod".to_owned(),
+                others: vec!["php_prod".to_owned()],
+            },
+            DevelopmentSign::MountedCode { service, path: path.clone() },
+            DevelopmentSign::Directive {
+                path,
+                directive: "opcache.validate_timestamps".to_owned(),
+                value: "On".to_owned(),
+            },
+        ];
+        let signs = development().into_iter().chain(signs).collect();
+        let one = Candidate { signs, ..candidate("shop", &["compose.yml"]) };
+        let text = plan_text(&[one], "", 1, "stampede compare stampede.yaml");
+        let keys = ["code", "build_target", "env", "php_ini"].map(|key| format!("      # {key}:"));
+        let lines = text.lines().map(|line| match keys.iter().any(|key| line.starts_with(key)) {
+            true => line.replacen("# ", "", 1) + "\n",
+            false => format!("{line}\n"),
+        });
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("stampede.yaml");
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        let plan = stampede_plan::read(&path, &stampede_plan::Overrides::default());
+        let plan = plan.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let [row] = plan.stack.runtimes.as_slice() else { panic!("{text}") };
+        let RuntimeSource::Compose(source) = &row.source else { panic!("{text}") };
+        assert_eq!((source.code, source.build_targets.len()), (CodePlace::Image, 1), "{text}");
+        assert_eq!(
+            (&*row.env["APP_ENV"], &*row.php_ini["opcache.validate_timestamps"]),
+            ("prod", "0")
+        );
+    }
+
     #[test]
     fn every_plan_that_is_written_can_be_read() {
         let ddev = Kind::Ddev {
