@@ -1,7 +1,7 @@
 //! Puts code that a project mounts from the machine into the images of its services, as in production: an image
 //! that has the code of its own loses the mount, and another one gets a copy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::build_log::logged_build;
 use crate::edit::{LABEL, Mount};
 use crate::engine::{Engine, WORKS_WITHIN, failed};
 use crate::error::ComposeError;
-use crate::news::{self, LongWork, News, told};
+use crate::news::{LongWork, told};
 use crate::private::write_private;
 use crate::project::Project;
 use crate::variables::plain;
@@ -31,10 +31,8 @@ pub struct CodeMount {
     pub source: PathBuf,
     /// Its path in the container.
     pub target: String,
-    /// Files of code in it, from there.
+    /// Files of it, from there. An image that has all of them has the code.
     files: Vec<String>,
-    /// Whether an image has the code if it has one of the files; else it must have all.
-    is_one_enough: bool,
 }
 
 impl CodeMount {
@@ -42,46 +40,46 @@ impl CodeMount {
     fn of(value: &Value) -> Option<CodeMount> {
         let mount = Mount::of(value)?;
         let source = PathBuf::from(plain(mount.bind_source()?));
+        let entries = ENTRIES.iter().filter(|file| source.join(file).is_file());
+        let mut files: Vec<String> = entries.map(|&file| file.to_owned()).collect();
+        if files.is_empty() && source.join(MANIFEST).is_file() {
+            // An image for development may have the manifest alone, to install packages.
+            files = php_files(&source).into_iter().chain([MANIFEST.to_owned()]).collect();
+        }
         let target = plain(&mount.target);
-        let of = |files: Vec<String>, is_one_enough: bool| {
-            let (source, target) = (source.clone(), target.clone());
-            (!files.is_empty()).then_some(CodeMount { source, target, files, is_one_enough })
-        };
-        let has = |file: &&str| source.join(file).is_file();
-        let known = |files: &[&str]| files.iter().copied().filter(has).map(str::to_owned).collect();
-        // An image for development may have the manifest alone, to install packages.
-        of(known(&ENTRIES), false)
-            .or_else(|| of(php_files(&source), true))
-            .or_else(|| of(known(&[MANIFEST]), true))
+        (!files.is_empty()).then_some(CodeMount { source, target, files })
     }
 
-    /// The directories of code that a service mounts.
+    /// The directories of code that a service mounts, outer ones first.
     pub fn all(service: &Value) -> Vec<CodeMount> {
-        service["volumes"].as_array().into_iter().flatten().filter_map(CodeMount::of).collect()
+        let mounts = service["volumes"].as_array().into_iter().flatten();
+        let mut all: Vec<CodeMount> = mounts.filter_map(CodeMount::of).collect();
+        all.sort_by_key(|mount| mount.target.len());
+        all
     }
 }
 
-/// PHP files of a directory and of those in it; some.
+/// Some PHP files of a directory and of those in it, without those that Composer writes.
 fn php_files(directory: &Path) -> Vec<String> {
     let names = |below: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(directory.join(below)).into_iter().flatten().flatten();
-        let names = entries.take(ENTRIES_MAX).map(|entry| below.join(entry.file_name()));
-        let mut names: Vec<PathBuf> = names.collect();
+        let mut names: Vec<PathBuf> = entries.map(|entry| below.join(entry.file_name())).collect();
         names.sort();
         names
     };
     let first = names(Path::new(""));
-    let second = first.iter().filter(|name| directory.join(name).is_dir());
+    let second = first.iter().filter(|name| *name != Path::new("vendor"));
+    let second = second.filter(|name| directory.join(name).is_dir());
     let second: Vec<PathBuf> = second.flat_map(|name| names(name)).collect();
     let is_php = |name: &&PathBuf| name.extension().is_some_and(|end| end == "php");
     let found = first.iter().chain(&second).filter(is_php).filter_map(|name| name.to_str());
     found.take(FILES_MAX).map(str::to_owned).collect()
 }
 
-/// The most entries of a directory that are looked at.
-const ENTRIES_MAX: usize = 1_000;
 /// The most files by which a directory is recognised in an image.
 const FILES_MAX: usize = 5;
+/// The most bytes of a file that is compared with the image's.
+const COMPARED_BYTES_MAX: usize = 64 << 10;
 
 /// Services whose code is in their images from now on.
 #[derive(Clone, Debug, Default)]
@@ -90,18 +88,18 @@ pub struct CodeInImages {
     pub images: BTreeMap<String, String>,
     /// Where each service has its code from.
     pub services: Vec<ServiceCode>,
-    /// The mounts that are needless, by service: their paths in the containers.
-    targets: BTreeMap<String, Vec<String>>,
 }
 
 impl CodeInImages {
-    /// Removes the mounts.
+    /// Removes the mounts that are needless now.
     pub fn remove_mounts(&self, project: &mut Project) {
-        for (name, targets) in &self.targets {
-            let service = project.service_mut(name).and_then(|service| service.get_mut("volumes"));
+        for ServiceCode { service, own, copied, .. } in &self.services {
+            let service = project.service_mut(service).and_then(|one| one.get_mut("volumes"));
             let Some(Value::Array(mounts)) = service else { continue };
             let is_needless = |mount: &Value| {
-                CodeMount::of(mount).is_some_and(|found| targets.contains(&found.target))
+                CodeMount::of(mount).is_some_and(|found| {
+                    own.contains(&found.target) || copied.contains(&found.target)
+                })
             };
             mounts.retain(|mount| !is_needless(mount));
         }
@@ -112,7 +110,7 @@ impl CodeInImages {
 pub struct ImagesOfCode<'a> {
     /// The engine, for one stack.
     pub engine: &'a Engine,
-    /// The stack's id.
+    /// The stack's id, by which its keeper removes what is left.
     pub stack: &'a str,
     /// What tells the images from those of other projects.
     pub hash: &'a str,
@@ -120,8 +118,12 @@ pub struct ImagesOfCode<'a> {
     pub directory: &'a Path,
 }
 
+/// Copies that were made: by image and by what is mounted where, which of the mounts they have, and their names.
+type Copies = BTreeMap<(String, Vec<(PathBuf, String)>), (Vec<bool>, String)>;
+
 impl ImagesOfCode<'_> {
-    /// Makes the images for the code of these services. `images`: those of services that are built.
+    /// Makes the images for the code of these services. `images`: those of services that are built. A service
+    /// whose mounts another one takes over keeps them.
     ///
     /// # Errors
     /// The engine fails, or the code cannot be read.
@@ -133,47 +135,40 @@ impl ImagesOfCode<'_> {
     ) -> Result<CodeInImages, ComposeError> {
         let mut done = CodeInImages::default();
         // Workers often have the image and the code of the service that requests go to.
-        let mut known: BTreeMap<(String, Vec<(PathBuf, String)>), (Vec<bool>, String)> =
-            BTreeMap::new();
-        for name in services {
+        let mut copies = Copies::new();
+        let lent = lenders(project);
+        for name in services.iter().filter(|name| !lent.contains(*name)) {
             let Some(service) = project.service(name) else { continue };
             let mounts = CodeMount::all(service);
             let image = images.get(name).map(String::as_str).or(service["image"].as_str());
             let Some(image) = image.filter(|_| !mounts.is_empty()) else { continue };
+            let mut found = ServiceCode { service: name.clone(), ..ServiceCode::default() };
             let has = self.look(image, &mounts)?;
             let (own, others): (Vec<_>, Vec<_>) =
                 mounts.into_iter().zip(has).partition(|(_, has)| *has);
+            found.own = own.into_iter().map(|(mount, _)| mount.target).collect();
             let others: Vec<CodeMount> = others.into_iter().map(|(mount, _)| mount).collect();
-            let mut needless: Vec<String> =
-                own.into_iter().map(|(mount, _)| mount.target).collect();
-            let mut found = ServiceCode {
-                own: needless.clone(),
-                service: name.clone(),
-                ..ServiceCode::default()
-            };
             if !others.is_empty() {
                 let places = others.iter().map(|one| (one.source.clone(), one.target.clone()));
                 let key = (image.to_owned(), places.collect());
-                let (copied, made) = match known.get(&key) {
+                let (copied, made) = match copies.get(&key) {
                     Some(known) => known.clone(),
                     None => self.copy(name, image, &others)?,
                 };
-                known.insert(key, (copied.clone(), made.clone()));
-                for (mount, is_there) in others.iter().zip(copied) {
+                copies.insert(key, (copied.clone(), made.clone()));
+                for (mount, is_there) in others.into_iter().zip(copied) {
                     let list = if is_there { &mut found.copied } else { &mut found.mounted };
-                    list.push(mount.target.clone());
+                    list.push(mount.target);
                 }
-                needless.extend(found.copied.iter().cloned());
                 done.images.insert(name.clone(), made);
             }
-            done.targets.insert(name.clone(), needless);
-            news::tell(&News::Code(&found));
             done.services.push(found);
         }
         Ok(done)
     }
 
-    /// Whether an image has the code of each mount.
+    /// Whether an image has the code of each mount: the same files, since images of web servers have pages of
+    /// their own.
     fn look(&self, image: &str, mounts: &[CodeMount]) -> Result<Vec<bool>, ComposeError> {
         let engine = self.engine;
         let label = format!("{LABEL}={}", self.stack);
@@ -181,14 +176,12 @@ impl ImagesOfCode<'_> {
         let created = engine.run(&["create", "--label", &label, image, "true"])?;
         let id = created.split_whitespace().last().unwrap_or_default();
         let has = |mount: &CodeMount| {
-            let is_there = |file: &String| {
+            mount.files.iter().all(|file| {
                 let place = format!("{id}:{}/{file}", mount.target.trim_end_matches('/'));
-                engine.command(&["cp", &place, "-"]).run().is_ok()
-            };
-            match mount.is_one_enough {
-                true => mount.files.iter().any(is_there),
-                false => mount.files.iter().all(is_there),
-            }
+                let archive = engine.command(&["cp", &place, "-"]).run();
+                let content = fs::read(mount.source.join(file)).unwrap_or_default();
+                archive.is_ok_and(|archive| holds(&archive.stdout, &content))
+            })
         };
         let found = mounts.iter().map(has).collect();
         engine.run(&["rm", "--force", "--volumes", id])?;
@@ -216,14 +209,14 @@ impl ImagesOfCode<'_> {
             dockerfile += &format!("ADD {}\n", json!([archive, target]));
         }
         write_private(&context.join("Dockerfile"), &dockerfile).map_err(unwritten)?;
-        let tag = format!("{BUILT}/{}-{name}-code:latest", self.hash);
-        let place = context.display().to_string();
+        let tag = format!("{BUILT}/{}-{name}:code", self.hash);
         let own = ["image", "inspect", "--format", "{{.Id}}", &tag];
         let id = || self.engine.command(&own).run().map(|output| output.stdout).unwrap_or_default();
         let before = id();
+        let place = context.display().to_string();
         let words = [self.engine.build(), &["--force-rm", "--tag", &tag, &place]].concat();
         let said_as = format!("{} build", self.engine.client.program());
-        let log = format!("{}-{name}-code", self.hash);
+        let log = format!("{}-{name}.code", self.hash);
         let built = logged_build(self.engine.work(&words), &said_as, &log, &[service.to_owned()]);
         let _ = fs::remove_dir_all(&context);
         built?;
@@ -257,20 +250,36 @@ impl ImagesOfCode<'_> {
     }
 }
 
+/// The services whose mounts another one takes over (`volumes_from: [php]`).
+fn lenders(project: &Project) -> BTreeSet<String> {
+    let lists = project.services().filter_map(|(_, service)| service["volumes_from"].as_array());
+    let names = lists.flatten().filter_map(Value::as_str);
+    names.filter_map(|name| name.split(':').next()).map(str::to_owned).collect()
+}
+
+/// Whether an archive of one file has this content.
+fn holds(archive: &[u8], content: &[u8]) -> bool {
+    let content = &content[..content.len().min(COMPARED_BYTES_MAX)];
+    content.is_empty() || archive.windows(content.len()).any(|part| part == content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn directories_of_code_are_found_by_what_apps_begin_with_or_by_their_files() {
+    fn directories_of_code_are_found_by_what_apps_begin_with_or_by_their_manifest() {
         let place = tempfile::tempdir().expect("a directory");
         for file in [
             "app/public/index.php",
             "app/composer.json",
             "app/artisan",
-            "lib/src/Shop/Cart.php",
-            "package/composer.json",
-            "data/uploads/2026/11/a.php",
+            "worker/composer.json",
+            "worker/worker.php",
+            "worker/src/Cart.php",
+            "worker/vendor/autoload.php",
+            "data/cache/a.php",
+            "config/app.php",
             "conf/site.conf",
         ] {
             let path = place.path().join(file);
@@ -279,16 +288,35 @@ mod tests {
         }
         let of = |name: &str| {
             let mount = json!(format!("{}:/srv", place.path().join(name).display()));
-            let found = CodeMount::of(&mount)?;
-            Some((found.files.join(" "), found.is_one_enough))
+            CodeMount::of(&mount).map(|found| found.files.join(" "))
         };
-        assert_eq!(of("app"), Some(("artisan public/index.php".to_owned(), false)));
-        assert_eq!(of("lib/src"), Some(("Shop/Cart.php".to_owned(), true)));
-        assert_eq!(of("package"), Some(("composer.json".to_owned(), true)));
-        assert_eq!(
-            [of("data"), of("conf"), of("none"), of("conf/site.conf")],
-            [None, None, None, None]
-        );
+        assert_eq!(of("app").as_deref(), Some("artisan public/index.php"));
+        assert_eq!(of("worker").as_deref(), Some("worker.php src/Cart.php composer.json"));
+        for other in ["data", "config", "conf", "none", "conf/site.conf"] {
+            assert_eq!(of(other), None, "{other}");
+        }
         assert_eq!(CodeMount::of(&json!("data:/srv")), None);
+        let mounts = ["app:/srv/lib", "app:/srv"]
+            .map(|mount| json!(format!("{}/{mount}", place.path().display())));
+        let targets = CodeMount::all(&json!({"volumes": mounts}));
+        assert_eq!(
+            targets.iter().map(|one| &*one.target).collect::<Vec<_>>(),
+            ["/srv", "/srv/lib"]
+        );
+    }
+
+    #[test]
+    fn a_page_that_comes_with_an_image_is_not_the_apps() {
+        let archive = [&[b'n'; 512][..], b"<?php require 'app.php';\n", &[0; 487]].concat();
+        assert!(holds(&archive, b"<?php require 'app.php';\n") && holds(&archive, b""));
+        assert!(!holds(&archive, b"<?php phpinfo();\n"));
+    }
+
+    #[test]
+    fn services_that_lend_their_mounts_are_known() {
+        let document = json!({"services": {"web": {"volumes_from": ["php:ro"]}, "php": {}}});
+        let Value::Object(document) = document else { panic!("a map") };
+        let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
+        assert_eq!(lenders(&project), BTreeSet::from(["php".to_owned()]));
     }
 }

@@ -36,9 +36,9 @@ impl ComposeError {
                 let names: Vec<String> = names.collect();
                 (!names.is_empty()).then(|| format!("there is {}", words::some_of(&names)))
             }
-            E::NoStage { known, .. } if known.is_empty() => {
-                Some("its stages have no names (`FROM … AS prod`)".to_owned())
-            }
+            E::NoStage { known, .. } if known.is_empty() => Some(
+                "a stage has a name by `FROM … AS prod`, in the Dockerfile of a service with `build:`".to_owned(),
+            ),
             E::NoStage { known, .. } => Some(format!("its stages: {}", known.join(", "))),
             E::WhichService { publishing, known } => {
                 let choices = if publishing.is_empty() { known } else { publishing };
@@ -287,6 +287,11 @@ fn hint_of(command: &str, said: &str) -> Option<&'static str> {
         return Some(
             "the disk of the engine is full: `docker system df` shows what is there, `docker system prune` frees what \
              is unused",
+        );
+    }
+    if command.starts_with("tar ") && said.contains("ermission denied") {
+        return Some(
+            "these files are another user's: run stampede as root, or leave out `--code image`",
         );
     }
     if command.starts_with("cp -a") && said.contains("ermission denied") {

@@ -40,7 +40,12 @@ pub enum News<'a> {
         address: &'a str,
     },
     /// A service has code from its image that the project mounts.
-    Code(&'a ServiceCode),
+    Code {
+        /// The row of the project.
+        row: &'a str,
+        /// Where the service has it from.
+        service: &'a ServiceCode,
+    },
 }
 
 /// Whoever shows it.

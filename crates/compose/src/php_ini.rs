@@ -27,8 +27,9 @@ const FILE: &str = "zz-stampede.ini";
 pub struct PhpFiles {
     /// Mounts as a document has them.
     mounts: Vec<Value>,
-    /// The value of [`SCANNED`]. An empty part of it stands for the directory that PHP was built with.
-    scanned: String,
+    /// The value of [`SCANNED`]. An empty part of it stands for the directory that PHP was built with, and an empty
+    /// value for none. `None`: the variable is not set.
+    scanned: Option<String>,
 }
 
 impl PhpFiles {
@@ -38,11 +39,13 @@ impl PhpFiles {
         project: &Project,
         services: &[String],
         images: &BTreeMap<String, String>,
+        env: &BTreeMap<String, String>,
     ) -> BTreeMap<String, PhpFiles> {
         let of = |name: &String| {
             let service = project.service(name).unwrap_or(&Value::Null);
             let image = images.get(name).map(String::as_str).or(service["image"].as_str());
-            let scanned = scanned_by(engine, service, image.unwrap_or_default());
+            let of_run = env.get(SCANNED).map(|value| doubled(value));
+            let scanned = of_run.or_else(|| scanned_by(engine, service, image.unwrap_or_default()));
             (name.clone(), PhpFiles { mounts: Vec::new(), scanned })
         };
         services.iter().map(of).collect()
@@ -51,7 +54,10 @@ impl PhpFiles {
     /// Adds mounts, of which one has this directory with files of php.ini.
     pub fn add(&mut self, mounts: impl IntoIterator<Item = Value>, directory: &str) {
         self.mounts.extend(mounts);
-        self.scanned = format!("{}:{directory}", self.scanned);
+        self.scanned = Some(match self.scanned.as_deref() {
+            Some("") => directory.to_owned(),
+            given => format!("{}:{directory}", given.unwrap_or_default()),
+        });
     }
 
     /// Adds it to a service.
@@ -88,6 +94,7 @@ pub fn add_values(
     let place = directory.join("ini");
     // Users of containers are other ones than ours.
     fs::DirBuilder::new().mode(0o755).create(&place)?;
+    fs::set_permissions(&place, Permissions::from_mode(0o755))?;
     fs::write(place.join(FILE), text)?;
     fs::set_permissions(place.join(FILE), Permissions::from_mode(0o644))?;
     let source = doubled(&place.display().to_string());
@@ -96,11 +103,11 @@ pub fn add_values(
     Ok(())
 }
 
-/// The value of [`SCANNED`] that a service has, from the project or from its image; empty: none.
-fn scanned_by(engine: &Engine, service: &Value, image: &str) -> String {
+/// The value of [`SCANNED`] that a service has, from the project or from its image.
+fn scanned_by(engine: &Engine, service: &Value, image: &str) -> Option<String> {
     match variables(&service["environment"]).get(SCANNED).and_then(Value::as_str) {
-        Some(value) => value.to_owned(),
-        None => doubled(&engine.image_variables(image).remove(SCANNED).unwrap_or_default()),
+        Some(value) => Some(value.to_owned()),
+        None => engine.image_variables(image).remove(SCANNED).map(|value| doubled(&value)),
     }
 }
 
@@ -111,11 +118,16 @@ mod tests {
     #[test]
     fn files_are_read_after_those_of_the_service() {
         let place = tempfile::tempdir().unwrap();
-        let files = |scanned: &str| PhpFiles { mounts: Vec::new(), scanned: scanned.to_owned() };
-        let mut all =
-            BTreeMap::from([("php".to_owned(), files("")), ("web".to_owned(), files(":/app"))]);
+        let files = |scanned: Option<&str>| PhpFiles {
+            mounts: Vec::new(),
+            scanned: scanned.map(str::to_owned),
+        };
+        let mut all = BTreeMap::from([
+            ("php".to_owned(), files(None)),
+            ("web".to_owned(), files(Some(":/app"))),
+        ]);
         add_values(&mut all, &BTreeMap::new(), place.path()).unwrap();
-        assert_eq!(all["php"], files(""), "nothing is asked for");
+        assert_eq!(all["php"], files(None), "nothing is asked for");
         let value = |value: &str| BTreeMap::from([("memory_limit".to_owned(), value.to_owned())]);
         let refused = add_values(&mut all, &value("${A}'"), place.path()).unwrap_err();
         assert!(refused.to_string().contains("php.ini cannot have"), "{refused}");
@@ -134,6 +146,9 @@ mod tests {
                 "environment": {"A": "1", "PHP_INI_SCAN_DIR": ":/app:/stampede-ini:/stampede/php"},
             })
         );
+        let mut nothing = files(Some(""));
+        nothing.add([json!("/p:/stampede:ro")], "/stampede/php");
+        assert_eq!(nothing.scanned.as_deref(), Some("/stampede/php"), "no other directory");
         let mut bare = json!({});
         all["php"].add_to(bare.as_object_mut().unwrap());
         assert_eq!(bare["environment"]["PHP_INI_SCAN_DIR"], ":/stampede-ini");

@@ -14,6 +14,7 @@ use crate::edit::{Mount, variables};
 use crate::layers::variables_of_file;
 use crate::project::Project;
 use crate::stages::{is_of_development, production_beside};
+use crate::variables::plain;
 
 /// Values of `APP_ENV` and its like that mean development.
 const DEVELOPMENT: [&str; 4] = ["dev", "develop", "development", "local"];
@@ -225,7 +226,8 @@ fn directive_signs(
 /// value.
 fn mounted_directives(service: &Value) -> Vec<(String, String, String)> {
     let mounts = service["volumes"].as_array().into_iter().flatten().filter_map(Mount::of);
-    let sources = mounts.filter_map(|mount| mount.bind_source().map(PathBuf::from));
+    let sources =
+        mounts.filter_map(|mount| mount.bind_source().map(|source| PathBuf::from(plain(source))));
     let files = sources.flat_map(|source| match source.is_dir() {
         false => vec![source],
         true => {

@@ -186,7 +186,7 @@ impl Link {
         });
         match found {
             Some(found) => found.map_err(|ended| self.error(ended)),
-            None => Err(self.error(self.end(Duration::ZERO))),
+            None => Err(self.error(self.end(None))),
         }
     }
 
@@ -222,11 +222,11 @@ impl Link {
     }
 
     /// Waits for an end that was ordered or is expected, for `grace` and some more time. Then
-    /// closes the connection, which the keeper treats as the death of stampede. A `grace` of zero
-    /// closes it at once.
-    pub(super) fn end(&self, grace: Duration) -> StackEnd {
+    /// closes the connection, which the keeper treats as the death of stampede. Without a `grace` it
+    /// is closed at once.
+    pub(super) fn end(&self, grace: Option<Duration>) -> StackEnd {
         let waited = |limit| self.shared.wait(limit, |state| state.ended.clone());
-        if let Some(ended) = (!grace.is_zero()).then(|| waited(grace + self.end_limit)).flatten() {
+        if let Some(ended) = grace.and_then(|grace| waited(grace + self.end_limit)) {
             return ended;
         }
         let _ = self.orders.shutdown(Shutdown::Write);
@@ -245,7 +245,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.end(Duration::ZERO);
+        self.end(None);
         // Does something only if the keeper was lost while the directory was being filled.
         self.entry.clean();
     }

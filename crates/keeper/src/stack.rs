@@ -152,7 +152,7 @@ impl Keeper {
         let started = link.wait(|state| state.started.clone())?;
         let processes = describe(spec, &started);
         let graces = spec.processes.iter().map(|process| Duration::from(process.stop.grace));
-        let stop_limit = graces.chain([removal]).sum();
+        let stop_limit = graces.sum();
         Ok(ProcessSet { spec: spec.clone(), started, processes, stop_limit, link })
     }
 }
@@ -256,7 +256,7 @@ impl ProcessSet {
     /// removed.
     pub fn stop(self) -> Result<Vec<Exit>, KeeperError> {
         self.link.order(&Order::Stop);
-        let ended = self.link.end(self.stop_limit);
+        let ended = self.link.end(Some(self.stop_limit));
         match ended.is_orderly() {
             true => Ok(self.exited()),
             false => Err(self.link.error(ended)),

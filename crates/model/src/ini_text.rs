@@ -18,6 +18,16 @@ pub enum IniTextError {
     },
 }
 
+/// Whether a value is an expression of PHP's constants: `E_ALL & ~E_DEPRECATED`. In quotes it would be a text.
+fn is_expression(value: &str) -> bool {
+    let mut words = value.split(|c: char| " &|^~()".contains(c)).filter(|word| !word.is_empty());
+    let is_constant = |word: &str| {
+        word.starts_with("E_") && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+            || word.bytes().all(|b| b.is_ascii_digit())
+    };
+    value.contains("E_") && words.all(is_constant)
+}
+
 /// A value of php.ini as the file has it. It is quoted unless it is a plain word, so that `;`, `=` and `!` are taken
 /// literally. Within double quotes `${NAME}` is a variable, and within single quotes nothing is special, not
 /// even a backslash.
@@ -27,7 +37,7 @@ pub enum IniTextError {
 pub fn ini_text(value: &str) -> Result<String, IniTextError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/-,".contains(&byte);
     match () {
-        () if value.bytes().all(plain) => Ok(value.into()),
+        () if value.bytes().all(plain) || is_expression(value) => Ok(value.into()),
         () if value.contains(char::is_control) => {
             Err(IniTextError::Control { value: value.into() })
         }
@@ -47,6 +57,9 @@ mod tests {
         let is = |value: &str, text: &str| assert_eq!(ini(value).as_deref(), Some(text), "{value}");
         is("256M", "256M");
         is("a;b", "\"a;b\"");
+        is("E_ALL & ~E_DEPRECATED & ~(E_STRICT|8)", "E_ALL & ~E_DEPRECATED & ~(E_STRICT|8)");
+        is("E_ALL; x", "\"E_ALL; x\"");
+        is("PE_ALL & 1", "\"PE_ALL & 1\"");
         is("say \"x\"", "\"say \\\"x\\\"\"");
         is("", "");
         is("a$b", "\"a$b\"");

@@ -47,6 +47,9 @@ impl ProofDirectory {
         create(path)?;
         create(&path.join(INI))?;
         create(&path.join(STARTED))?;
+        for open in [path, &path.join(INI)] {
+            fs::set_permissions(open, Permissions::from_mode(0o755))?;
+        }
         fs::set_permissions(path.join(STARTED), Permissions::from_mode(0o1777))?;
         let ini = format!("auto_prepend_file = {AT}/{PREPENDED}\n");
         // Compose tools allow letters, digits, `.`, `_` and `-`; no other would end the PHP text.

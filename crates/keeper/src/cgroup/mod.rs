@@ -79,15 +79,18 @@ impl Plan {
     /// Leaves it to systemd to make the groups. In v1 it makes some of them.
     fn of_slices(id: &str, mounts: &Mounts, others: Vec<PathBuf>) -> Plan {
         let names = Names::of_slices(id);
-        let version = match (mounts.v1.is_empty(), &mounts.v2) {
-            (false, _) => Some(Version::V1),
-            (true, Some(_)) => Some(Version::V2),
-            (true, None) => None,
+        // Somebody may have mounted a hierarchy of v1 beside v2, such as the freezer's.
+        let limits =
+            |controller: &str| mounts.v1.iter().any(|one| one.controllers.contains(controller));
+        let version = match (limits("cpu") || limits("memory"), &mounts.v2) {
+            (true, _) => Some(Version::V1),
+            (false, Some(_)) => Some(Version::V2),
+            (false, None) => None,
         };
         let slices = version.and_then(|version| Slices::new(&names, version));
-        let parents = match slices {
-            Some(_) => mounts.v1.iter().map(tree::Parent::v1).collect(),
-            None => Vec::new(),
+        let parents = match (&slices, version) {
+            (Some(_), Some(Version::V1)) => mounts.v1.iter().map(tree::Parent::v1).collect(),
+            _ => Vec::new(),
         };
         Plan { names, parents, slices, others }
     }

@@ -216,11 +216,27 @@ fn own_mismatches(one: &ObservedRuntime) -> Vec<Mismatch> {
     reasons
 }
 
+/// What PHP's command line sets itself. Source: `cli_main.c` of PHP, `INI_DEFAULT` and the overrides in `main`.
+const OF_CLI: [&str; 6] = [
+    "display_errors",
+    "html_errors",
+    "implicit_flush",
+    "max_execution_time",
+    "max_input_time",
+    "register_argc_argv",
+];
+
 /// The mismatch of a runtime whose PHP does not take values of php.ini that the plan asks for: something of the
 /// project sets others.
 fn ini_not_taken(one: &ObservedRuntime) -> Option<Mismatch> {
     let found = &one.observed.ini;
     let asked = one.given.ini.iter().filter(|_| is_proven(&one.observed));
+    let asked = asked.filter(|(name, value)| {
+        // Those that load extensions are not among the values. PHP shows a constant as its number.
+        !name.ends_with("extension")
+            && !value.contains("E_")
+            && !(one.observed.sapi == "cli" && OF_CLI.contains(&name.as_str()))
+    });
     let other = asked.filter(|(name, value)| !matters::is_same_ini(Some(value), found.get(*name)));
     let values = other.map(|(name, value)| IniValue {
         directive: name.clone(),

@@ -434,6 +434,15 @@ fn a_project_whose_php_does_not_take_a_value_is_marked() {
     };
     assert_eq!(of("128M", Some("134217728")), "");
     insta::assert_snapshot!([of("1G", Some("64M")), of("1G", None)].join("\n"));
+    let mut worker = project("b");
+    worker.observed.sapi = "cli".to_owned();
+    for (name, value) in
+        [("max_execution_time", "30"), ("zend_extension", "xdebug"), ("error_reporting", "E_ALL")]
+    {
+        worker.given.ini.insert(name.into(), value.into());
+    }
+    worker.observed.ini.insert("error_reporting".into(), "32767".into());
+    assert_eq!(own_mismatches(&worker), []);
     let mut unproven = project("b");
     unproven.given.ini.insert("memory_limit".into(), "1G".into());
     unproven.observed.sapi = String::new();

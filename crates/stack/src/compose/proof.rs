@@ -52,7 +52,8 @@ impl Proofs {
     pub fn of(&self, project: &ResolvedProject, can_ask: bool) -> StackProof {
         let document = Value::Object(project.project.document.clone());
         let directory = project.project.directory.display();
-        let what = format!("{directory}\n{document}{:?}{:?}", project.source, project.env);
+        let ResolvedProject { source, env, php_ini, .. } = project;
+        let what = format!("{directory}\n{document}{source:?}{env:?}{php_ini:?}");
         let key = sha256(what);
         let asks = can_ask && self.get(&key).is_none();
         let asked = asks.then(|| Asked { token: fresh::token(), directories: BTreeMap::new() });

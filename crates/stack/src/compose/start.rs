@@ -20,7 +20,7 @@ use stampede_linux::cpu_list;
 use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
-use super::build::{Builds, Built};
+use super::build::Builds;
 use super::edit::{Edit, Limits};
 use super::engine::{Grouping, WayIn};
 use super::error::ComposeError;
@@ -127,9 +127,7 @@ fn start_once(
     let names = Names { project: format!("stampede-{}", id.to_lowercase()), id };
     let mut resolved =
         ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
-    let Built { images, code } =
-        builds.of(&resolved, &names.id, &directory).map_err(failed)?.clone();
-    code.remove_mounts(&mut resolved.project);
+    let mut images = builds.of(&resolved, &directory).map_err(failed)?.clone();
     let published = published(resolved.engine.way_in, &spec.placement)?;
     let of_services = volumes::images_of(&resolved, &images, &resolved.services());
     let leftovers = Leftovers {
@@ -142,6 +140,9 @@ fn start_once(
     };
     let processes = process_set(&resolved, &leftovers, &directory, &spec.placement);
     let handle = keep.start(&processes).map_err(of_keeper)?;
+    let code = builds.code(&resolved, (&runtime, &names.id), &directory).map_err(failed)?;
+    images.extend(code.images.clone());
+    code.remove_mounts(&mut resolved.project);
     let copies = volumes::copy_paths(&resolved, &names.id, &directory, &images).map_err(failed)?;
     let lacks_group = |name: &String| handle.container_group(name).is_none();
     if let Grouping::OneBudget(_) = resolved.engine.grouping
@@ -246,11 +247,11 @@ impl Starting<'_> {
         images: &BTreeMap<String, String>,
         proof: &mut StackProof,
     ) -> io::Result<BTreeMap<String, PhpFiles>> {
-        let ResolvedProject { engine, project, php_ini, .. } = self.resolved;
+        let ResolvedProject { engine, project, php_ini, env, .. } = self.resolved;
         if php_ini.is_empty() && !proof.asks() {
             return Ok(BTreeMap::new());
         }
-        let mut files = PhpFiles::of(engine, project, &self.resolved.services(), images);
+        let mut files = PhpFiles::of(engine, project, &self.resolved.services(), images, env);
         php_ini::add_values(&mut files, php_ini, self.directory)?;
         proof.prepare(&mut files, self.directory)?;
         Ok(files)

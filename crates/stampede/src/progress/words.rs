@@ -24,7 +24,7 @@ pub fn percentile(percentile: Percentile) -> String {
 pub fn news(news: &News<'_>) -> String {
     match news {
         News::Long(work) => long_work(work),
-        News::Code(service) => format!("note: {service}"),
+        News::Code { row, service } => format!("note: `{row}`: {service}"),
         News::Unreached { service, address } => format!(
             "note: the container of service `{service}` is not reached at {address}: it is started again with a port on \
              127.0.0.1, and the engine's proxy is a part of what is measured"
