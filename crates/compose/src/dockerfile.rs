@@ -25,6 +25,10 @@ pub struct BuiltImage {
     pub base: String,
     /// Whether it brings a Caddyfile of its own.
     pub has_caddyfile: bool,
+    /// The files of php.ini that it copies, as its Dockerfile names them.
+    pub ini_files: Vec<String>,
+    /// Whether it has the php.ini for development that comes with PHP's images.
+    pub has_development_ini: bool,
     /// Whether it has a health check; `None`: as its base has.
     pub has_check: Option<bool>,
 }
@@ -42,6 +46,26 @@ pub fn built_image(service: &Value) -> Option<BuiltImage> {
 pub fn stage_names(service: &Value) -> Option<Vec<String>> {
     let stages = stages(&content(&service["build"])?);
     Some(stages.into_iter().map(|stage| stage.name).filter(|name| !name.is_empty()).collect())
+}
+
+/// Whether a stage of a service's Dockerfile copies the whole directory that it is built in.
+pub fn copies_code(service: &Value) -> bool {
+    let stages = content(&service["build"]).map(|content| stages(&content)).unwrap_or_default();
+    let all = stages.iter().flat_map(|stage| &stage.instructions);
+    let mut copies = all.filter(|(name, _)| name == "COPY" || name == "ADD");
+    copies.any(|(_, rest)| sources(rest).iter().any(|one| [".", "./", "/"].contains(&one.as_str())))
+}
+
+/// What an instruction copies from the directory that is built in; none if it copies from elsewhere.
+fn sources(rest: &str) -> Vec<String> {
+    if rest.contains("--from=") {
+        return Vec::new();
+    }
+    let rest = rest.replace(['[', ']', ',', '"'], " ");
+    let mut words: Vec<&str> =
+        rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
+    words.pop();
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// The text of the Dockerfile of a build.
@@ -109,9 +133,14 @@ fn read(content: &str, target: Option<&str>, given: &BTreeMap<String, String>) -
                 "HEALTHCHECK" => {
                     image.has_check = Some(!rest.trim().eq_ignore_ascii_case("none"));
                 }
-                "RUN" => image.has_xdebug |= installs_xdebug(rest),
+                "RUN" => {
+                    image.has_xdebug |= installs_xdebug(rest);
+                    image.has_development_ini |= rest.contains("php.ini-development");
+                }
                 "COPY" | "ADD" => {
                     image.has_caddyfile |= rest.to_ascii_lowercase().contains("caddyfile");
+                    let copied = sources(rest).into_iter();
+                    image.ini_files.extend(copied.filter(|file| file.ends_with(".ini")));
                 }
                 _ => {}
             }

@@ -55,8 +55,8 @@ pub fn development_signs(
             let (service, path) = (name.to_owned(), path.display().to_string());
             DevelopmentSign::MountedCode { service, path }
         });
-        // An image that is built may have other environment files than the directory.
-        let is_other = changes.has_code_in_images && !service["build"].is_null();
+        // An image that copies the code may have other environment files than the directory.
+        let is_other = changes.has_code_in_images && dockerfile::copies_code(service);
         let of_file = code.iter().filter(|_| !is_other);
         let of_file = of_file.flat_map(|code| file_signs(code, service, env));
         let of_build = build_sign(name, service);
@@ -160,7 +160,7 @@ fn build_sign(name: &str, service: &Value) -> Option<DevelopmentSign> {
     let mut others = stage_names(service).unwrap_or_default();
     others.retain(|name| !name.eq_ignore_ascii_case(target));
     let (service, target) = (name.to_owned(), target.to_owned());
-    let production = production_beside(&target, &others);
+    let production = production_beside(&target, name, &others);
     Some(DevelopmentSign::BuildTarget { service, target, production, others })
 }
 
@@ -200,18 +200,19 @@ fn image_signs(
     xdebug.into_iter().chain(set).collect()
 }
 
-/// Directives for development in the php.ini files that a service mounts.
+/// Directives for development in the php.ini files that a service mounts, or that its image copies.
 fn directive_signs(
     service: &Value,
     (env, php_ini): (&BTreeMap<String, String>, &BTreeMap<String, String>),
 ) -> Vec<DevelopmentSign> {
     let mode = env.get("XDEBUG_MODE").or(php_ini.get("xdebug.mode")).map(String::as_str);
-    let found = mounted_directives(service).into_iter();
+    let found = mounted_directives(service).into_iter().chain(copied_directives(service));
     let found =
         found.filter(|(_, name, _)| !php_ini.contains_key(name)).filter(|(_, name, value)| {
             match name.as_str() {
                 "opcache.validate_timestamps" => is_on(value),
                 "opcache.enable" => !is_on(value),
+                "zend.assertions" => value == "1",
                 "xdebug.mode" => value != "off" && mode.is_none(),
                 "zend_extension" => value.contains("xdebug") && mode != Some("off"),
                 _ => false,
@@ -238,6 +239,28 @@ fn mounted_directives(service: &Value) -> Vec<(String, String, String)> {
         }
     });
     let files = files.filter(|file| file.extension().is_some_and(|end| end == "ini"));
+    directives_of(files)
+}
+
+/// The same of the files that a service's Dockerfile copies, and of the php.ini for development of PHP's images.
+fn copied_directives(service: &Value) -> Vec<(String, String, String)> {
+    let Some(image) = dockerfile::built_image(service) else { return Vec::new() };
+    let build = &service["build"];
+    let context = build.as_str().or(build["context"].as_str()).unwrap_or_default();
+    let place = |file: &String| Path::new(context).join(file.trim_start_matches('/'));
+    let mut all = directives_of(image.ini_files.iter().map(place));
+    if image.has_development_ini {
+        // Source: php.ini-development of PHP.
+        let of = |name: &str, value: &str| {
+            ("php.ini-development".to_owned(), name.to_owned(), value.to_owned())
+        };
+        all.push(of("zend.assertions", "1"));
+    }
+    all
+}
+
+/// The directives of files.
+fn directives_of(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String, String)> {
     let mut all = Vec::new();
     for file in files.take(INI_FILES_MAX) {
         let is_short = fs::metadata(&file).is_ok_and(|found| found.len() <= INI_BYTES_MAX);
@@ -335,6 +358,55 @@ mod tests {
         mounted["services"]["php"]["volumes"] =
             json!([format!("{}:/usr/local/etc/php/conf.d", ini.path().display())]);
         assert_eq!(signs(mounted, &[]), [env]);
+    }
+
+    #[test]
+    fn settings_that_an_image_copies_are_signs_unless_a_run_sets_them() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("dev.ini"), "opcache.validate_timestamps=1\n").unwrap();
+        let inline = "FROM php:8.4-fpm AS base\nRUN mv $PHP_INI_DIR/php.ini-development $PHP_INI_DIR/php.ini\n\
+                      COPY --link dev.ini $PHP_INI_DIR/conf.d/\nFROM base\nCOPY --from=base other.ini /\n";
+        let build = json!({"context": place.path(), "dockerfile_inline": inline});
+        let document = json!({"services": {"php": {"build": build}}});
+        let Value::Object(document) = document else { panic!("a map") };
+        let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
+        let of = |php_ini: &[&str]| -> Vec<String> {
+            let php_ini = php_ini.iter().map(|name| ((*name).to_owned(), "0".to_owned())).collect();
+            let changes = Overridden { php_ini: Some(&php_ini), ..Overridden::default() };
+            let signs = development_signs(&project, changes, |_| BTreeMap::new());
+            signs.iter().map(ToString::to_string).collect()
+        };
+        let file = place.path().join("dev.ini");
+        let timestamps = format!("opcache.validate_timestamps=1 in {}", file.display());
+        let assertions = "zend.assertions=1 in php.ini-development";
+        assert_eq!(of(&[]), [timestamps.as_str(), assertions]);
+        assert_eq!(of(&["opcache.validate_timestamps"]), [assertions]);
+        assert_eq!(of(&["opcache.validate_timestamps", "zend.assertions"]), [""; 0]);
+    }
+
+    #[test]
+    fn environment_files_count_unless_the_image_copies_the_code() {
+        let place = tempfile::tempdir().unwrap();
+        for (name, text) in [("artisan", ""), (".env", "APP_ENV=local\n")] {
+            std::fs::write(place.path().join(name), text).unwrap();
+        }
+        let of = |dockerfile: &str, has_code_in_images: bool| -> Vec<String> {
+            let build = json!({"context": "/srv", "dockerfile_inline": dockerfile});
+            let mount = format!("{}:/app", place.path().display());
+            let document = json!({"services": {"php": {"build": build, "volumes": [mount]}}});
+            let Value::Object(document) = document else { panic!("a map") };
+            let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
+            let changes = Overridden { has_code_in_images, ..Overridden::default() };
+            let signs = development_signs(&project, changes, |_| BTreeMap::new());
+            signs.iter().map(ToString::to_string).collect()
+        };
+        let mounted = format!("the code of service php is mounted from {}", place.path().display());
+        let file = "APP_ENV=local in .env";
+        assert_eq!(of("FROM php\nCOPY . /app\n", false), [file, &mounted]);
+        assert_eq!(of("FROM php\nCOPY . /app\n", true), [""; 0]);
+        assert_eq!(of("FROM php AS a\nADD [\"./\", \"/app\"]\nFROM a\n", true), [""; 0]);
+        // What has only extensions gets a copy of the directory.
+        assert_eq!(of("FROM php\nCOPY composer.json /app/\nCOPY --from=a . /app\n", true), [file]);
     }
 
     #[test]

@@ -59,8 +59,10 @@ impl AskedStage<'_> {
         }
     }
 
+    /// Whether it is one of these. A stage may also be named by its number, which the engine checks.
     fn is_in(self, known: &[String]) -> bool {
         known.iter().any(|one| one.eq_ignore_ascii_case(self.stage))
+            || self.service.is_some() && self.stage.parse::<u8>().is_ok()
     }
 
     fn unknown(self, service: &str, mut known: Vec<String>) -> ComposeError {
@@ -87,17 +89,21 @@ pub fn is_of_development(stage: &str) -> bool {
     has_word(stage, &OF_DEVELOPMENT)
 }
 
-/// The stage for production beside `stage`: its own (`frankenphp_prod` beside `frankenphp_dev`), or the last one;
-/// empty: no name says so.
-pub fn production_beside(stage: &str, known: &[String]) -> String {
+/// The stage for production beside `stage` of a service: its own (`frankenphp_prod` beside `frankenphp_dev`), the one
+/// with the service's name, or the only one; empty: no name says so.
+pub fn production_beside(stage: &str, service: &str, known: &[String]) -> String {
     let of_production = || known.iter().filter(|name| has_word(name, &OF_PRODUCTION));
     let rest = |name: &str, of: &[&str]| -> Vec<String> {
         words(name).filter(|word| !of.contains(&word.as_str())).collect()
     };
-    let own = of_production()
-        .find(|name| rest(name, &OF_PRODUCTION) == rest(stage, &OF_DEVELOPMENT))
-        .or_else(|| of_production().next_back());
-    own.cloned().unwrap_or_default()
+    let own =
+        of_production().find(|name| rest(name, &OF_PRODUCTION) == rest(stage, &OF_DEVELOPMENT));
+    let of_service = || {
+        let is_it = |name: &&String| words(name).any(|word| words(service).any(|own| own == word));
+        of_production().find(is_it)
+    };
+    let only = || of_production().next().filter(|_| of_production().count() == 1);
+    own.or_else(of_service).or_else(only).cloned().unwrap_or_default()
 }
 
 fn has_word(name: &str, of: &[&str]) -> bool {
@@ -168,9 +174,10 @@ mod tests {
             ("dev", &["base", "dev", "production"], "production"),
             ("app-development", &["app-production", "web-prod"], "app-production"),
             ("dev", &["web_prod", "php_prod"], "php_prod"),
+            ("dev", &["web_prod", "node_prod"], ""),
             ("dev", &["base", "dev", "produce"], ""),
         ] {
-            assert_eq!(production_beside(stage, &known(names)), found, "{stage}");
+            assert_eq!(production_beside(stage, "php-fpm", &known(names)), found, "{stage}");
         }
         assert!(is_of_development("php-Dev") && !is_of_development("devel0per"));
     }

@@ -3,6 +3,7 @@
 use super::edit::{each_runtime, set};
 use super::error::{Help, Mistake, PlanError};
 use super::flags::{Flags, each_app};
+use super::runtimes::TODAY;
 use super::tree::{Node, Style, Value, shortened};
 
 /// Flags about every app of a plan, as typed. `None` or empty: not given.
@@ -157,8 +158,10 @@ fn apply_php_ini(plan: &mut Node, value: &Node) -> Result<(), PlanError> {
         set(&mut values, name.text().unwrap_or(""), text.clone());
         set(owner, PHP_INI, values);
     };
-    each_runtime(plan, |body| {
-        if body.get(PHP_INI).is_some() {
+    each_runtime(plan, |name, body| {
+        // What this machine sets would win over the plan's values.
+        let used = body.get("use").and_then(Node::text).unwrap_or(name);
+        if body.get(PHP_INI).is_some() || used == TODAY {
             set_in(body);
         }
     });

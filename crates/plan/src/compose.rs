@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{Help, Mistake, PlanError};
+use super::flags::COMMAND_LINE;
 use super::keys::COMPOSE;
 use super::model::{
     BuildTarget, CodePlace, ComposeSource, PhpVersionChoice, RuntimeChoice, RuntimeSource,
@@ -180,8 +181,11 @@ fn build_targets(node: &Node) -> Result<Vec<BuildTarget>, PlanError> {
     };
     let target = |node: &Node, service: Option<&str>, stage: &str| {
         let is_one = is_name(stage) && service.is_none_or(is_name);
-        let target =
-            || BuildTarget { service: service.map(str::to_owned), stage: stage.to_owned() };
+        let target = || BuildTarget {
+            service: service.map(str::to_owned),
+            stage: stage.to_owned(),
+            is_optional: node.place.source.name == COMMAND_LINE,
+        };
         is_one.then(target).ok_or_else(|| not_a(node, "a stage of a Dockerfile", EXPECTED))
     };
     if let Value::Map(targets) = &node.value {
@@ -204,6 +208,19 @@ fn limits(node: &Node) -> Result<ServiceLimits, PlanError> {
         "none" => ServiceLimits::Dropped,
         _ => ServiceLimits::Kept,
     })
+}
+
+/// A stage that a flag names must be there if there is only one project.
+pub(super) fn settle_flags(all: &mut [NamedRuntime]) {
+    let sources = all.iter_mut().filter_map(|named| match &mut named.choice.source {
+        RuntimeSource::Compose(source) => Some(source),
+        _ => None,
+    });
+    let mut sources: Vec<&mut ComposeSource> = sources.collect();
+    let is_only = sources.windows(2).all(|pair| pair[0].files == pair[1].files);
+    for target in sources.iter_mut().flat_map(|source| &mut source.build_targets) {
+        target.is_optional &= !is_only;
+    }
 }
 
 /// Whether every runtime of a plan brings its own app: it is a compose project, or runs already.

@@ -132,7 +132,7 @@ fn project_name(file: &str) -> String {
 
 /// Calls `change` with the map of each compose project among the plan's runtimes.
 fn each_compose_project(plan: &mut Node, change: impl Fn(&mut Node)) {
-    each_runtime(plan, |body| {
+    each_runtime(plan, |_, body| {
         if body.get("compose").is_some() {
             change(body);
         }

@@ -179,6 +179,17 @@ fn flags_set_stages_code_and_php_ini_of_every_project() {
         plan.stack.runtimes.iter().map(one).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!([shown(&Overrides::default()), shown(&flags)].join("\n\n"));
+    let optional = |text: &str| {
+        let plan = read_text(text, &flags).expect("a plan");
+        let of = |runtime: &RuntimeChoice| match &runtime.source {
+            RuntimeSource::Compose(source) => source.build_targets[0].is_optional,
+            _ => false,
+        };
+        plan.stack.runtimes.iter().map(of).collect::<Vec<bool>>()
+    };
+    assert_eq!(optional(text), [true, true, false], "another project may have it");
+    let only = "runtimes: [{a: {compose: a.yml, php: [8.3, 8.4]}}]\nload: [\"const(5,1s)\"]";
+    assert_eq!(optional(only), [false, false]);
     for wrong in
         ["build_target: [a b]", "build_target: -x", "code: here", "build_target: {php: [a]}"]
     {
@@ -191,6 +202,24 @@ fn flags_set_stages_code_and_php_ini_of_every_project() {
         ..Overrides::default()
     };
     assert!(read_text(text, &flags).is_err(), "a name without a value");
+}
+
+/// What this machine sets would win over the plan's values.
+#[test]
+fn a_php_ini_flag_also_holds_for_the_row_of_this_machine() {
+    let app_flags = AppFlags { php_ini: vec!["precision=9".to_owned()], ..AppFlags::default() };
+    let flags = Overrides {
+        app: Some("hello".to_owned()),
+        runtimes: Some("today,nginx-fpm".to_owned()),
+        concurrency: Some("1".to_owned()),
+        for_: Some("5s".to_owned()),
+        app_flags,
+        ..Overrides::default()
+    };
+    let plan = from_flags(&flags).expect("a plan");
+    let own: Vec<_> = plan.stack.runtimes.iter().map(|one| one.php_ini.get("precision")).collect();
+    assert_eq!(own, [Some(&"9".to_owned()), Some(&"9".to_owned())]);
+    assert_eq!(names(&plan), ["today", "nginx-fpm"]);
 }
 
 /// The plan's versions are for the catalogue's runtimes and for projects; a runtime's own win.

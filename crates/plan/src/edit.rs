@@ -28,14 +28,29 @@ pub(super) fn set(map: &mut Node, key: &str, value: Node) {
     }
 }
 
-/// Calls `change` with the map of each of the plan's runtimes that has one.
-pub(super) fn each_runtime(plan: &mut Node, mut change: impl FnMut(&mut Node)) {
+/// Calls `change` with name and map of each of the plan's runtimes. One that is a name alone gets a map if it is to
+/// have keys.
+pub(super) fn each_runtime(plan: &mut Node, mut change: impl FnMut(&str, &mut Node)) {
     let Value::Map(entries) = &mut plan.value else { return };
     let runtimes = entries.iter_mut().find(|(key, _)| key.text() == Some("runtimes"));
     let Some((_, Node { value: Value::List(runtimes), .. })) = runtimes else { return };
     for runtime in runtimes {
-        let Value::Map(entries) = &mut runtime.value else { continue };
-        entries.iter_mut().for_each(|(_, body)| change(body));
+        if let Value::Map(entries) = &mut runtime.value {
+            for (name, body) in entries {
+                if matches!(body.value, Value::Null) {
+                    body.value = Value::Map(Vec::new());
+                }
+                change(name.text().unwrap_or(""), body);
+            }
+            continue;
+        }
+        let (name, place) = (runtime.text().unwrap_or("").to_owned(), runtime.place.clone());
+        let mut body = Node { place: place.clone(), value: Value::Map(Vec::new()) };
+        change(&name, &mut body);
+        if matches!(&body.value, Value::Map(keys) if !keys.is_empty()) {
+            let key = runtime.clone();
+            *runtime = Node { place, value: Value::Map(vec![(key, body)]) };
+        }
     }
 }
 

@@ -370,6 +370,9 @@ pub struct BuildTarget {
     pub service: Option<String>,
     /// The stage's name.
     pub stage: String,
+    /// Whether a project may lack it: a flag is for several projects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_optional: bool,
 }
 
 /// Where the services of a compose project have code from that the project mounts from the machine.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::compose::compose;
+use super::compose::{compose, settle_flags};
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
 use super::images::{IMAGES, Images, images, names_php, none_of_today};
@@ -38,7 +38,7 @@ pub(super) struct RuntimeDefaults {
 }
 
 /// The runtime that is set up as this machine is.
-const TODAY: &str = "today";
+pub(super) const TODAY: &str = "today";
 
 /// The setting that names the file which OPcache preloads.
 const PRELOAD: &str = "preload";
@@ -74,6 +74,7 @@ pub(super) fn runtimes(
             return Err(item.place.wrong(mistake, "at most 1 000"));
         }
     }
+    settle_flags(&mut all);
     match all.is_empty() {
         true => Err(not_a(node, "a choice of runtimes", EXPECTED)),
         false => Ok(all),

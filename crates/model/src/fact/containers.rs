@@ -40,6 +40,12 @@ pub enum Containers {
     /// The engine limits neither memory nor CPU time.
     #[serde(rename = "limits_missing")]
     LimitsMissing {},
+    /// A flag names stages of Dockerfiles, for several projects, that this one does not have.
+    #[serde(rename = "stages_missing")]
+    StagesMissing {
+        /// The stages.
+        stages: Vec<String>,
+    },
     /// Volumes that other projects share with this one.
     #[serde(rename = "external_volumes")]
     ExternalVolumes {
@@ -130,6 +136,11 @@ impl fmt::Display for Containers {
             Containers::LimitsPerService {} => f.write_str(
                 "this engine lets services share no limit, so each service has the budget for itself: do not compare \
                  rows that have more services than others",
+            ),
+            Containers::StagesMissing { stages } => write!(
+                f,
+                "none of its services has what `--build-target` names: {}",
+                words::list(stages)
             ),
             Containers::LimitsMissing {} => f.write_str(
                 "this engine limits neither memory nor fractions of a CPU (it runs without root, and has no cgroups): containers \

@@ -170,7 +170,12 @@ impl Override {
                 Some(xdebug_off())
             }
             DevelopmentSign::Directive { directive, .. } => {
-                let value = u8::from(directive == "opcache.enable").to_string();
+                let value = match directive.as_str() {
+                    "opcache.enable" => "1",
+                    "zend.assertions" => "-1",
+                    _ => "0",
+                };
+                let value = value.to_owned();
                 Some(Override::PhpIni { name: directive.clone(), value })
             }
         }
@@ -209,7 +214,7 @@ pub(super) fn write(signs: &[DevelopmentSign], f: &mut fmt::Formatter<'_>) -> fm
         match others.is_empty() {
             true => write!(
                 f,
-                "; the Dockerfile of {service} has no other stage, so {BY_A_FILE} overrides it"
+                "; `--build-target {service}=STAGE` builds another stage, or {BY_A_FILE} overrides it"
             )?,
             false => write!(
                 f,
@@ -227,5 +232,5 @@ pub fn found(signs: &[DevelopmentSign]) -> String {
     format!("this is a development configuration ({}): production is faster", shown.join("; "))
 }
 
-/// What overrides a stage that is the only one.
+/// What overrides a stage where no other one is known.
 const BY_A_FILE: &str = "a second file (`--compose compose.yaml:compose.prod.yaml`)";

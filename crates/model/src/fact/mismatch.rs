@@ -20,6 +20,9 @@ pub enum Mismatch {
     /// Each of its containers has the budget for itself, and other rows share one.
     #[serde(rename = "own_limits")]
     OwnLimits {},
+    /// Nothing limits the memory of its containers, nor fractions of a CPU, and other rows have the budget.
+    #[serde(rename = "limits_missing")]
+    LimitsMissing {},
     /// Requests reach it by a proxy of the container engine, and other rows without one.
     #[serde(rename = "through_a_proxy")]
     ThroughAProxy {},
@@ -196,6 +199,9 @@ impl fmt::Display for Mismatch {
         match self {
             Mismatch::OwnLimits {} => f.write_str(
                 "each of its containers has the CPUs and the memory of the budget for itself; the others share one budget",
+            ),
+            Mismatch::LimitsMissing {} => f.write_str(
+                "its container engine limits neither memory nor fractions of a CPU; the others have the limits of the budget",
             ),
             Mismatch::ThroughAProxy {} => f.write_str(
                 "its requests pass a proxy of the container engine, which takes CPU and time; those of the others do not",

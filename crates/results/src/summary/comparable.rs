@@ -26,6 +26,7 @@ pub fn mark(cases: &mut [CaseSummary], group: &Group, run: &RunData) {
 
 fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
     let own = some_only(&of_group, run, has_own_limits);
+    let unlimited = some_only(&of_group, run, has_no_limits);
     let proxied = some_only(&of_group, run, is_proxied);
     let (indices, shown): (Vec<usize>, Vec<ObservedRuntime>) =
         of_group.into_iter().filter_map(|index| Some((index, shown(run, index)?))).unzip();
@@ -38,6 +39,9 @@ fn mark_all(cases: &mut [CaseSummary], of_group: Vec<usize>, run: &RunData) {
     }
     for index in own {
         cases[index].not_comparable.push(Mismatch::OwnLimits {}.into());
+    }
+    for index in unlimited {
+        cases[index].not_comparable.push(Mismatch::LimitsMissing {}.into());
     }
     for index in proxied {
         cases[index].not_comparable.push(Mismatch::ThroughAProxy {}.into());
@@ -65,6 +69,11 @@ fn has_own_limits(record: &TrialRecord) -> bool {
     let limits = [&record.isolation.cpu_set, &record.isolation.memory_limit];
     let within = record.runtime.containers.iter().filter(|container| !container.is_beside);
     within.count() > 1 && limits.iter().any(|by| *by == PER_SERVICE)
+}
+
+/// Whether its containers were only kept on CPUs, since the engine limits nothing.
+fn has_no_limits(record: &TrialRecord) -> bool {
+    !record.runtime.containers.is_empty() && record.isolation.cpu_set == "affinity"
 }
 
 /// How a record says that each container has limits of its own.
@@ -125,6 +134,12 @@ mod tests {
         assert!(!has_own_limits(&record("cgroup-v2", &[false, false])), "they share one");
         assert!(!has_own_limits(&record(PER_SERVICE, &[false])), "it is alone");
         assert!(!has_own_limits(&record(PER_SERVICE, &[false, true])), "a database is outside");
+        let mut unlimited = record("none", &[false]);
+        assert!(!has_no_limits(&unlimited));
+        unlimited.isolation.cpu_set = "affinity".to_owned();
+        assert!(has_no_limits(&unlimited));
+        unlimited.runtime.containers.clear();
+        assert!(!has_no_limits(&unlimited), "processes of this machine");
         let mut proxied = record("cgroup-v2", &[false]);
         assert!(!is_proxied(&proxied));
         proxied.runtime.containers[0].is_proxied = true;

@@ -70,6 +70,8 @@ pub(crate) struct ResolvedProject {
     env: BTreeMap<String, String>,
     /// Values of php.ini that its PHP is asked for.
     php_ini: BTreeMap<String, String>,
+    /// Stages that a flag names for other projects of the run.
+    missing_stages: Vec<String>,
     /// Copies of another version that the project's files are in.
     checkouts: Vec<Checkout>,
 }
@@ -153,9 +155,6 @@ impl ComposeProvider {
             if source.limits == ServiceLimits::Dropped {
                 limits::drop_own(&mut project);
             }
-            for BuildTarget { service, stage } in &source.build_targets {
-                AskedStage { service: service.as_deref(), stage }.set_in(&mut project)?;
-            }
             let mut target = project.target(source.service.as_deref(), source.port)?;
             let exposed =
                 project.image_with_port(&target).and_then(|image| engine.exposed_port(image));
@@ -171,6 +170,15 @@ impl ComposeProvider {
             let mut left_out = project.left_out(&target.service);
             left_out.retain(|name| !source.beside.contains(name));
             project.remove(&left_out);
+            let mut missing_stages = Vec::new();
+            for BuildTarget { service, stage, is_optional } in &source.build_targets {
+                let stage = AskedStage { service: service.as_deref(), stage };
+                match stage.set_in(&mut project) {
+                    // Another project of the run has it.
+                    Err(_) if *is_optional => missing_stages.push(stage.stage.to_owned()),
+                    other => other?,
+                }
+            }
             if let Some(service) = project.with_host_network() {
                 return Err(ComposeError::HostNetwork { service: service.to_owned() });
             }
@@ -180,6 +188,7 @@ impl ComposeProvider {
             let (source, checkouts) = (source.clone(), app.checkouts.clone());
             let php_ini = choice.php_ini.clone();
             Ok(ResolvedProject {
+                missing_stages,
                 engine,
                 project,
                 left_out,
@@ -273,6 +282,9 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let unlimited =
         (engine.grouping == Grouping::CpusAlone).then_some(Containers::LimitsMissing {});
     let proxy = (engine.way_in == WayIn::PublishedPort).then_some(Containers::ThroughAProxy {});
+    let missing = &resolved.missing_stages;
+    let missing =
+        (!missing.is_empty()).then(|| Containers::StagesMissing { stages: missing.clone() });
     let networks =
         (!external.is_empty()).then_some(Containers::ExternalNetworks { networks: external });
     let volumes = (!volumes.is_empty()).then_some(Containers::ExternalVolumes { volumes });
@@ -295,6 +307,7 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     all.chain(name)
         .chain(alone)
         .chain(unlimited)
+        .chain(missing)
         .chain(proxy)
         .chain(limits)
         .chain(access)

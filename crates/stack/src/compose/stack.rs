@@ -70,6 +70,8 @@ pub(super) struct ComposeStack {
     proof: StackProof,
     /// Where services have code from that is not mounted as the project says.
     code: Vec<ServiceCode>,
+    /// The groups of the services within the budget.
+    groups: BTreeMap<String, PathBuf>,
     /// Services that were not healthy in time.
     never_healthy: Vec<String>,
 }
@@ -83,11 +85,13 @@ pub(super) struct StackParts {
     pub entrance: Entrance,
     pub proof: StackProof,
     pub code: Vec<ServiceCode>,
+    pub groups: BTreeMap<String, PathBuf>,
 }
 
 impl ComposeStack {
     pub fn new(spec: &StackSpec, resolved: ResolvedProject, parts: StackParts) -> ComposeStack {
-        let StackParts { names, directory, handle, containers, entrance, proof, code } = parts;
+        let StackParts { names, directory, handle, containers, entrance, proof, code, groups } =
+            parts;
         ComposeStack {
             name: spec.runtime.name.clone(),
             app: spec.app.clone(),
@@ -105,6 +109,7 @@ impl ComposeStack {
             first_request: Nanos::default(),
             proof,
             code,
+            groups,
             never_healthy: Vec::new(),
         }
     }
@@ -157,6 +162,9 @@ impl ComposeStack {
         self.containers = now.map_err(|problem| self.problem(problem))?;
         let ResolvedProject { engine, source, .. } = &self.resolved;
         running::place(engine.grouping, &self.containers, &source.beside, &self.placement);
+        // What has started since must be in the budget, too.
+        let checked = running::check_groups(&self.containers, &self.groups);
+        checked.map_err(|problem| self.problem(problem))?;
         Ok(self)
     }
 

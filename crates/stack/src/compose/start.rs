@@ -159,8 +159,8 @@ fn start_once(
     };
     let entrance = starting.up(&spec.placement, &images, &copies, published, &mut proof);
     let (containers, entrance) = entrance.map_err(failed)?;
-    let code = code.services;
-    let parts = StackParts { names, directory, handle, containers, entrance, proof, code };
+    let (code, groups) = (code.services, starting.groups());
+    let parts = StackParts { names, directory, handle, containers, entrance, proof, code, groups };
     let stack = ComposeStack::new(spec, resolved.clone(), parts);
     Ok(Box::new(stack.ready(begun)?))
 }

@@ -40,10 +40,12 @@ FROM web AS web_prod
 FROM php AS php_dev
 ENV BUILT_AS=dev
 FROM php AS php_prod
-COPY prod/index.php /app/public/index.php
+COPY prod /app/public
 ENV BUILT_AS=prod
 "#;
-const PAGE: &str = "<?php echo 'mounted, ', getenv('BUILT_AS'), ', ', getenv('APP_ENV');";
+/// An image with this file has the code.
+const PAGE: &str = "<?php require 'where.php';";
+const WHERE: &str = "<?php echo 'mounted, ', getenv('BUILT_AS'), ', ', getenv('APP_ENV');";
 
 fn write_development(sandbox: &Sandbox) {
     write_project(sandbox, "shop", |name, text| match name {
@@ -53,7 +55,9 @@ fn write_development(sandbox: &Sandbox) {
         "public/index.php" => PAGE.to_owned(),
         _ => text.to_owned(),
     });
-    sandbox.write("shop/prod/index.php", &PAGE.replace("mounted", "of the image"));
+    sandbox.write("shop/public/where.php", WHERE);
+    sandbox.write("shop/prod/index.php", PAGE);
+    sandbox.write("shop/prod/where.php", &WHERE.replace("mounted", "of the image"));
     sandbox.write("shop/public/robots.txt", "User-agent: *\n");
     sandbox.write("shop/dev.ini", "opcache.validate_timestamps = 1\n");
 }
@@ -148,9 +152,37 @@ fn mounted_code_is_served_from_an_image_that_got_a_copy() {
     // A stage alone, and one for each service.
     let web = ["--build-target", "web_prod", "--code", "image", "--out", "static"];
     served("/robots.txt", &web);
-    let page = served("/", &["--code", "image", "--out", "page"]);
-    assert!(CODES || page.contains("mounted, dev, dev"), "{page}");
     assert_eq!(sandbox.left_behind(), [""; 0]);
+}
+
+/// Each of two rows of one project is asked what its PHP is: with other values of php.ini it is another one.
+#[test]
+#[ignore = "long: 40 s, containers"]
+fn rows_of_one_project_with_other_values_of_php_ini_are_compared() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    write_development(&sandbox);
+    sandbox.write(
+        "plan.yaml",
+        "runtimes:\n  - usual: {compose: shop/compose.yml, code: image}\n  \
+         - asked: {compose: shop/compose.yml, code: image, php_ini: {precision: 9}}\n\
+         budget: {cpus: 1}\nwarm_up: 500ms\nrounds: 1\nload: {peak: {concurrency: 2, for: 1s}}\n",
+    );
+    let output = finish(engine.stampede(&sandbox, &["compare", "plan.yaml"]), LIMIT);
+    let text = stderr(&output) + &stdout(&output);
+    assert_measured(&sandbox, &output);
+    assert!(CODES || text.contains("mounted, dev, dev"), "{text}");
+    let cases = summary(&sandbox)["cases"].clone();
+    for case in cases.as_array().expect("cases") {
+        assert_eq!(case["not_comparable"], Value::Array(Vec::new()), "{case:#}");
+    }
+    let asked = fact(&cases[1]["asked"], "ini");
+    assert_eq!(
+        (&asked["directive"], &asked["value"]),
+        (&"precision".into(), &"9".into()),
+        "{cases:#}"
+    );
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
 }
 
 /// What an image declares as a volume, an engine may not keep in an image that is built from it.
@@ -235,4 +267,11 @@ fn a_stage_that_no_dockerfile_has_is_refused() {
         assert_eq!(output.status.success(), is_known, "{stage}: {text}");
         assert!(CODES || is_known || text.contains(said), "{stage}: {text}");
     }
+    // Of several projects, those that have it are built so.
+    let both = ["--compose", "shop/compose.yml", "--compose", "plain/compose.yml"];
+    let args = compare(&[&both[..], &["--build-target", "php=php_prod", "--dry-run"]].concat());
+    let output = finish(engine.stampede(&sandbox, &args), LIMIT);
+    let text = stderr(&output) + &stdout(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(CODES || text.contains("`plain`: none of its services has"), "{text}");
 }
