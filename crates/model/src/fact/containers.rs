@@ -133,18 +133,10 @@ impl fmt::Display for Containers {
                 }
                 Ok(())
             }
-            Containers::LimitsPerService {} => f.write_str(
-                "this engine lets services share no limit, so each service has the budget for itself: do not compare \
-                 rows that have more services than others",
-            ),
             Containers::StagesMissing { stages } => write!(
                 f,
                 "none of its services has what `--build-target` names: {}",
                 words::list(stages)
-            ),
-            Containers::LimitsMissing {} => f.write_str(
-                "this engine limits neither memory nor fractions of a CPU (it runs without root, and has no cgroups): containers \
-                 stay on the CPUs of the budget, and have all of this machine's memory",
             ),
             Containers::ThroughAProxy {} => f.write_str(
                 "requests pass the engine's proxy on 127.0.0.1, which costs time and CPU: compare it with other \
@@ -191,6 +183,23 @@ impl fmt::Display for Containers {
             Containers::VolumesKept {} => f.write_str(
                 "`volumes: keep`: the trials write to the project's own volumes, and find there what earlier trials left",
             ),
+            _ => self.of_limits(f),
+        }
+    }
+}
+
+impl Containers {
+    fn of_limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Containers::LimitsPerService {} => f.write_str(
+                "this engine lets services share no limit, so each service has the budget for itself: do not compare \
+                 rows that have more services than others",
+            ),
+            Containers::LimitsMissing {} => f.write_str(
+                "this engine limits neither memory nor fractions of a CPU (it runs without root, and has no cgroups): containers \
+                 stay on the CPUs of the budget, and have all of this machine's memory",
+            ),
+            _ => Ok(()),
         }
     }
 }
