@@ -49,6 +49,18 @@ final class PhpPmTest extends TestCase
         self::assertSame(PHP_INT_MAX, json_decode($process->log(), true)[1]['setMaxRequests']);
     }
 
+    public function testADeprecationInItsOwnCodeDoesNotEndIt(): void
+    {
+        $theirs = tempnam(sys_get_temp_dir(), 'stampede-ppm-');
+        file_put_contents($theirs, '<?php ini_set("error_log", "/dev/null"); const OLD_CODE = true;');
+        $handler = 'return ["status" => 200, "body" => "x"];';
+        $process = new WorkerProcess('PhpPm', ['psr', 'react', 'phppm', $theirs], $handler);
+        self::assertSame(0, $process->waitForExit(), $process->log());
+        unlink($theirs);
+        self::assertStringStartsWith('PHP Deprecated:  old code in ', $process->log());
+        self::assertStringContainsString('"200 x"', $process->log());
+    }
+
     public function testAFirstBootThatFailsIsSaid(): void
     {
         $process = self::start('(');

@@ -126,23 +126,31 @@ impl Container {
         self.state == "running"
     }
 
-    /// How it ended: `ended with exit code 1`. Others of `all` that have ended, too, may be why; one whose end
-    /// others wait for has done its work.
-    pub fn end_in_words(&self, all: &[Container], project: &Project) -> String {
+    /// How it ended: `ended with exit code 1`, and the others that have ended, too.
+    pub fn end_in_words(&self, others: &[&Container]) -> String {
         let own = match self.state.as_str() {
             "exited" | "dead" => format!("ended with exit code {}", self.exit_code),
             other => format!("is {other}"),
         };
+        let others =
+            others.iter().map(|one| format!("`{}` with exit code {}", one.service, one.exit_code));
+        let others = others.collect::<Vec<_>>().join(", ");
+        if others.is_empty() { own } else { format!("{own} (also ended: {others})") }
+    }
+
+    /// Those of `all` that have ended beside this one, and may be why it has. One whose end others wait for has
+    /// done its work.
+    pub fn others_ended<'all>(
+        &self,
+        all: &'all [Container],
+        project: &Project,
+    ) -> Vec<&'all Container> {
         let is_cause = |one: &&Container| {
             one.id != self.id
                 && one.state == "exited"
                 && !project.is_waited_for_until_its_end(&one.service)
         };
-        let others = all.iter().filter(is_cause);
-        let others =
-            others.map(|one| format!("`{}` with exit code {}", one.service, one.exit_code));
-        let others = others.collect::<Vec<_>>().join(", ");
-        if others.is_empty() { own } else { format!("{own} (also ended: {others})") }
+        all.iter().filter(is_cause).collect()
     }
 
     /// What is known of the container and its image, for the record.
@@ -268,9 +276,13 @@ mod tests {
         let document = json!({"services": migrated}).as_object().expect("a map").clone();
         let project = Project { directory: "/srv".into(), name: "shop".to_owned(), document };
         let both = "ended with exit code 1 (also ended: `php` with exit code 0)";
-        assert_eq!(web.end_in_words(&all, &project), both);
-        assert_eq!(web.end_in_words(&all[..1], &project), "ended with exit code 1");
-        assert_eq!(of("4", "web", "created", 0).end_in_words(&all[2..], &project), "is created");
+        assert_eq!(web.end_in_words(&web.others_ended(&all, &project)), both);
+        assert_eq!(
+            web.end_in_words(&web.others_ended(&all[..1], &project)),
+            "ended with exit code 1"
+        );
+        let created = of("4", "web", "created", 0);
+        assert_eq!(created.end_in_words(&created.others_ended(&all[2..], &project)), "is created");
     }
 
     #[test]

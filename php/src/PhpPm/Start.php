@@ -22,6 +22,7 @@ final class Start
 
     public static function worker(Setup $setup): void
     {
+        self::showErrorsOnStandardError();
         Library::load($setup, 'php_ppm', 'PHPPM\ProcessManager');
         $boot = new FirstBoot($setup->dir);
         self::prepare($setup);
@@ -46,6 +47,17 @@ final class Start
         $master->setMemoryLimit(-1);
         register_shutdown_function([$boot, 'reportFailure']);
         $master->run();
+    }
+
+    /**
+     * PHP-PM sets php.ini values when it begins, and ends if anything was printed before: a deprecation of its
+     * old code, for example. It makes PHP print errors, unless they are logged on standard error.
+     */
+    private static function showErrorsOnStandardError(): void
+    {
+        ini_set('display_errors', '0');
+        ini_set('log_errors', '1');
+        ini_set('error_log', '');
     }
 
     /**

@@ -11,7 +11,7 @@ use Stampede\Worker\Response;
 
 /**
  * The payload of a frame in RoadRunner's HTTP plugin: a context, whose length is the frame's
- * option, and the body. The context is a protobuf message; before version 2025 it may be JSON.
+ * option, and the body. The context is a protobuf message; before version 2024.1 it is JSON.
  *
  * @phpstan-type Fields array{
  *     method: scalar, uri: scalar, protocol: scalar, remoteAddr: scalar,

@@ -59,6 +59,7 @@ namespace PHPPM {
 
         public function run(): void
         {
+            self::begin();
             $ini = parse_ini_file(getenv('PHP_INI_SCAN_DIR') . '/begin.ini');
             require $ini['auto_prepend_file'];
             $bridge = new $this->options['setBridge']();
@@ -74,6 +75,20 @@ namespace PHPPM {
             Loop::addTimer(0.01, static fn () => Loop::stop());
             Loop::run();
             fwrite(STDERR, json_encode([$answers, $this->options]));
+        }
+
+        /** Shows errors that no log on standard error has, and ends after the first thing that was shown. */
+        private static function begin(): void
+        {
+            if (ini_get('error_log') || !ini_get('log_errors')) {
+                ini_set('display_errors', '1');
+            }
+            if (defined('OLD_CODE')) {
+                trigger_error('old code', E_USER_DEPRECATED);
+            }
+            if (headers_sent()) {
+                throw new \ErrorException('something was printed');
+            }
         }
     }
 }

@@ -271,8 +271,9 @@ impl ComposeStack {
 
     /// `all`: the containers of the stack as they are now.
     fn ended(&self, container: &Container, all: &[Container]) -> RuntimeError {
-        let (service, log) = (container.service.clone(), self.log_of(container));
-        let state = container.end_in_words(all, &self.resolved.project);
+        let others = container.others_ended(all, &self.resolved.project);
+        let (service, state) = (container.service.clone(), container.end_in_words(&others));
+        let log = others.iter().fold(self.log_of(container), |log, one| log + &self.log_of(one));
         self.problem(ComposeError::Ended { service, state, log })
     }
 

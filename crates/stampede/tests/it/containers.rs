@@ -218,6 +218,7 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
     sandbox.write("two.yml", "services:\n  a: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"]}\n  b: {image: \"stampede-test/php:8.2\", ports: [\"81:80\"]}\n");
     sandbox.write("broken.yml", "services:\n  web:\n    image: nginx\n   ports: [\"80:80\"]\n");
     sandbox.write("ends.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], command: [\"sh\", \"-c\", \"echo no configuration >&2; exit 7\"]}\n");
+    sandbox.write("both.yml", "services:\n  web: {image: \"stampede-test/php:8.2\", ports: [\"80:80\"], command: [\"sh\", \"-c\", \"sleep 1; exit 7\"]}\n  php: {image: \"stampede-test/php:8.2\", command: [\"sh\", \"-c\", \"echo the reason >&2\"]}\n");
     sandbox.write(
         "unknown.yml",
         "services:\n  web: {image: \"127.0.0.1:1/none:1\", ports: [\"80:80\"]}\n",
@@ -246,6 +247,7 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
         ("broken.yml", &[], &["config", "failed", "broken.yml", "line"]),
         ("none.yml", &[], &["there is no compose file"]),
         ("ends.yml", &[], &["service `web` ended with exit code 7", "no configuration"]),
+        ("both.yml", &[], &["`php` with exit code 0", "php: the reason"]),
         ("unknown.yml", &[], &["pull", "127.0.0.1:1"]),
         ("https.yml", &[], &["`web`", "443", "HTTPS", "--port 80"]),
         ("closed.yml", &[], &["no service", "publishes a port", "--service a"]),

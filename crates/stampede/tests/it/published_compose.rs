@@ -129,6 +129,11 @@ fn check_files(directory: &Path, service: &Value) {
     assert_eq!(context, root());
     let dockerfile = context.join(service["build"]["dockerfile"].as_str().expect("a Dockerfile"));
     let text = std::fs::read_to_string(&dockerfile).unwrap_or_else(|_| panic!("{dockerfile:?}"));
+    // Composer's image has another PHP, for which it would choose other packages.
+    if let Some((_, stage)) = text.split_once("FROM composer:2 AS code\n") {
+        let lines = ["ARG PHP_VERSION\n", "composer config platform.php ${PHP_VERSION}.99 &&"];
+        assert!(lines.iter().all(|line| stage.contains(line)), "{dockerfile:?}");
+    }
     for line in text.lines().filter_map(|line| line.strip_prefix("COPY ")) {
         let words: Vec<&str> = line.split(' ').collect();
         let is_of_context = !words[0].starts_with("--from");

@@ -1,11 +1,13 @@
 ARG PHP_VERSION=8.3
 
 FROM composer:2 AS code
+ARG PHP_VERSION
 ARG APP=laravel
 WORKDIR /app
 COPY apps/${APP} /app
-# A vendor directory that is there is used.
-RUN test -f vendor/autoload.php || composer require laravel/octane --update-no-dev --no-interaction --no-progress --ignore-platform-reqs
+# A vendor directory that is there is used. The packages are for this PHP, not for Composer's own.
+RUN test -f vendor/autoload.php || { composer config platform.php ${PHP_VERSION}.99 && \
+    composer require laravel/octane --update-no-dev --no-interaction --no-progress '--ignore-platform-req=ext-*'; }
 
 FROM phpswoole/swoole:php${PHP_VERSION}
 RUN php -m | grep -q 'Zend OPcache' || docker-php-ext-install opcache

@@ -1,10 +1,12 @@
 ARG PHP_VERSION=8.4
 
 FROM composer:2 AS code
+ARG PHP_VERSION
 WORKDIR /app
 COPY apps/symfony-twig /app
-# A vendor directory that is there is used.
-RUN test -f vendor/autoload.php || composer install --no-dev --no-interaction --no-progress --ignore-platform-reqs
+# A vendor directory that is there is used. The packages are for this PHP, not for Composer's own.
+RUN test -f vendor/autoload.php || { composer config platform.php ${PHP_VERSION}.99 && \
+    composer install --no-dev --no-interaction --no-progress '--ignore-platform-req=ext-*'; }
 
 FROM php:${PHP_VERSION}-apache
 RUN php -m | grep -q 'Zend OPcache' || docker-php-ext-install opcache
