@@ -342,10 +342,10 @@ pub static COMPOSE: Object = Object {
             Key::new("limits", &Kind::Words(&LIMITS), "What becomes of the limits that the project's files set for single services (`cpus`, `mem_limit`, `deploy.resources.limits`). `keep`: they stay, within the budget. `none`: only the budget limits the services.")
                 .or("keep"),
             Key::new("build_args", &VALUES, "Arguments of every build of the project.").like("{PHP_VERSION: \"8.4\"}"),
-            Key::new("build_target", &BUILD_TARGET, "The stage of its Dockerfile that each service is built as which has it, or one for each service.")
+            Key::new("build_target", &BUILD_TARGET, "The stage of its Dockerfile that a service is built as: one name for all services that have it, or `{service: stage}`.")
                 .otherwise("as the project says")
                 .like("prod"),
-            Key::new("code", &Kind::Words(&CODE), "Where code comes from that the project mounts from the machine. `mounted`: from a copy of the mounted directory. `image`: from the images, as in production; an image without it gets a copy.")
+            Key::new("code", &Kind::Words(&CODE), "The place of code that the project mounts. `mounted`: a copy of the directory is mounted. `image`: the images have it, as in production; one that lacks it gets a copy.")
                 .or("mounted"),
             Key::new("php_ini", &Kind::Object(&PHP_INI), "php.ini values. They win over the plan's and over those of the image."),
             Key::new("php", &PHP_VERSIONS, "The version of PHP that the project is asked for, by `php_arg`. A list makes a row for each version.")

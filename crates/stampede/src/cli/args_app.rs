@@ -67,7 +67,7 @@ pub struct AboutAppArgs {
     /// Set a variable of the app's environment: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Set a php.ini value on every runtime: NAME=VALUE (repeatable)
+    /// Set a php.ini value on every runtime that stampede starts: NAME=VALUE (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub php_ini: Vec<String>,
     /// Leave this path of the app's directory out of the copy (repeatable)

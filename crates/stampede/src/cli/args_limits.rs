@@ -20,10 +20,10 @@ pub struct ComposeArgs {
     /// With --compose: the port inside the service's container [default: the one that it publishes]
     #[arg(long, value_name = "PORT")]
     pub port: Option<String>,
-    /// With --compose: build services as this stage of their Dockerfile: prod, php=prod (repeatable)
+    /// With --compose: build this stage of the Dockerfile: prod, or php=prod for one service (repeatable)
     #[arg(long, value_name = "STAGE")]
     pub build_target: Vec<String>,
-    /// With --compose: have mounted code in the images instead, as in production [default: mounted]
+    /// With --compose: `image` takes the code from the images in place of mounts [default: mounted]
     #[arg(long, value_name = "image|mounted")]
     pub code: Option<String>,
 }
