@@ -2944,6 +2944,10 @@ export type Mismatch =
   | {
     code: "own_limits";
   }
+  /** Nothing limits the memory of its containers, nor fractions of a CPU, and other rows have the budget. */
+  | {
+    code: "limits_missing";
+  }
   /** Requests reach it by a proxy of the container engine, and other rows without one. */
   | {
     code: "through_a_proxy";
@@ -3572,6 +3576,12 @@ export type Containers =
   | {
     code: "limits_missing";
   }
+  /** A flag names stages of Dockerfiles, for several projects, that this one does not have. */
+  | {
+    code: "stages_missing";
+    /** The stages. */
+    stages: string[];
+  }
   /** Volumes that other projects share with this one. */
   | {
     code: "external_volumes";
@@ -4193,6 +4203,12 @@ export type NotComparable =
   /** Each of its containers has the budget for itself, and other rows share one. */
   | {
     code: "own_limits";
+    /** The same as a sentence in English. */
+    text: string;
+  }
+  /** Nothing limits the memory of its containers, nor fractions of a CPU, and other rows have the budget. */
+  | {
+    code: "limits_missing";
     /** The same as a sentence in English. */
     text: string;
   }
