@@ -331,8 +331,19 @@ impl RuntimePair<'_> {
             shown.observed.extensions.retain(|name| matters::extension_matters(name));
             shown
         });
-        // The plan asks for values of the catalogue's runtimes; the project has its own.
-        let one = ObservedRuntime { given: first.given.clone(), ..one };
+        // The plan asks for values of the catalogue's runtimes; a project has its own, but for those that are asked
+        // of it.
+        let projects = [self.first, self.one]
+            .into_iter()
+            .filter(|shown| !shown.given.provider.is_configured());
+        let mut given = first.given.clone();
+        for key in projects.flat_map(|shown| shown.given.ini.keys()) {
+            match self.one.given.ini.get(key) {
+                Some(value) => given.ini.insert(key.clone(), value.clone()),
+                None => given.ini.remove(key),
+            };
+        }
+        let one = ObservedRuntime { given, ..one };
         RuntimePair { first: &first, one: &one }.differences()
     }
 

@@ -421,6 +421,24 @@ fn a_project_with_another_php_than_the_plan_asks_for_is_marked() {
     }
 }
 
+#[test]
+fn what_is_asked_of_one_project_is_no_reason_for_a_mark() {
+    let of = |name: &str, asked: Option<&str>, has: &str| {
+        let mut one = project(name);
+        one.observed.sapi = "fpm-fcgi".to_owned();
+        one.observed.ini.insert("memory_limit".into(), has.into());
+        one.given.ini.extend(asked.map(|value| ("memory_limit".into(), value.into())));
+        one
+    };
+    let (usual, more) = (of("a", None, "128M"), of("b", Some("1G"), "1G"));
+    for (first, one) in [(&usual, &more), (&more, &usual)] {
+        let found = differences(first, one);
+        assert_eq!((found.not_comparable.len(), found.asked.len()), (0, 1), "{found:?}");
+    }
+    let other = of("b", None, "1G");
+    assert_eq!(differences(&usual, &other).not_comparable.len(), 1, "nobody asked for it");
+}
+
 /// A pool may set a value that no php.ini changes.
 #[test]
 fn a_project_whose_php_does_not_take_a_value_is_marked() {
