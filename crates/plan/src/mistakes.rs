@@ -120,6 +120,7 @@ fn apps_budget_and_the_rest() {
             "php_ini: article-00",
             "php_ini: {bad key: 1}",
             "php_ini: {memory_limit: \"1\\n2\"}",
+            "php_ini: {open_basedir: \"${HOME}:/it's\"}",
             "env: {1A: x}",
             "env: [A]",
             "out: ",

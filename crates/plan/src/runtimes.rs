@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use stampede_model::ini_text::ini_text;
+
 use super::compose::{compose, settle_flags};
 use super::error::{Help, Mistake, PlanError, nearest, one_of};
 use super::external::external;
@@ -315,7 +317,7 @@ impl Dimension<'_> {
             }
             Dimension::Ini(key) => {
                 let name = ini_name(key)?.to_owned();
-                choice.php_ini.insert(name.clone(), one_line(value)?);
+                choice.php_ini.insert(name.clone(), ini_value(value)?);
                 name
             }
         };
@@ -361,9 +363,18 @@ pub(super) fn php_ini(node: &Node) -> Result<BTreeMap<String, String>, PlanError
     };
     let is_value = |(key, _): &&(Node, Node)| PHP_INI.find(key.text().unwrap_or("")).is_none();
     for (key, value) in values.iter().filter(is_value) {
-        ini.insert(ini_name(key)?.to_owned(), one_line(value)?);
+        ini.insert(ini_name(key)?.to_owned(), ini_value(value)?);
     }
     Ok(ini)
+}
+
+/// A value that a php.ini file can have.
+fn ini_value(node: &Node) -> Result<String, PlanError> {
+    let value = one_line(node)?;
+    match ini_text(&value) {
+        Ok(_) => Ok(value),
+        Err(error) => Err(node.place.wrong(Mistake::refused(error), "a value without one of them")),
+    }
 }
 
 fn ini_name(key: &Node) -> Result<&str, PlanError> {
