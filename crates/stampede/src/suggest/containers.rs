@@ -51,7 +51,7 @@ fn rows(all: &[Candidate], path: &str) -> String {
     }
     text + "  # The same app without containers, beside them:
   # - nginx-fpm        # and `app: .`
-  # PHP's own settings stay those of the images. Other variables: `env: {NAME: value}`; other images:
+  # Values of php.ini: `php_ini: {memory_limit: 512M}`. Other variables: `env: {NAME: value}`; other images:
   # `build_args: {PHP_VERSION: \"8.4\"}`. A database on other CPUs than the app: `beside: [db]`.
   # Data for each trial: `before_trial: {php: \"php artisan migrate --seed\"}`.
 "
