@@ -334,6 +334,21 @@ pub enum ComposeError {
         /// The last lines of its log, with a line break before them; or empty.
         log: String,
     },
+    /// A service does not become healthy by its own check.
+    #[error(
+        "service `{service}` was not healthy within {within}, by the project's own check{}{log}",
+        after_colon(said)
+    )]
+    NeverHealthy {
+        /// The service.
+        service: String,
+        /// The time limit, such as `60 s`.
+        within: String,
+        /// The last line that the check said; may be empty.
+        said: String,
+        /// The last lines of its log, with a line break before them; or empty.
+        log: String,
+    },
     /// Nothing answers at the service's port.
     #[error("service `{service}` did not answer on port {port} within {within}: {last}{log}")]
     NotReady {

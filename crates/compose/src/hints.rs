@@ -183,6 +183,10 @@ impl ComposeError {
             E::Unreached { .. } => {
                 Some("a firewall or a route may keep this machine from its engine's networks")
             }
+            E::NeverHealthy { .. } => Some(
+                "if the check is wrong, turn it off in a second file (`healthcheck: {disable: true}`); if the service needs \
+                 longer, say so in a plan (`app: {ready: {within: 5m}}`)",
+            ),
             E::NotBuilt { .. } => Some("`--build-target` is for services with `build:`"),
             E::NoAddress { .. } => Some("connect the service to a network of the project"),
             E::VolumeInUse { .. } => Some(

@@ -87,7 +87,7 @@ impl fmt::Display for Observation {
             }
             Observation::NeverHealthy { service } => write!(
                 f,
-                "service {service} was not healthy within a minute, by the project's own check, and was measured so"
+                "the health check of service {service} did not work within a minute, since its program was not found; it was measured so"
             ),
             Observation::CodeInImages { service } => service.fmt(f),
             Observation::PhpUnproven { why } => {

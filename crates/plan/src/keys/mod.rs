@@ -7,6 +7,7 @@
 
 mod forms;
 mod reference;
+mod runtimes;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,10 +20,10 @@ use super::tank_keys;
 use super::tree::{Node, Value};
 
 pub use reference::reference;
+pub(super) use runtimes::{COMPOSE, EXTERNAL, OF_RUNTIME, PHP_INI, RUNTIME, SWEEP, WATCH};
 pub(super) use table::{
-    APP, BUDGET, CLIENT, COMPOSE, CONTROL, EXTERNAL, LOAD, LOAD_FROM, LOGIN, OF_REQUEST,
-    OF_RUNTIME, PHP_INI, PLAN, READY, REQUEST, RUNTIME, SETTINGS, SWEEP, TRAFFIC_FILE, WATCH,
-    WHOLE,
+    APP, BUDGET, CLIENT, CONTROL, LOAD, LOAD_FROM, LOGIN, OF_REQUEST, PLAN, READY, REQUEST,
+    SETTINGS, TRAFFIC_FILE, WHOLE,
 };
 
 /// One key of a map.

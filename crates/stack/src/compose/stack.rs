@@ -191,8 +191,8 @@ impl ComposeStack {
     }
 
     /// Waits until services are healthy by the project's own checks, which do not run later. The measured
-    /// one is judged by its page: a check would be its first request. Returns those that are not healthy in
-    /// time, as where the program of a check is not in the image.
+    /// one is judged by its page: a check would be its first request. Returns those whose check cannot run, since its
+    /// program is not in the image.
     fn wait_until_healthy(&self, begun: Instant) -> Result<Vec<String>, RuntimeError> {
         let mut never = Vec::new();
         let ResolvedProject { engine, project, target, .. } = &self.resolved;
@@ -202,10 +202,23 @@ impl ComposeStack {
             let check = check.iter().map(String::as_str);
             let words: Vec<&str> =
                 ["exec", container.id.as_str()].into_iter().chain(check).collect();
-            while container.runs() && engine.command(&words).run().is_err() {
-                if begun.elapsed() > OTHERS_START_WITHIN {
-                    never.push(container.service.clone());
+            while container.runs() {
+                let Err(failed) = engine.command(&words).run() else { break };
+                let (service, said) = (container.service.clone(), failed.last_line());
+                // An image may lack the program of its check.
+                if said.contains("not found") && begun.elapsed() > OTHERS_START_WITHIN {
+                    never.push(service);
                     break;
+                }
+                if begun.elapsed() > self.ready_within() {
+                    let (within, log) = (self.ready_in_words(), self.log_of(container));
+                    let said = mask_foreign(&said);
+                    return Err(self.problem(ComposeError::NeverHealthy {
+                        service,
+                        within,
+                        said,
+                        log,
+                    }));
                 }
                 self.check()?;
                 std::thread::sleep(RETRY_COMMAND);
@@ -237,6 +250,10 @@ impl ComposeStack {
 
     fn ready_within(&self) -> Duration {
         self.app.manifest.ready_within().unwrap_or(READY_WITHIN)
+    }
+
+    fn ready_in_words(&self) -> String {
+        format!("{} s", self.ready_within().as_secs_f64())
     }
 
     fn address(&self) -> Result<SocketAddr, RuntimeError> {
@@ -296,7 +313,7 @@ impl ComposeStack {
         self.problem(ComposeError::NotReady {
             service: target.service.clone(),
             port: target.port,
-            within: format!("{} s", self.ready_within().as_secs_f64()),
+            within: self.ready_in_words(),
             last: last.to_owned(),
             log: self.log_lines(),
         })

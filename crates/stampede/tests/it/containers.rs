@@ -274,6 +274,45 @@ fn what_is_wrong_with_a_project_is_said_in_one_error() {
     }
 }
 
+/// A check that fails is an error, and one whose program the image lacks is not.
+#[test]
+#[ignore = "long: 1 min, containers"]
+fn a_service_that_never_gets_healthy_is_an_error_unless_its_check_cannot_run() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    for (name, check, within) in
+        [("ill", "test -e /never", "4s"), ("lacks", "no-such-program || exit 1", "2m")]
+    {
+        let database = format!(
+            "  db:\n    image: stampede-test/php:8.2\n    command: [sleep, \"900\"]\n    healthcheck: {{test: \"{check}\"}}\n"
+        );
+        write_project(&sandbox, name, |file, text| match file {
+            "compose.yml" => text.to_owned() + &database,
+            _ => text.to_owned(),
+        });
+        sandbox.write(
+            &format!("{name}.yaml"),
+            &format!(
+                "app: {{ready: {{path: /, within: {within}}}}}\nruntimes: [{{shop: {{compose: {name}/compose.yml}}}}]\nrounds: 1\n\
+                 budget: {{cpus: 1}}\nwarm_up: 0s\nrepeat_invalid: 0\nload: {{peak: {{concurrency: 2, for: 1s}}}}\n"
+            ),
+        );
+    }
+    let run = |plan: &str| {
+        let output = finish(
+            engine.stampede(&sandbox, &["compare", plan, "--out", &format!("{plan}.out")]),
+            LIMIT,
+        );
+        assert_eq!(engine.left_behind(), [""; 0], "{plan}");
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let (code, text) = run("ill.yaml");
+    assert_ne!(code, Some(0), "{text}");
+    assert!(CODES || text.contains("service `db` was not healthy within 4 s"), "{text}");
+    let (_, text) = run("lacks.yaml");
+    assert!(CODES || text.contains("price 5$"), "{text}");
+}
+
 /// An app that fails until its database is there, which takes longer than a second, and whose database is
 /// healthy from then on. What is in a volume in memory stays there.
 #[test]
