@@ -162,7 +162,7 @@ fn report(root: &Path, results: &Results) -> Result<(), ChoreError> {
 }
 
 /// Runs the long tests, several at once, by what they need; then one by one those that need the machine to
-/// themselves. A few that fail beside others run again alone.
+/// themselves. A few that fail run again, alone.
 ///
 /// `until`: no test is started later. The shortest come first then, so that fewest are left; without it
 /// the longest do, so that none goes on alone at the end.
@@ -194,7 +194,7 @@ fn run_long(
         let lanes = lanes.collect();
         let is_over = || until.is_some_and(|until| Instant::now() > until);
         let failed = programs::run_each(lanes, env, results, is_over)?;
-        if tier == LONG && failed.len() <= DISTURBED_MAX {
+        if failed.len() <= DISTURBED_MAX {
             programs::run_again(&failed, env, results)?;
         }
     }

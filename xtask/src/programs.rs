@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+mod lines;
+
+use self::lines::{LineReader, ended};
 use crate::error::ChoreError;
 
 /// A test program, as cargo built it.
@@ -36,13 +39,15 @@ pub struct Results {
     /// Each test that ran, with its time.
     times: Vec<(Duration, String)>,
     failed: Vec<String>,
+    /// What failed tests said when they did.
+    why: BTreeMap<String, Vec<String>>,
     /// Lines of tests that skipped something, with their programs.
     skipped: BTreeSet<String>,
     /// Tests that no run has started yet, by program, with the reason that their attribute gives.
     ignored: BTreeMap<String, Vec<(String, String)>>,
     /// Steps beside the tests that did not run, each with the reason.
     steps_not_run: Vec<String>,
-    /// Tests that failed beside others and passed by themselves.
+    /// Tests that failed and passed when they ran again by themselves.
     disturbed: BTreeSet<String>,
     passed: usize,
 }
@@ -77,13 +82,15 @@ impl Results {
         self.steps_not_run.push(why);
     }
 
-    /// Adds what a run of one test has shown that had failed beside others.
+    /// Adds what a second run of one test has shown, by itself.
     fn add_again(&mut self, program: &Program, test: &str, one: Results) {
         if !one.has_failed() {
             let name = format!("{} {test}", program.name);
             self.failed.retain(|failed| *failed != name);
             self.disturbed.insert(name);
             self.passed += one.passed;
+        } else {
+            self.why.extend(one.why);
         }
     }
 
@@ -94,6 +101,7 @@ impl Results {
         }
         self.times.extend(one.times);
         self.failed.extend(one.failed);
+        self.why.extend(one.why);
         self.skipped.extend(one.skipped);
         self.passed += one.passed;
     }
@@ -139,8 +147,13 @@ impl Results {
             tests.iter().map(move |(test, why)| format!("{program} {test}: {why}"))
         });
         section(&mut text, "did not run", self.steps_not_run.iter().cloned().chain(not_run));
-        section(&mut text, "failed beside others, passed alone", self.disturbed.iter());
-        section(&mut text, "failed", self.failed.iter());
+        let with_why = |name: &String| {
+            let why = self.why.get(name).into_iter().flatten();
+            why.fold(name.clone(), |text, line| text + "\n      " + line)
+        };
+        let disturbed = self.disturbed.iter().map(with_why);
+        section(&mut text, "failed, passed when run again alone", disturbed);
+        section(&mut text, "failed", self.failed.iter().map(with_why));
         text + &format!("\n{} tests passed, {} failed\n", self.passed, self.failed.len())
     }
 }
@@ -274,7 +287,7 @@ fn run_with(
     Ok(())
 }
 
-/// Runs tests by themselves that failed beside others, and prints how they end now.
+/// Runs tests that failed again, each by itself, and prints how they end now.
 ///
 /// # Errors
 /// A program does not start.
@@ -364,144 +377,9 @@ fn listed(program: &Program) -> Result<VecDeque<String>, ChoreError> {
     Ok(tests.map(str::to_owned).collect())
 }
 
-/// Reads the lines of one program.
-///
-/// A line comes when its test ends. Tests start in the order of the list, as many at once as there
-/// are threads, so the end of one is the start of the next.
-struct LineReader<'a> {
-    program: &'a str,
-    waiting: VecDeque<String>,
-    running: BTreeMap<String, Duration>,
-    threads: usize,
-    /// Whether the output of tests that passed is being read, which nobody wants to see again.
-    in_successes: bool,
-    has_failed: bool,
-}
-
-impl LineReader<'_> {
-    fn new(program: &str, waiting: VecDeque<String>, threads: usize) -> LineReader<'_> {
-        let running = BTreeMap::new();
-        LineReader { program, waiting, running, threads, in_successes: false, has_failed: false }
-    }
-
-    /// Takes a line that came after `at`. Returns whether it is to be printed.
-    fn read(&mut self, line: &str, at: Duration, results: &mut Results) -> bool {
-        if let Some((test, outcome)) = ended(line) {
-            self.end(test, outcome, at, results);
-            return true;
-        }
-        match line {
-            "successes:" => self.in_successes = true,
-            "failures:" => self.in_successes = false,
-            _ if line.starts_with("test result:") => self.in_successes = false,
-            _ => {}
-        }
-        if let Some(what) = line.strip_prefix("SKIPPED: ") {
-            results.skipped.insert(format!("{}: {what}", self.program));
-        }
-        !self.in_successes && !line.is_empty()
-    }
-
-    fn end(&mut self, test: &str, outcome: &str, at: Duration, results: &mut Results) {
-        self.start(Duration::ZERO);
-        if let Some(why) = outcome.strip_prefix("ignored") {
-            self.waiting.retain(|one| one != test);
-            self.running.remove(test);
-            let why = why.trim_start_matches(", ").to_owned();
-            let of_program = results.ignored.entry(self.program.to_owned()).or_default();
-            of_program.push((test.to_owned(), why));
-        } else {
-            let name = format!("{} {test}", self.program);
-            if let Some(began) = self.running.remove(test) {
-                results.times.push((at.saturating_sub(began), name.clone()));
-            }
-            match outcome {
-                "ok" => results.passed += 1,
-                _ => {
-                    self.has_failed = true;
-                    results.failed.push(name);
-                }
-            }
-        }
-        self.start(at);
-    }
-
-    fn start(&mut self, at: Duration) {
-        while self.running.len() < self.threads
-            && let Some(next) = self.waiting.pop_front()
-        {
-            self.running.insert(next, at);
-        }
-    }
-}
-
-/// A line that says how a test ended: its name and the outcome.
-fn ended(line: &str) -> Option<(&str, &str)> {
-    let (test, outcome) = line.strip_prefix("test ")?.split_once(" ... ")?;
-    let is_known = outcome == "ok" || outcome == "FAILED" || outcome.starts_with("ignored");
-    is_known.then_some((test.trim_end_matches(" - should panic"), outcome))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_of_a_test_begins_when_another_ends() {
-        let waiting = ["a", "b", "c", "d"].map(str::to_owned).into();
-        let mut reader = LineReader::new("x it", waiting, 2);
-        let mut results = Results::default();
-        let seconds = Duration::from_secs;
-        let mut read = |line: &str, at| reader.read(line, seconds(at), &mut results);
-        assert!(read("test d ... ignored, long: a minute", 0));
-        assert!(read("test b ... ok", 2));
-        assert!(read("test a ... ok", 5));
-        assert!(read("test c ... FAILED", 9));
-        assert!(!read("successes:", 9));
-        assert!(!read("SKIPPED: no nginx here", 9));
-        assert!(read("failures:", 9));
-        let it = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
-        assert_eq!(results.slower(&it, seconds(5)), ["c"]);
-        let mut times = results.times.clone();
-        times.sort();
-        let named = |(time, test): &(Duration, String)| (time.as_secs(), test.clone());
-        let times: Vec<_> = times.iter().map(named).collect();
-        let expected = [(2, "x it b"), (5, "x it a"), (7, "x it c")];
-        assert_eq!(times, expected.map(|(time, test)| (time, test.to_owned())));
-        assert_eq!(results.failed, ["x it c"]);
-        results.failed.push("x it as a whole: signal: 9 (SIGKILL)".to_owned());
-        let programs = ["x", "x it"].map(|name| Program {
-            name: name.to_owned(),
-            executable: "".into(),
-            directory: "".into(),
-        });
-        assert_eq!(results.failed_of(&programs), [(&programs[1], "c".to_owned())]);
-        results.failed.pop();
-        assert_eq!(results.skipped.iter().collect::<Vec<_>>(), ["x it: no nginx here"]);
-        let program = Program { name: "x it".into(), executable: "".into(), directory: "".into() };
-        let named = |test: &str, seconds, needs| (test.to_owned(), Effort { seconds, needs });
-        assert_eq!(results.long(&program, "long"), [named("d", 0, Needs::Cpu)]);
-        for (test, why) in
-            [("e", "long: 2 min, waits"), ("f", "long"), ("g", "long: 61 s, containers")]
-        {
-            results.ignored.get_mut("x it").expect("it").push((test.to_owned(), why.to_owned()));
-        }
-        let long = [
-            named("d", 0, Needs::Cpu),
-            named("e", 120, Needs::Time),
-            named("f", 0, Needs::Cpu),
-            named("g", 61, Needs::Engine),
-        ];
-        assert_eq!(results.long(&program, "long"), long);
-        results.ignored.get_mut("x it").expect("it").truncate(1);
-        assert_eq!(results.long(&program, "by hand"), []);
-        results.did_not_run("cargo deny is not installed".to_owned());
-        let summary = results.summary();
-        assert!(summary.contains("    7.0 s  x it c\n"), "{summary}");
-        let not_run = "did not run: 2\n  cargo deny is not installed\n  x it d: long: a minute\n";
-        assert!(summary.contains(not_run), "{summary}");
-        assert!(summary.ends_with("\n2 tests passed, 1 failed\n"), "{summary}");
-    }
 
     #[test]
     fn each_test_of_a_list_runs_once_until_the_time_is_over() {
@@ -553,7 +431,7 @@ mod tests {
         results.add_again(&program, "b", ended(0, &["x it b"]));
         let summary = results.summary();
         let again =
-            "== failed beside others, passed alone: 1\n  x it a\n\n== failed: 1\n  x it b\n";
+            "== failed, passed when run again alone: 1\n  x it a\n\n== failed: 1\n  x it b\n";
         assert!(summary.contains(again), "{summary}");
         assert!(summary.ends_with("\n4 tests passed, 1 failed\n"), "{summary}");
     }

@@ -226,44 +226,59 @@ pub fn summary(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Sends an independent load to a runtime that `stampede up` starts. At 95 % of the capacity the
-/// expectations must be met; at 120 % of the upper bound they must not.
+/// Sends independent loads to a runtime that `stampede up` starts. At 95 % of the capacity the
+/// expectations must be met; at 120 % of the upper bound they must not. Two of three loads decide: another
+/// guest of the machine may take its CPU for as long as one of them.
 pub fn confirm(sandbox: &Sandbox, up: &[&str], capacity: f64, upper: f64) {
+    for (rate, wanted) in [(capacity * 0.95, true), (upper.max(capacity) * 1.2, false)] {
+        let (mut as_wanted, mut otherwise) = (0, Vec::new());
+        while as_wanted < 2 {
+            let printed = load_of_a_runtime(sandbox, up, rate);
+            println!("{rate:.0}/s:\n{printed}");
+            // With schedule lag, requests arrive in bursts, which is harder for the server.
+            // Expectations that are met all the same count as met.
+            let met = CONFIRMED.map(|text| printed.contains(&format!("{text}: met"))) == [true; 2];
+            match met == wanted {
+                true => as_wanted += 1,
+                false => otherwise.push(printed),
+            }
+            assert!(otherwise.len() < 2, "{rate:.0}/s, wanted {wanted}: {}", otherwise.concat());
+        }
+    }
+}
+
+/// What a search promises that nobody has told what to expect.
+const CONFIRMED: [&str; 2] = ["p95 < 100ms", "ok >= 99.9%"];
+
+/// What `fire` prints of 20 seconds at this rate.
+fn load_of_a_runtime(sandbox: &Sandbox, up: &[&str], rate: f64) -> String {
     use std::io::Read as _;
 
-    for (rate, wanted) in [(capacity * 0.95, true), (upper.max(capacity) * 1.2, false)] {
-        let mut child =
-            sandbox.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
-        let mut text = String::new();
-        let mut out = child.stdout.take().expect("stdout");
-        // `up` prints one JSON object, and then nothing until it ends.
-        let url = loop {
-            let mut piece = [0; 4096];
-            let count = out.read(&mut piece).expect("what up says");
-            assert!(count > 0, "up ended: {text}");
-            text += &String::from_utf8_lossy(&piece[..count]);
-            if let Ok(value) = serde_json::from_str::<Value>(&text) {
-                break value["url"].as_str().expect("a URL").to_owned();
-            }
-        };
-        let path = if up.contains(&"sleep") { "?ms=10" } else { "" };
-        let (url, rate) = (format!("{}/{path}", url.trim_end_matches('/')), format!("{rate:.0}"));
-        let load = ["fire", &url, "--rate", &rate, "--for", "20s", "--warm-up", "2s"];
-        let expect = ["--expect", "p95 < 100ms", "--expect", "ok >= 99.9%"];
-        let result =
-            finish(sandbox.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
-        let pid = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
-        drop(out);
-        let _ = child.wait();
-        println!("{rate}/s:\n{}", stdout(&result));
-        // With schedule lag, requests arrive in bursts, which is harder for the server.
-        // Expectations that are met all the same count as met.
-        let printed = stdout(&result);
-        let met =
-            ["p95 < 100ms", "ok >= 99.9%"].map(|text| printed.contains(&format!("{text}: met")));
-        assert_eq!(met == [true; 2], wanted, "{rate}/s: {printed}");
-    }
+    let mut child =
+        sandbox.stampede(&[&["up"], up, &["--json"]].concat()).spawn().expect("up starts");
+    let mut text = String::new();
+    let mut out = child.stdout.take().expect("stdout");
+    // `up` prints one JSON object, and then nothing until it ends.
+    let url = loop {
+        let mut piece = [0; 4096];
+        let count = out.read(&mut piece).expect("what up says");
+        assert!(count > 0, "up ended: {text}");
+        text += &String::from_utf8_lossy(&piece[..count]);
+        if let Ok(value) = serde_json::from_str::<Value>(&text) {
+            break value["url"].as_str().expect("a URL").to_owned();
+        }
+    };
+    let path = if up.contains(&"sleep") { "?ms=10" } else { "" };
+    let (url, rate) = (format!("{}/{path}", url.trim_end_matches('/')), format!("{rate:.0}"));
+    let load = ["fire", &url, "--rate", &rate, "--for", "20s", "--warm-up", "2s"];
+    let expect = CONFIRMED.map(|text| ["--expect", text]).concat();
+    let result =
+        finish(sandbox.stampede(&[&load[..], &expect[..]].concat()), Duration::from_secs(90));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    drop(out);
+    let _ = child.wait();
+    stdout(&result)
 }
 
 /// Raises the format of a file that was just written; reading it must then be refused.
