@@ -333,7 +333,11 @@ pub fn failed(command: &str, error: &RunError) -> ComposeError {
         let full = full.filter(|_| !says_disk_is_full(&err));
         last_lines(&full.map_or(err.to_string(), |full| format!("{err}\n{full}")))
     });
-    let said = if said.is_empty() { error.to_string() } else { said };
+    let said = match error {
+        RunError::Failed { .. } if !said.is_empty() => said,
+        // What it printed until then is not why it ended.
+        _ => format!("{error}\n{said}").trim_end().to_owned(),
+    };
     ComposeError::Tool { command: command.to_owned(), said, example: None }
 }
 
@@ -343,8 +347,9 @@ pub fn build_failed(command: &str, error: &RunError, log: Option<PathBuf>) -> Co
     let of_streams = error.output().map_or(String::new(), |output| {
         let [out, err] = [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
         let said = last_lines(&format!("{out}\n{err}"));
-        match says_disk_is_full(&out) && !says_disk_is_full(&said) {
-            // `failed` finds that line.
+        let is_ended = matches!(error, RunError::Failed { .. });
+        match !is_ended || says_disk_is_full(&out) && !says_disk_is_full(&said) {
+            // `failed` finds that line, and says that the build did not end.
             true => String::new(),
             false => said,
         }
@@ -515,5 +520,19 @@ mod tests {
         );
         let explained = "docker: no such image\nSee 'docker run --help'.\n";
         assert_eq!(last_lines(explained), "docker: no such image");
+    }
+
+    #[test]
+    fn a_tool_that_did_not_end_says_so_before_what_it_printed() {
+        let late = TimedCommand::new("sh", Duration::from_millis(200));
+        let late = late.args(["-c", "echo 'Pulling web' >&2; sleep 60"]).run();
+        let error = late.expect_err("it takes a minute");
+        for problem in [failed("up", &error), build_failed("up", &error, None)] {
+            let (ComposeError::Tool { said, .. } | ComposeError::Build { said, .. }) = problem
+            else {
+                panic!("{problem:?}")
+            };
+            assert_eq!(said, "`sh` did not end within 0.2 s\nPulling web");
+        }
     }
 }

@@ -58,6 +58,14 @@ pub enum RunError {
         /// What it had printed.
         output: ProgramOutput,
     },
+    /// It was killed before its deadline, since a signal has asked this process to end.
+    #[error("`{}` was stopped", program.display())]
+    Interrupted {
+        /// The program.
+        program: PathBuf,
+        /// What it had printed.
+        output: ProgramOutput,
+    },
     /// It ended with another exit code than 0, or by a signal.
     #[error("`{}` ended with {status}", program.display())]
     Failed {
@@ -75,7 +83,9 @@ impl RunError {
     pub fn output(&self) -> Option<&ProgramOutput> {
         match self {
             RunError::NotStarted { .. } => None,
-            RunError::TimedOut { output, .. } | RunError::Failed { output, .. } => Some(output),
+            RunError::TimedOut { output, .. }
+            | RunError::Interrupted { output, .. }
+            | RunError::Failed { output, .. } => Some(output),
         }
     }
 
@@ -178,14 +188,15 @@ impl TimedCommand {
         let program = PathBuf::from(self.command.get_program());
         let (within, is_interruptible) = (self.within, self.is_interruptible);
         let ended = self.start().and_then(|mut running| {
-            let status = running.status_within(within, is_interruptible)?;
-            Ok((status, running.output()))
+            let end = running.end_within(within, is_interruptible)?;
+            Ok((end, running.output()))
         });
         match ended {
             Err(source) => Err(RunError::NotStarted { program, source }),
-            Ok((None, output)) => Err(RunError::TimedOut { program, within, output }),
-            Ok((Some(status), output)) if status.success() => Ok(output),
-            Ok((Some(status), output)) => Err(RunError::Failed { program, status, output }),
+            Ok((End::Late, output)) => Err(RunError::TimedOut { program, within, output }),
+            Ok((End::Interrupted, output)) => Err(RunError::Interrupted { program, output }),
+            Ok((End::By(status), output)) if status.success() => Ok(output),
+            Ok((End::By(status), output)) => Err(RunError::Failed { program, status, output }),
         }
     }
 
@@ -210,6 +221,15 @@ impl TimedCommand {
     }
 }
 
+/// How a program came to its end.
+enum End {
+    By(ExitStatus),
+    /// It was killed at its deadline.
+    Late,
+    /// It was killed when a signal asked this process to end.
+    Interrupted,
+}
+
 /// A program that runs.
 struct Running {
     child: Child,
@@ -220,23 +240,19 @@ struct Running {
 }
 
 impl Running {
-    /// How it ended; `None`: it did not end in time, and was killed.
-    fn status_within(
-        &mut self,
-        within: Duration,
-        is_interruptible: bool,
-    ) -> io::Result<Option<ExitStatus>> {
+    fn end_within(&mut self, within: Duration, is_interruptible: bool) -> io::Result<End> {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 self.read_rest();
-                return Ok(Some(status));
+                return Ok(End::By(status));
             }
             let left = within.saturating_sub(begun.elapsed());
-            if left.is_zero() || is_interruptible && interrupt::is_requested() {
+            let is_interrupted = is_interruptible && interrupt::is_requested();
+            if left.is_zero() || is_interrupted {
                 self.kill()?;
                 self.read_rest();
-                return Ok(None);
+                return Ok(if is_interrupted { End::Interrupted } else { End::Late });
             }
             self.wait_for_bytes(left.min(LOOK));
             self.write_once();

@@ -340,6 +340,9 @@ impl QueryCounter {
             Err(RunError::Failed { status, output, .. }) => (status, output),
             Err(RunError::TimedOut { within, .. }) => return Err(CountError::Silent { within }),
             Err(RunError::NotStarted { source, .. }) => return Err(CountError::NotRun(source)),
+            Err(RunError::Interrupted { .. }) => {
+                return Err(CountError::NotRun(io::ErrorKind::Interrupted.into()));
+            }
         };
         let text = String::from_utf8_lossy(&output.stdout);
         match (status.success(), sum_of_last_words(&text)) {

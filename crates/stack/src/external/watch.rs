@@ -318,7 +318,7 @@ pub(super) fn run_program(program: &'static str, args: &[&str]) -> Result<Said, 
             Ok(Said::Nothing)
         }
         Err(RunError::NotStarted { source, .. }) => Err(ExternalError::Asking { program, source }),
-        Err(RunError::TimedOut { .. }) => {
+        Err(RunError::TimedOut { .. } | RunError::Interrupted { .. }) => {
             Err(ExternalError::Asking { program, source: io::ErrorKind::TimedOut.into() })
         }
     }
