@@ -122,8 +122,7 @@ pub struct ImagesOfCode<'a> {
 type Copies = BTreeMap<(String, Vec<(PathBuf, String)>), (Vec<bool>, String)>;
 
 impl ImagesOfCode<'_> {
-    /// Makes the images for the code of these services. `images`: those of services that are built. A service
-    /// whose mounts another one takes over keeps them.
+    /// Makes the images for the code of these services. `images`: those of services that are built.
     ///
     /// # Errors
     /// The engine fails, or the code cannot be read.
@@ -136,8 +135,7 @@ impl ImagesOfCode<'_> {
         let mut done = CodeInImages::default();
         // Workers often have the image and the code of the service that requests go to.
         let mut copies = Copies::new();
-        let lent = lenders(project);
-        for name in services.iter().filter(|name| !lent.contains(*name)) {
+        for name in services {
             let Some(service) = project.service(name) else { continue };
             let mounts = CodeMount::all(service);
             let image = images.get(name).map(String::as_str).or(service["image"].as_str());
@@ -250,11 +248,49 @@ impl ImagesOfCode<'_> {
     }
 }
 
-/// The services whose mounts another one takes over (`volumes_from: [php]`).
-fn lenders(project: &Project) -> BTreeSet<String> {
-    let lists = project.services().filter_map(|(_, service)| service["volumes_from"].as_array());
-    let names = lists.flatten().filter_map(Value::as_str);
-    names.filter_map(|name| name.split(':').next()).map(str::to_owned).collect()
+/// Gives each service the mounts of code that it takes over from another one (`volumes_from: [php]`) as its own:
+/// what an image has, others do not see.
+pub fn own_lent(project: &mut Project) {
+    let names: Vec<String> = project.services().map(|(name, _)| name.to_owned()).collect();
+    for name in &names {
+        for mount in lent_to(project, name, names.len()) {
+            let Some(service) = project.service_mut(name) else { continue };
+            if let Some(Value::Array(mounts)) = service.get_mut("volumes") {
+                mounts.push(mount);
+            } else {
+                service["volumes"] = json!([mount]);
+            }
+        }
+    }
+}
+
+/// The mounts of code that a service takes over, and has not at the same place itself. `depth`: from so many
+/// services, one behind the other, since a wrong project may have a circle.
+fn lent_to(project: &Project, name: &str, depth: usize) -> Vec<Value> {
+    let service = project.service(name).cloned().unwrap_or_default();
+    let targets = |mounts: &[Value]| -> BTreeSet<String> {
+        mounts.iter().filter_map(Mount::of).map(|mount| mount.target).collect()
+    };
+    let mut taken = targets(service["volumes"].as_array().map_or(&[], Vec::as_slice));
+    let mut lent = Vec::new();
+    let lenders = service["volumes_from"].as_array().into_iter().flatten();
+    for lender in lenders.filter_map(Value::as_str).filter(|_| depth > 0) {
+        let (lender, mode) = lender.split_once(':').unwrap_or((lender, ""));
+        let own = project.service(lender).and_then(|one| one["volumes"].as_array()).cloned();
+        let further = lent_to(project, lender, depth - 1);
+        for value in own.unwrap_or_default().into_iter().chain(further) {
+            let Some(mount) = Mount::of(&value).filter(|_| CodeMount::of(&value).is_some()) else {
+                continue;
+            };
+            let is_read_only = mount.is_read_only || mode == "ro";
+            if let Some(source) = &mount.source
+                && taken.insert(mount.target.clone())
+            {
+                lent.push(mount.bound(source, is_read_only));
+            }
+        }
+    }
+    lent
 }
 
 /// Whether an archive of one file has this content.
@@ -312,11 +348,39 @@ mod tests {
         assert!(!holds(&archive, b"<?php phpinfo();\n"));
     }
 
+    /// They kept their mounts, without a word.
     #[test]
-    fn services_that_lend_their_mounts_are_known() {
-        let document = json!({"services": {"web": {"volumes_from": ["php:ro"]}, "php": {}}});
+    fn what_a_service_takes_over_from_others_is_its_own() {
+        let place = tempfile::tempdir().expect("a directory");
+        let code = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir(&path).expect("a directory");
+            fs::write(path.join("index.php"), "").expect("a file");
+            path.display().to_string()
+        };
+        let (app, lib) = (code("app"), code("lib"));
+        let document = json!({"services": {
+            "php": {"volumes": [format!("{app}:/app"), "data:/data"]},
+            "code": {"volumes": [{"type": "bind", "source": lib, "target": "/lib"}], "volumes_from": ["php"]},
+            "web": {"volumes_from": ["code:ro"]},
+            "own": {"volumes": ["other:/app"], "volumes_from": ["php", "gone"]},
+            "circle": {"volumes_from": ["circle"]},
+        }});
         let Value::Object(document) = document else { panic!("a map") };
-        let project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
-        assert_eq!(lenders(&project), BTreeSet::from(["php".to_owned()]));
+        let mut project = Project { directory: "/srv".into(), name: "srv".to_owned(), document };
+        own_lent(&mut project);
+        let of = |name: &str| -> Vec<String> {
+            let mounts = project.service(name).expect("it")["volumes"].as_array().cloned();
+            let mounts = mounts.unwrap_or_default();
+            let mounts = mounts.iter().filter_map(Mount::of);
+            mounts
+                .map(|one| format!("{}{}", one.target, if one.is_read_only { " ro" } else { "" }))
+                .collect()
+        };
+        assert_eq!(of("php"), ["/app", "/data"]);
+        assert_eq!(of("code"), ["/lib", "/app"]);
+        assert_eq!(of("web"), ["/lib ro", "/app ro"]);
+        assert_eq!(of("own"), ["/app"]);
+        assert_eq!(of("circle"), [""; 0]);
     }
 }

@@ -144,7 +144,8 @@ impl Project {
         Ok(Project::of(document, directory))
     }
 
-    fn of(document: Map<String, Value>, directory: &Path) -> Project {
+    fn of(mut document: Map<String, Value>, directory: &Path) -> Project {
+        name_lenders(&mut document);
         let name = document.get("name").and_then(Value::as_str);
         let name = name.map_or_else(|| default_name(directory), str::to_owned);
         Project { directory: directory.to_owned(), name, document }
@@ -463,6 +464,17 @@ pub(crate) fn is_one_of(name: &str, service: &Value, programs: &[&str]) -> bool 
     let own = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let name = name.to_ascii_lowercase();
     programs.iter().any(|program| name == *program || own == *program)
+}
+
+/// Writes `volumes_from` as files do: docker-compose 1 prints `service:php:ro`.
+fn name_lenders(document: &mut Map<String, Value>) {
+    let services = document.get_mut("services").and_then(Value::as_object_mut);
+    let lists = services.into_iter().flatten().filter_map(|(_, one)| one.get_mut("volumes_from"));
+    for lender in lists.filter_map(Value::as_array_mut).flatten() {
+        if let Some(name) = lender.as_str().and_then(|text| text.strip_prefix("service:")) {
+            *lender = Value::from(name);
+        }
+    }
 }
 
 /// The services that one depends on, in every form.

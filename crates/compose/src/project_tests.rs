@@ -68,6 +68,10 @@ fn tools_of_developers_are_neither_measured_nor_started_unless_they_are_needed()
     let needed = text.replace("[php]", "[php, mail]");
     assert_eq!(project(&needed).left_out("web"), names(&["adminer"]));
     assert_eq!(project(text).needed_by(["web"].into_iter()), names(&["db", "php", "web"]));
+    // As docker-compose 1 prints it.
+    let lends = text.replace("depends_on: [php]", "volumes_from: [\"service:mail:ro\"]");
+    assert_eq!(project(&lends).left_out("web"), names(&["adminer"]));
+    assert_eq!(project(&lends).service("web").expect("it")["volumes_from"][0], "mail:ro");
 }
 
 #[test]

@@ -23,7 +23,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use stampede_compose::signs::Overridden;
 use stampede_compose::stages::AskedStage;
-use stampede_compose::{access, edit, engine, error, health, known, limits, project, signs};
+use stampede_compose::{access, code, edit, engine, error, health, known, limits, project, signs};
 use stampede_keeper::{Keeper, KeeperOptions, NamespaceUse};
 use stampede_model::fact::Notice;
 use stampede_model::fact::containers::{Containers, OwnLimit};
@@ -154,6 +154,9 @@ impl ComposeProvider {
             project.learn_secrets();
             if source.limits == ServiceLimits::Dropped {
                 limits::drop_own(&mut project);
+            }
+            if source.code == CodePlace::Image {
+                code::own_lent(&mut project);
             }
             let mut target = project.target(source.service.as_deref(), source.port)?;
             let exposed =

@@ -134,24 +134,30 @@ fn the_flags_of_the_first_line_make_a_development_configuration_one_of_productio
     assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
 }
 
-/// The copy in an image is served, with the files of the directory.
+/// The copy in an image is served, with the files of the directory, also where a service takes over the mounts of
+/// another one.
 #[test]
 #[ignore = "long: 30 s, containers"]
 fn mounted_code_is_served_from_an_image_that_got_a_copy() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
     write_development(&sandbox);
-    let served = |path: &str, more: &[&str]| {
-        let plan = [&["--compose", "shop/compose.yml", "--path", path, "--rounds", "1"], more];
-        let output = finish(engine.stampede(&sandbox, &compare(&plan.concat())), LIMIT);
-        let text = stderr(&output) + &stdout(&output);
-        assert_measured(&sandbox, &output);
-        assert_eq!(engine.left_behind(), [""; 0], "{text}");
-        text
-    };
-    // A stage alone, and one for each service.
-    let web = ["--build-target", "web_prod", "--code", "image", "--out", "static"];
-    served("/robots.txt", &web);
+    let own = "volumes: [\"./public:/app/public:ro\"]";
+    sandbox.write("shop/compose.yml", &COMPOSE.replace(own, "volumes_from: [\"php:ro\"]"));
+    let args = ["--compose", "shop/compose.yml", "--path", "/robots.txt", "--rounds", "1"];
+    // A stage alone.
+    let more = ["--build-target", "web_prod", "--code", "image"];
+    let all = compare(&[&args[..], &more].concat());
+    let output = finish(engine.stampede(&sandbox, &all), LIMIT);
+    let text = stderr(&output) + &stdout(&output);
+    assert_measured(&sandbox, &output);
+    let places = trials(&sandbox)[0]["runtime"]["before"]["notices"].clone();
+    let mut places = places.as_array().expect("notices").iter();
+    let is_web =
+        |fact: &&Value| fact["code"] == "code_in_images" && fact["service"]["service"] == "web";
+    let web = places.find(is_web).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(web["service"]["copied"][0], "/app/public", "{web:#}");
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
     assert_eq!(sandbox.left_behind(), [""; 0]);
 }
 
