@@ -272,7 +272,7 @@ const DDEV_WHOLE: &str = ".ddev/.ddev-docker-compose-full.yaml";
 /// A project of DDEV. Its files are no project before DDEV has rendered them.
 fn ddev(directory: &Path) -> Option<Candidate> {
     let text = fs::read_to_string(directory.join(".ddev/config.yaml")).ok()?;
-    let config: Value = serde_saphyr::from_str(&text).ok()?;
+    let config: Value = layers::yaml(&text, layers::Tags::Ignored).ok()?;
     let is_rendered = directory.join(DDEV_WHOLE).is_file();
     let text = |key: &str| config[key].as_str().unwrap_or_default().to_owned();
     let environment = crate::edit::variables(&config["web_environment"]);

@@ -41,6 +41,18 @@ pub(crate) enum Tags {
     Refused,
 }
 
+/// Reads YAML as compose tools do: `yes`, `on` and `n` are words.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn yaml(text: &str, tags: Tags) -> Result<Value, serde_saphyr::Error> {
+    let options = serde_saphyr::options! {
+        reject_unsupported_tags: tags == Tags::Refused,
+        strict_booleans: true,
+    };
+    serde_saphyr::from_str_with_options(text, options)
+}
+
 /// Variables of the files that a file is included with. Those of the project win.
 pub(crate) type Included = BTreeMap<String, String>;
 
@@ -103,9 +115,7 @@ impl Reader<'_> {
             told(FileProblem::Missing {});
             return None;
         };
-        let options =
-            serde_saphyr::options! { reject_unsupported_tags: self.tags == Tags::Refused };
-        let parsed = serde_saphyr::from_str_with_options(&text, options);
+        let parsed = yaml(&text, self.tags);
         let Value::Object(mut document) =
             parsed.inspect_err(|error| told(FileProblem::of(error))).ok()?
         else {
@@ -479,6 +489,16 @@ pub(crate) mod tests {
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().expect("a map").clone()
+    }
+
+    /// `ANSWER: n` became `false`.
+    #[test]
+    fn words_that_are_no_booleans_stay_words() {
+        let text = "{a: n, b: yes, c: on, d: Off, e: true, f: False, g: \"true\", h: ~}";
+        let expected = serde_json::json!({
+            "a": "n", "b": "yes", "c": "on", "d": "Off", "e": true, "f": false, "g": "true", "h": null,
+        });
+        assert_eq!(yaml(text, Tags::Refused).expect("YAML"), expected);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Project {
 
     /// Reads what the tool printed.
     fn parse(text: &str, directory: &Path) -> Result<Project, ProjectProblem> {
-        let document: Value = serde_saphyr::from_str(text)
+        let document: Value = layers::yaml(text, layers::Tags::Ignored)
             .map_err(|error| ProjectProblem::NotYaml(Box::new(error)))?;
         let Value::Object(document) = document else { return Err(ProjectProblem::NoMap {}) };
         if !document.get("services").is_some_and(Value::is_object) {
