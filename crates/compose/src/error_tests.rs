@@ -91,3 +91,15 @@ fn an_engine_that_is_not_used_and_a_tag_that_is_not_read_have_a_hint() {
     };
     assert!(undeclared.hint().unwrap_or_default().contains("declare it"));
 }
+
+#[test]
+fn what_is_no_path_of_a_compose_file_is_told_from_a_missing_one() {
+    let hint = |file: &str| {
+        let others = vec!["compose.yml".into()];
+        let error = ComposeError::NoFile { file: file.into(), is_directory: false, others };
+        error.hint().expect("a hint")
+    };
+    assert!(hint("https").contains("git clone"), "{}", hint("https"));
+    assert!(hint("a/compose.yml,b.yml").contains("once for each project"));
+    assert_eq!(hint("none.yml"), "there is `--compose compose.yml`");
+}

@@ -1,9 +1,16 @@
 //! What the user can do about an error of a compose project.
 
+use std::path::Path;
+
 use stampede_model::words;
 
 use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
+
+/// Whether this is left of a URL: files have a `:` between them.
+fn is_scheme(file: &Path) -> bool {
+    ["http", "https", "git", "ssh"].iter().any(|scheme| file == Path::new(scheme))
+}
 
 impl ComposeError {
     /// What the user can do next; shown on a line of its own.
@@ -31,6 +38,14 @@ impl ComposeError {
                 })
             }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
+            E::NoFile { file, .. } if is_scheme(file) => Some(
+                "a compose file is not fetched from a URL: get the whole project first (`git clone`)".to_owned(),
+            ),
+            E::NoFile { file, .. } if file.to_string_lossy().contains(',') => Some(
+                "`--compose` once for each project; the files of one project have a `:` between them: \
+                 `--compose compose.yml:compose.prod.yml`"
+                    .to_owned(),
+            ),
             E::NoFile { others, .. } => {
                 let names = others.iter().map(|other| format!("`--compose {}`", other.display()));
                 let names: Vec<String> = names.collect();

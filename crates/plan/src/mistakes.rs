@@ -66,6 +66,9 @@ fn keys_and_what_is_missing() {
         "runtimes: [a]\nload: [\"const(5,1s)\"]\n".to_owned(),
         "app: a\nload: [\"const(5,1s)\"]\n".to_owned(),
         "app: a\nruntimes: [b]\n".to_owned(),
+        "services: {web: {image: nginx}}\n".to_owned(),
+        "version: '3'\nservices: {web: {image: nginx}}\n".to_owned(),
+        with("runtimes: [docker/fpm.yml]"),
     ];
     check("keys_and_what_is_missing", messages(all));
 }

@@ -16,7 +16,7 @@ use super::error::{Help, Mistake, PlanError, Source};
 use super::expect::expectations;
 use super::flags::{Flags, Overrides, keep_traffic};
 use super::images::{IMAGES, images};
-use super::keys::{self, Key, PLAN, SETTINGS};
+use super::keys::{Key, PLAN, SETTINGS};
 use super::load_from;
 use super::loads::{self, TIMEOUT, arrivals, loads, scaled};
 use super::locate::list;
@@ -31,6 +31,7 @@ use super::rows;
 use super::runtimes::{self, NamedRuntime, env, php_ini, runtimes, selection, setting};
 use super::secrets;
 use super::tree::{self, BYTES_MAX, Node, Style, Value, shortened};
+use super::unknown_keys::belongs_below;
 use super::value::{Fields, length, not_a, out_of_range, switch, text, value_of, whole, whole_u32};
 
 /// Default length of the discarded load before measuring.
@@ -363,6 +364,13 @@ fn plan_fields(root: &Node) -> Result<Fields<'_>, PlanError> {
                 _ => None,
             };
             wrong.help = match below {
+                _ if root.entry("services").is_some() => {
+                    wrong.nearest = None;
+                    let file = wrong.place.source.name.clone();
+                    Help::Do(format!(
+                        "this looks like a compose file: give it as `--compose {file}`"
+                    ))
+                }
                 Some(place) => {
                     wrong.nearest = None;
                     Help::Do(match wrong.place.text() {
@@ -378,21 +386,6 @@ fn plan_fields(root: &Node) -> Result<Fields<'_>, PlanError> {
             Err(PlanError::Wrong(wrong))
         }
         other => other,
-    }
-}
-
-/// The place where a key belongs that is no key of the whole plan, in words for a message.
-fn belongs_below(key: &str) -> Option<String> {
-    match key {
-        "settings" => Some(
-            "remove `settings:` and write settings of all runtimes at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`"
-                .to_owned(),
-        ),
-        _ if key.contains('.') => Some(
-            "in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`"
-                .to_owned(),
-        ),
-        _ => keys::belongs_below(key),
     }
 }
 

@@ -213,7 +213,12 @@ fn runtime_name(node: &Node) -> Result<&str, PlanError> {
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
     };
+    let is_yaml = |name: &str| [".yml", ".yaml"].iter().any(|end| name.ends_with(end));
     match node.text() {
+        Some(file) if is_yaml(file) => {
+            let help = format!("a compose file is compared by `stampede compare --compose {file}`");
+            Err(not_a(node, "a runtime's name", Help::Do(help)))
+        }
         Some(name) if fits(name) => Ok(name),
         _ => Err(not_a(
             node,

@@ -3,7 +3,7 @@
 //! keys, their values, and the names of the plan's runtimes.
 
 use super::error::{Mistake, Wrong};
-use super::keys::{PLAN, SETTINGS};
+use super::keys::{self, PLAN, SETTINGS};
 use super::locate::list;
 use super::model::Scalar;
 use super::tree::{self, Node, Value};
@@ -36,6 +36,21 @@ pub fn unknown_keys(wrong: &Wrong) -> (Vec<UnknownKey>, Vec<String>) {
     };
     let own = |unknown_key: &UnknownKey| !SETTINGS.has(&unknown_key.name);
     (unknown_keys.into_iter().filter(own).collect(), runtimes(&root))
+}
+
+/// The place where a key belongs that is no key of the whole plan, in words for a message.
+pub(super) fn belongs_below(key: &str) -> Option<String> {
+    match key {
+        "settings" => Some(
+            "remove `settings:` and write settings of all runtimes at the top level\n(`workers: 8`), settings of one runtime in its map:\n`runtimes: [{nginx-fpm: {pm: static}}]`"
+                .to_owned(),
+        ),
+        _ if key.contains('.') => Some(
+            "in the map of php.ini's values: `php_ini: {opcache.memory_consumption: 128}`"
+                .to_owned(),
+        ),
+        _ => keys::belongs_below(key),
+    }
 }
 
 fn unknown_key(key: &Node, value: &Node) -> UnknownKey {
