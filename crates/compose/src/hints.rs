@@ -1,15 +1,29 @@
 //! What the user can do about an error of a compose project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stampede_model::words;
 
 use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
 
-/// Whether this is left of a URL: files have a `:` between them.
-fn is_scheme(file: &Path) -> bool {
-    ["http", "https", "git", "ssh"].iter().any(|scheme| file == Path::new(scheme))
+/// What to do where there is no compose file of this name. `others`: those that are there.
+fn no_file_hint(file: &Path, others: &[PathBuf]) -> Option<String> {
+    let file = file.to_string_lossy();
+    // Files have a `:` between them, so this is left of a URL.
+    if ["http", "https", "git", "ssh"].contains(&&*file) {
+        let todo =
+            "a compose file is not fetched from a URL: get the whole project first (`git clone`)";
+        return Some(todo.to_owned());
+    }
+    if file.contains(',') {
+        let todo = "`--compose` once for each project; the files of one project have a `:` between them: \
+                    `--compose compose.yml:compose.prod.yml`";
+        return Some(todo.to_owned());
+    }
+    let names = others.iter().map(|other| format!("`--compose {}`", other.display()));
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("there is {}", words::some_of(&names)))
 }
 
 impl ComposeError {
@@ -38,19 +52,7 @@ impl ComposeError {
                 })
             }
             E::NoService { known, .. } => Some(format!("its services: {}", known.join(", "))),
-            E::NoFile { file, .. } if is_scheme(file) => Some(
-                "a compose file is not fetched from a URL: get the whole project first (`git clone`)".to_owned(),
-            ),
-            E::NoFile { file, .. } if file.to_string_lossy().contains(',') => Some(
-                "`--compose` once for each project; the files of one project have a `:` between them: \
-                 `--compose compose.yml:compose.prod.yml`"
-                    .to_owned(),
-            ),
-            E::NoFile { others, .. } => {
-                let names = others.iter().map(|other| format!("`--compose {}`", other.display()));
-                let names: Vec<String> = names.collect();
-                (!names.is_empty()).then(|| format!("there is {}", words::some_of(&names)))
-            }
+            E::NoFile { file, others, .. } => no_file_hint(file, others),
             E::NoStage { known, .. } if known.is_empty() => Some(
                 "a stage has a name by `FROM … AS prod`, in the Dockerfile of a service with `build:`".to_owned(),
             ),
