@@ -111,7 +111,10 @@ impl ComposeFile {
 
 fn files(directory: &Path) -> Vec<ComposeFile> {
     let mut places = yaml_files(directory, Path::new(""));
-    places.retain(|place| is_compose_name(place));
+    // In `docker`, files have all sorts of names.
+    let real = directory.canonicalize().unwrap_or_default();
+    let is_below = BELOW.iter().any(|below| real.ends_with(below));
+    places.retain(|place| is_below || is_compose_name(place));
     for below in BELOW {
         places.extend(yaml_files(directory, Path::new(below)));
         for nested in directories(&directory.join(below)) {

@@ -87,6 +87,12 @@ fn a_directory_stands_for_the_files_that_compose_finds_there() {
     let both = ["docker-compose.yml", "docker-compose.override.yaml"].map(|name| place.join(name));
     assert_eq!(all_of(&place).unwrap(), both);
     assert_eq!(all_of(&both[0]).unwrap(), both[..1]);
+    // Files in `docker` have all sorts of names.
+    std::fs::create_dir(place.join("docker")).unwrap();
+    std::fs::write(place.join("docker/fpm.yml"), "services: {web: {image: nginx}}").unwrap();
+    let hint = all_of(&place.join("docker")).unwrap_err().hint();
+    let file = place.join("docker/fpm.yml");
+    assert_eq!(hint, Some(format!("there is `--compose {}`", file.display())));
 }
 
 #[test]
