@@ -31,6 +31,7 @@ mod mounted_file;
 pub mod news;
 mod one_by_one;
 mod outside;
+pub mod owner;
 pub mod php_ini;
 mod podman_build;
 pub mod private;

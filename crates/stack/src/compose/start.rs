@@ -11,6 +11,7 @@ use std::time::Instant;
 use stampede_compose::container::Container;
 use stampede_compose::entrance::Entrance;
 use stampede_compose::news::{self, News};
+use stampede_compose::owner;
 use stampede_compose::php_ini::{self, PhpFiles};
 use stampede_compose::private::write_private;
 use stampede_compose::removal::Leftovers;
@@ -140,6 +141,7 @@ fn start_once(
     };
     let processes = process_set(&resolved, &leftovers, &directory, &spec.placement);
     let handle = keep.start(&processes).map_err(of_keeper)?;
+    owner::own(&resolved.engine, &names.id);
     let code = builds.code(&resolved, (&runtime, &names.id), &directory).map_err(failed)?;
     images.extend(code.images.clone());
     code.remove_mounts(&mut resolved.project);

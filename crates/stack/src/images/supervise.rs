@@ -22,6 +22,7 @@ use crate::compose::ComposeError;
 use crate::compose::running;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
 use crate::process::{OPEN_FILES, Supervise};
+use stampede_compose::owner;
 use stampede_compose::removal::Leftovers;
 
 /// The label of a compose project, by which the removal finds networks and volumes.
@@ -64,6 +65,7 @@ impl Supervisor for ContainerSupervisor {
             ..spec.clone()
         };
         let handle = keeper.start(&groups)?;
+        owner::own(&images.engine, &spec.id);
         let mut set =
             ContainerSet { handle, images, spec: spec.clone(), project, containers: Vec::new() };
         let first = if spec.first == 0 { usize::MAX } else { spec.first };

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -64,7 +64,7 @@ fn outside(sandbox: &Sandbox, engine: &Engine, bin: &Path, more: &[&str]) -> Com
 }
 
 #[test]
-#[ignore = "long: 60 s, containers"]
+#[ignore = "long: 80 s, containers"]
 fn an_engine_in_a_virtual_machine_measures_by_a_stampede_in_its_machine() {
     let Some(engine) = Engine::start() else { return };
     let sandbox = Sandbox::new();
@@ -104,15 +104,51 @@ fn an_engine_in_a_virtual_machine_measures_by_a_stampede_in_its_machine() {
     for signal in [Signal::INT, Signal::KILL] {
         ends_with_the_one_outside(&sandbox, &engine, &bin, signal);
     }
+    what_a_killed_container_left_is_removed_at_the_next_start(&sandbox, &engine, &bin);
 }
 
-/// The inner stampede ends when the one outside does, and leaves nothing. What was measured stays.
-fn ends_with_the_one_outside(sandbox: &Sandbox, engine: &Engine, bin: &Path, signal: Signal) {
-    let out = format!("ended-by-{}", signal.as_raw());
-    let mut command = outside(sandbox, engine, bin, &["--out", &out, "--rounds", "9"]);
+/// With the container go the keeper, before it can do anything, and its journal.
+fn what_a_killed_container_left_is_removed_at_the_next_start(
+    sandbox: &Sandbox,
+    engine: &Engine,
+    bin: &Path,
+) {
+    let mut child = measuring(sandbox, engine, bin, "killed");
+    let begun = Instant::now();
+    // The inner one, and both of the stack.
+    while engine.words(&["ps", "-q"]).len() < 3 {
+        assert!(begun.elapsed() < WITHIN, "no second trial");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let inner = engine.words(&["ps", "-q", "--filter", "ancestor=stampede:all"]);
+    let main = engine.words(&["inspect", "--format", "{{.State.Pid}}", &inner[0]]);
+    let all = with_descendants(main[0].parse().expect("a number"));
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in &all {
+            let _ = kill_process(*pid, signal);
+        }
+    }
+    child.wait().expect("a child");
+    let left = engine.left_behind();
+    assert!(left.iter().any(|one| one.starts_with("container-stampede")), "{left:?}");
+    let again = finish(outside(sandbox, engine, bin, &["--out", "again", "--rounds", "1"]), LIMIT);
+    assert_eq!(engine.left_behind(), [""; 0], "{}", stderr(&again));
+}
+
+/// A process and all that it started.
+fn with_descendants(pid: i32) -> Vec<Pid> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.unwrap_or_default();
+    let below = children.split_whitespace().filter_map(|child| child.parse().ok());
+    Pid::from_raw(pid).into_iter().chain(below.flat_map(with_descendants)).collect()
+}
+
+/// A stampede that has measured a trial, and measures on.
+fn measuring(sandbox: &Sandbox, engine: &Engine, bin: &Path, out: &str) -> Child {
+    let mut command = outside(sandbox, engine, bin, &["--out", out, "--rounds", "9"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("it starts");
-    let trials = sandbox.path().join(&out).join("trials");
+    let child = command.spawn().expect("it starts");
+    let trials = sandbox.path().join(out).join("trials");
     let has_trial = || {
         let mut all = fs::read_dir(&trials).into_iter().flatten().flatten();
         all.any(|trial| trial.path().join("trial.json").exists())
@@ -122,6 +158,13 @@ fn ends_with_the_one_outside(sandbox: &Sandbox, engine: &Engine, bin: &Path, sig
         assert!(begun.elapsed() < WITHIN, "no trial of {out}");
         std::thread::sleep(Duration::from_millis(50));
     }
+    child
+}
+
+/// The inner stampede ends when the one outside does, and leaves nothing. What was measured stays.
+fn ends_with_the_one_outside(sandbox: &Sandbox, engine: &Engine, bin: &Path, signal: Signal) {
+    let out = format!("ended-by-{}", signal.as_raw());
+    let mut child = measuring(sandbox, engine, bin, &out);
     kill_process(Pid::from_child(&child), signal).expect("a child");
     child.wait().expect("a child");
     let begun = Instant::now();
