@@ -199,10 +199,9 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
 fn target(project: &Project) -> Option<(Target, Vec<String>)> {
     match project.target(None, None) {
         Ok(target) => Some((target, Vec::new())),
-        Err(ComposeError::WhichService { publishing, .. }) => {
-            let first = ComposeError::most_likely(&publishing)?;
-            let target = in_service(project, first)?;
-            let others = publishing.iter().filter(|name| *name != first).cloned().collect();
+        Err(ComposeError::WhichService { publishing, likely, .. }) if !publishing.is_empty() => {
+            let target = likely?;
+            let others = publishing.into_iter().filter(|name| *name != target.service).collect();
             Some((target, others))
         }
         Err(ComposeError::WhichPort { service, .. } | ComposeError::OnlyHttps { service, .. }) => {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use stampede_model::words;
 
+use crate::project::Target;
+
 pub use crate::file_problem::{FileProblem, ProjectProblem};
 
 /// Why a compose project cannot be measured.
@@ -296,6 +298,8 @@ pub enum ComposeError {
         publishing: Vec<String>,
         /// All services.
         known: Vec<String>,
+        /// The one that is most likely meant; `None`: none can answer requests.
+        likely: Option<Target>,
     },
     /// It is not clear which port of the service requests go to.
     #[error("service `{service}` {}", undecided_port(ports))]
@@ -419,9 +423,6 @@ fn after_colon(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
-/// Names that services with a web server often have, the most likely first.
-const LIKELY: [&str; 8] = ["nginx", "web", "caddy", "apache", "webserver", "app", "php", "octane"];
-
 fn quoted(names: &[String]) -> String {
     words::list(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>())
 }
@@ -503,12 +504,6 @@ impl ComposeError {
                 | E::Tool { .. }
                 | E::Build { .. }
         )
-    }
-
-    /// The service among `names` that most likely answers requests; `None`: there is none.
-    pub fn most_likely(names: &[String]) -> Option<&str> {
-        let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
-        likely.or(names.first()).map(String::as_str)
     }
 }
 

@@ -4,6 +4,7 @@ use stampede_model::words;
 
 use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
+use crate::project::Target;
 
 impl ComposeError {
     /// What the user can do next; shown on a line of its own.
@@ -40,14 +41,15 @@ impl ComposeError {
                 "a stage has a name by `FROM … AS prod`, in the Dockerfile of a service with `build:`".to_owned(),
             ),
             E::NoStage { known, .. } => Some(format!("its stages: {}", known.join(", "))),
-            E::WhichService { publishing, known } => {
-                let choices = if publishing.is_empty() { known } else { publishing };
-                let first = ComposeError::most_likely(choices).unwrap_or("web");
-                Some(format!(
-                    "name the service and its port: `--service {first} --port 80` (services: {})",
-                    known.join(", ")
-                ))
-            }
+            E::WhichService { known, likely: Some(Target { service, port }), .. } => Some(format!(
+                "name the service and its port: `--service {service} --port {port}` (services: {})",
+                known.join(", ")
+            )),
+            E::WhichService { known, likely: None, .. } => Some(format!(
+                "none looks like an app or a web server ({}): give the files that have it, too \
+                 (`--compose base.yml:override.yml`), or name the service and its port: `--service NAME --port 80`",
+                known.join(", ")
+            )),
             E::OnlyHttps { .. } => Some(
                 "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
                  `--env SERVER_NAME=:80` does"

@@ -6,6 +6,7 @@ pub mod access;
 mod behind_proxy;
 pub mod build;
 pub mod build_log;
+mod choice;
 pub mod client;
 pub mod code;
 pub mod container;
