@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use stampede_model::words;
 
+use crate::example::Example;
 use crate::project::Target;
 
 pub use crate::file_problem::{FileProblem, ProjectProblem};
@@ -197,7 +198,7 @@ pub enum ComposeError {
         message: String,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// A file with variables of a service does not exist.
     #[error("service `{service}` has the env file `{}`, which does not exist", file.display())]
@@ -208,7 +209,7 @@ pub enum ComposeError {
         file: PathBuf,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// A mount has more parts than the short form.
     #[error("service `{service}` has the mount `{mount}`, which is not `SOURCE:TARGET[:MODE]`")]
@@ -219,7 +220,7 @@ pub enum ComposeError {
         mount: String,
     },
     /// A service names what the project does not have.
-    #[error("service `{service}` uses the {kind} `{name}`, which the project does not have")]
+    #[error("service `{service}` {}", undeclared(kind, name))]
     Undeclared {
         /// The service.
         service: String,
@@ -227,6 +228,9 @@ pub enum ComposeError {
         kind: &'static str,
         /// The name.
         name: String,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<Example>,
     },
     /// The tool refuses the project, or cannot do what it was asked for.
     #[error("`{command}` failed: {said}")]
@@ -237,7 +241,7 @@ pub enum ComposeError {
         said: String,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// An image cannot be built.
     #[error("`{command}` failed: {said}")]
@@ -439,6 +443,13 @@ fn has_no(service: &str) -> String {
     }
 }
 
+fn undeclared(kind: &str, name: &str) -> String {
+    match name.is_empty() {
+        true => format!("names a {kind} by a variable that has no value"),
+        false => format!("uses the {kind} `{name}`, which the project does not have"),
+    }
+}
+
 fn undecided(publishing: &[String]) -> String {
     match publishing {
         [] => "no service of the project publishes a port of a web server".to_owned(),
@@ -458,28 +469,35 @@ fn port_list(ports: &[u16]) -> String {
 }
 
 impl ComposeError {
-    /// The same error, which knows that the project has only the example of an environment file.
+    /// The same error, which knows the example of the file with variables that the project lacks.
     #[must_use]
-    pub fn with_environment_file(self, found: Option<PathBuf>) -> ComposeError {
+    pub(crate) fn with_example(self, directory: &Path) -> ComposeError {
+        let of_project = || Example::of(&directory.join(".env"));
         match self {
             ComposeError::Tool { command, said, .. } => {
-                const OF_VARIABLES: [&str; 7] = [
+                const OF_VARIABLES: [&str; 8] = [
                     "env file",
                     "empty section",
+                    "interpolating",
                     "interpolation",
                     "invalid spec",
-                    "invalid type",
                     "not set",
+                    "ports contains an invalid type",
                     "required variable",
                 ];
                 let is_about_it = OF_VARIABLES.iter().any(|part| said.contains(part));
-                ComposeError::Tool { command, said, example: found.filter(|_| is_about_it) }
+                let example = is_about_it.then(|| Example::of_said(&said, directory)).flatten();
+                ComposeError::Tool { command, said, example }
             }
             ComposeError::Variable { name, message, .. } => {
-                ComposeError::Variable { name, message, example: found }
+                ComposeError::Variable { name, message, example: of_project() }
             }
             ComposeError::NoEnvFile { service, file, .. } => {
-                ComposeError::NoEnvFile { service, file, example: found }
+                let example = Example::of(&file);
+                ComposeError::NoEnvFile { service, file, example }
+            }
+            ComposeError::Undeclared { service, kind, name, .. } if name.is_empty() => {
+                ComposeError::Undeclared { service, kind, name, example: of_project() }
             }
             other => other,
         }

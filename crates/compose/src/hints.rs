@@ -13,11 +13,16 @@ impl ComposeError {
         match self {
             E::Tool { example: Some(example), .. }
             | E::Variable { example: Some(example), .. }
-            | E::NoEnvFile { example: Some(example), .. } => Some(format!(
-                "the project has no `.env`: copy `{0}` to `{1}` first, and fill in its values",
-                example.display(),
-                example.with_file_name(".env").display()
+            | E::NoEnvFile { example: Some(example), .. }
+            | E::Undeclared { example: Some(example), .. } => Some(format!(
+                "the project has no `{0}`: copy `{1}` to `{2}` first, and fill in its values",
+                example.file.file_name().unwrap_or_default().display(),
+                example.example.display(),
+                example.file.display()
             )),
+            E::Variable { name, .. } => {
+                Some(format!("set it: `--env {name}=VALUE`, or in the project's `.env`"))
+            }
             E::Tool { said, command, .. } => tool_hint(command, said),
             E::Build { said, command, log } => {
                 let log = log.as_ref().map(|log| format!("all that it said is in {}", log.display()));
@@ -161,7 +166,6 @@ impl ComposeError {
                 "the engine's networks are not this machine's: it may run without root or in a virtual machine; use \
                  Docker Engine here, or run stampede where the engine runs",
             ),
-            E::Variable { .. } => Some("set it: `--env NAME=VALUE`, or in the project's `.env`"),
             E::NoEnvFile { .. } => {
                 Some("make this file first, as the project's documentation says")
             }
@@ -169,6 +173,7 @@ impl ComposeError {
             E::WrongMount { .. } => Some(
                 "a path with a colon is written in the long form: `{type: bind, source: PATH, target: PATH}`",
             ),
+            E::Undeclared { name, .. } if name.is_empty() => Some(OF_UNSET),
             E::Undeclared { kind: "service", .. } => Some(
                 "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
             ),
@@ -228,6 +233,9 @@ impl FileProblem {
     }
 }
 
+/// What to do about a variable whose name the tool does not say.
+const OF_UNSET: &str = "give each variable a value: `--env NAME=VALUE`, or in the project's `.env`";
+
 /// What the client of an engine says of a registry, and what the user can do about it.
 const OF_REGISTRIES: [(&str, &str); 9] = [
     (
@@ -263,8 +271,15 @@ fn tool_hint(command: &str, said: &str) -> Option<String> {
 }
 
 fn hint_of(command: &str, said: &str) -> Option<&'static str> {
-    const NEWER: [&str; 3] =
-        ["unsupported option", "does not match any of the regexes", "is unsupported"];
+    const NEWER: [&str; 7] = [
+        "unsupported option",
+        "Unsupported config option",
+        "does not match any of the regexes",
+        "is unsupported",
+        "which is an invalid type",
+        "restart contains an invalid type",
+        "cannot be extended",
+    ];
     if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
         return Some(
             "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
@@ -311,7 +326,20 @@ fn hint_of(command: &str, said: &str) -> Option<&'static str> {
             "vendor/laravel/sail",
             "Sail's images are built from its package: run `composer install` in the project first",
         ),
+        ("Missing mandatory value", OF_UNSET),
+        ("required variable", OF_UNSET),
+        ("ports contains an invalid type", OF_UNSET),
+        ("Invalid interpolation", "a dollar sign that begins no variable is written `$$`"),
         ("env file", "make this file first, as the project's documentation says"),
+        ("build path", "make this directory first, as the project's documentation says"),
+        (
+            "which is undefined",
+            "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
+        ),
+        (
+            "FileNotFoundError",
+            "is its path right, and may your user read it? It is a file of the project, or one that it names",
+        ),
         (
             "overlaps",
             "networks with static addresses keep their address range, which is taken now: stop the project first",
@@ -319,7 +347,7 @@ fn hint_of(command: &str, said: &str) -> Option<&'static str> {
         (
             "neither an image nor a build",
             "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
-             their directory",
+             their directory; a `build:` without `context:` asks for `context: .` with docker-compose 1",
         ),
     ];
     hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)

@@ -18,6 +18,7 @@ pub mod engine;
 mod engine_facts;
 pub mod entrance;
 pub mod error;
+pub mod example;
 pub mod fetch;
 mod file_problem;
 pub mod groups;

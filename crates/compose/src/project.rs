@@ -66,8 +66,7 @@ impl Project {
             true => Project::read(&files, directory, variables),
             false => Project::render_by_tool(engine, &files, directory, variables),
         };
-        let mut project = project
-            .map_err(|error| error.with_environment_file(example_of_environment(directory)))?;
+        let mut project = project.map_err(|error| error.with_example(directory))?;
         if engine.is_compose_v1() || engine.is_podman_compose() {
             let active = variables.get(PROFILES).cloned().or_else(|| given(PROFILES, directory));
             project.drop_inactive(&active.unwrap_or_default());
@@ -76,8 +75,29 @@ impl Project {
         if project.services().next().is_none() {
             return Err(ComposeError::NoneActive { profiles: profiles_in(&files) });
         }
+        project.check_whole().map_err(|error| error.with_example(directory))?;
         project.mount_bound_volumes();
         Ok(project)
+    }
+
+    /// Refuses a service that has nothing to run, and a mount of a variable that has no value: some tools see either
+    /// only on a start.
+    fn check_whole(&self) -> Result<(), ComposeError> {
+        let has = |one: &Value| !one.is_null() && one != "";
+        for (name, service) in self.services() {
+            let service_name = || name.to_owned();
+            if !has(&service["image"]) && !has(&service["build"]) {
+                return Err(ComposeError::NoImage { service: service_name() });
+            }
+            let mounts = service["volumes"].as_array().into_iter().flatten();
+            let mut sources = mounts.filter_map(Mount::of).filter_map(|mount| mount.source);
+            if sources.any(|source| source.is_empty()) {
+                let (kind, name) = ("volume", String::new());
+                let service = service_name();
+                return Err(ComposeError::Undeclared { service, kind, name, example: None });
+            }
+        }
+        Ok(())
     }
 
     fn render_by_tool(
@@ -155,6 +175,8 @@ impl Project {
 
     /// From here on the values of the project's variables that are secrets are masked.
     pub fn learn_secrets(&self) {
+        // Many a project has its name as a password. Who is told to choose a service has to read its name.
+        stampede_mask::public(self.public_words().iter().map(String::as_str));
         let secrets = self.document.get("secrets").and_then(Value::as_object);
         for (_, secret) in secrets.into_iter().flatten() {
             let content = secret["content"].as_str().unwrap_or_default();
@@ -170,6 +192,12 @@ impl Project {
                 }
             }
         }
+    }
+
+    /// What is said of the project in the open: its names, those of its services, and where it is.
+    fn public_words(&self) -> Vec<String> {
+        let place = self.directory.display().to_string();
+        self.service_names().into_iter().chain([self.name.clone(), place]).collect()
     }
 
     /// The services by name.
@@ -356,23 +384,6 @@ fn sail_variables(directory: &Path) -> Vec<(&'static str, String)> {
 
 /// The first user that somebody makes on most systems.
 const USUAL_USER: u32 = 1_000;
-
-/// The example of an environment file that a project brings, where nobody has copied it yet; `None`: it
-/// has its file, or brings no example.
-fn example_of_environment(directory: &Path) -> Option<PathBuf> {
-    const EXAMPLES: [&str; 8] = [
-        ".env-dist",
-        ".env.example",
-        ".env.dist",
-        ".env.sample",
-        ".env.template",
-        "env.example",
-        "example.env",
-        "sample.env",
-    ];
-    let example = EXAMPLES.iter().map(|name| directory.join(name)).find(|path| path.is_file());
-    example.filter(|_| !directory.join(".env").exists())
-}
 
 /// A variable of the compose tool: from the environment, else from the project's `.env`.
 pub(crate) fn given(name: &str, directory: &Path) -> Option<String> {
