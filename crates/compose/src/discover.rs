@@ -37,7 +37,16 @@ pub struct Candidate {
 }
 
 /// Directories in which compose files are also looked for.
-const BELOW: [&str; 6] = [".docker", "deploy", "deployment", "docker", "infra", "infrastructure"];
+const BELOW: [&str; 8] = [
+    ".docker",
+    "compose",
+    "deploy",
+    "deployment",
+    "docker",
+    "docker-compose",
+    "infra",
+    "infrastructure",
+];
 /// The most files that are read.
 const FILES_MAX: usize = 60;
 
@@ -66,7 +75,7 @@ pub fn find(directory: &Path) -> Vec<Candidate> {
 }
 
 /// The compose files of a directory, as a user may name them.
-pub(crate) fn compose_files(directory: &Path) -> Vec<PathBuf> {
+pub fn compose_files(directory: &Path) -> Vec<PathBuf> {
     let shown = |file: ComposeFile| match directory.as_os_str() == "." {
         true => file.place,
         false => directory.join(file.place),

@@ -21,7 +21,7 @@ impl ComposeError {
                 example.file.display()
             )),
             E::Variable { name, .. } => {
-                Some(format!("set it: `--env {name}=VALUE`, or in the project's `.env`"))
+                Some(format!("give `{name}` a value: `--env NAME=VALUE`, or in the project's `.env`"))
             }
             E::Tool { said, command, .. } => tool_hint(command, said),
             E::Build { said, command, log } => {
@@ -216,7 +216,10 @@ impl FileProblem {
             F::Missing {} => Some(
                 "is its path right, and may your user read it? It is a file of the project, or one that it names",
             ),
-            F::NoServices {} => Some("it should have `services:`, each with a name"),
+            F::NoServices {} => Some(
+                "it should have `services:`, each with a name; a file of the first version, with its services at the top, \
+                 is read by docker-compose 1 alone",
+            ),
             F::Loop {} | F::ServiceLoop { .. } | F::TooDeep {} => {
                 Some("let files and services build on one another in one direction only")
             }
