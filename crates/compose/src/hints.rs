@@ -46,15 +46,7 @@ impl ComposeError {
                 "a stage has a name by `FROM … AS prod`, in the Dockerfile of a service with `build:`".to_owned(),
             ),
             E::NoStage { known, .. } => Some(format!("its stages: {}", known.join(", "))),
-            E::WhichService { known, likely: Some(Target { service, port }), .. } => Some(format!(
-                "name the service and its port: `--service {service} --port {port}` (services: {})",
-                known.join(", ")
-            )),
-            E::WhichService { known, likely: None, .. } => Some(format!(
-                "none looks like an app or a web server ({}): give the files that have it, too \
-                 (`--compose base.yml:override.yml`), or name the service and its port: `--service NAME --port 80`",
-                known.join(", ")
-            )),
+            E::WhichService { known, likely, .. } => Some(which_service(known, likely.as_ref())),
             E::OnlyHttps { .. } => Some(
                 "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
                  `--env SERVER_NAME=:80` does"
@@ -236,6 +228,20 @@ impl FileProblem {
     }
 }
 
+/// How to say which service is meant.
+fn which_service(known: &[String], likely: Option<&Target>) -> String {
+    let known = known.join(", ");
+    match likely {
+        Some(Target { service, port }) => format!(
+            "name the service and its port: `--service {service} --port {port}` (services: {known})"
+        ),
+        None => format!(
+            "none looks like an app or a web server ({known}): give the files that have it, too \
+             (`--compose base.yml:override.yml`), or name the service and its port: `--service NAME --port 80`"
+        ),
+    }
+}
+
 /// What to do about a variable whose name the tool does not say.
 const OF_UNSET: &str = "give each variable a value: `--env NAME=VALUE`, or in the project's `.env`";
 
@@ -273,16 +279,49 @@ fn tool_hint(command: &str, said: &str) -> Option<String> {
     })
 }
 
+/// What compose tools say of a project, and what the user can do about it.
+const OF_TOOLS: [(&str, &str); 11] = [
+    (
+        "vendor/laravel/sail",
+        "Sail's images are built from its package: run `composer install` in the project first",
+    ),
+    ("Missing mandatory value", OF_UNSET),
+    ("required variable", OF_UNSET),
+    ("ports contains an invalid type", OF_UNSET),
+    ("Invalid interpolation", "a dollar sign that begins no variable is written `$$`"),
+    ("env file", "make this file first, as the project's documentation says"),
+    ("build path", "make this directory first, as the project's documentation says"),
+    (
+        "which is undefined",
+        "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
+    ),
+    (
+        "FileNotFoundError",
+        "is its path right, and may your user read it? It is a file of the project, or one that it names",
+    ),
+    (
+        "overlaps",
+        "networks with static addresses keep their address range, which is taken now: stop the project first",
+    ),
+    (
+        "neither an image nor a build",
+        "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
+         their directory; a `build:` without `context:` asks for `context: .` with docker-compose 1",
+    ),
+];
+
+/// What docker-compose 1 says of forms that only version 2 knows.
+const NEWER: [&str; 7] = [
+    "unsupported option",
+    "Unsupported config option",
+    "does not match any of the regexes",
+    "is unsupported",
+    "which is an invalid type",
+    "restart contains an invalid type",
+    "cannot be extended",
+];
+
 fn hint_of(command: &str, said: &str) -> Option<&'static str> {
-    const NEWER: [&str; 7] = [
-        "unsupported option",
-        "Unsupported config option",
-        "does not match any of the regexes",
-        "is unsupported",
-        "which is an invalid type",
-        "restart contains an invalid type",
-        "cannot be extended",
-    ];
     if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
         return Some(
             "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
@@ -324,34 +363,5 @@ fn hint_of(command: &str, said: &str) -> Option<&'static str> {
              root",
         );
     }
-    let hints = [
-        (
-            "vendor/laravel/sail",
-            "Sail's images are built from its package: run `composer install` in the project first",
-        ),
-        ("Missing mandatory value", OF_UNSET),
-        ("required variable", OF_UNSET),
-        ("ports contains an invalid type", OF_UNSET),
-        ("Invalid interpolation", "a dollar sign that begins no variable is written `$$`"),
-        ("env file", "make this file first, as the project's documentation says"),
-        ("build path", "make this directory first, as the project's documentation says"),
-        (
-            "which is undefined",
-            "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
-        ),
-        (
-            "FileNotFoundError",
-            "is its path right, and may your user read it? It is a file of the project, or one that it names",
-        ),
-        (
-            "overlaps",
-            "networks with static addresses keep their address range, which is taken now: stop the project first",
-        ),
-        (
-            "neither an image nor a build",
-            "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
-             their directory; a `build:` without `context:` asks for `context: .` with docker-compose 1",
-        ),
-    ];
-    hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
+    OF_TOOLS.iter().find(|(part, _)| said.contains(part)).map(|(_, hint)| *hint)
 }
