@@ -95,10 +95,22 @@ impl Project {
 const USUAL_PORT: u16 = 80;
 
 /// Names of services that answer requests in most projects, the likeliest first.
-const LIKELY: [&str; 8] = ["nginx", "web", "caddy", "apache", "webserver", "app", "php", "octane"];
+const LIKELY: [&str; 11] = [
+    "nginx",
+    "web",
+    "caddy",
+    "apache",
+    "webserver",
+    "app",
+    "php",
+    "octane",
+    "laravel",
+    "symfony",
+    "wordpress",
+];
 
 /// A smaller number for a service that more likely answers requests: by its name, by its program, by a
-/// word of its name.
+/// word of its name, by who made it.
 fn unlikeliness(name: &str, service: &Value) -> usize {
     let name = name.to_ascii_lowercase();
     if let Some(place) = LIKELY.iter().position(|likely| *likely == name) {
@@ -109,7 +121,9 @@ fn unlikeliness(name: &str, service: &Value) -> usize {
     match of_word {
         _ if is_web_server(&name, service) => after,
         Some(place) => after + 1 + place,
-        None => 2 * after + 1,
+        // A program of the project's own, or one that somebody else made.
+        None if !service["build"].is_null() => 2 * after + 1,
+        None => 2 * after + 2,
     }
 }
 

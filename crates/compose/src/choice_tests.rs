@@ -80,4 +80,6 @@ fn the_hint_names_the_likeliest_service_with_its_own_port() {
         chosen("{database: {image: postgres}, php: {build: .}}"),
         hint_of("php:80", "database, php")
     );
+    let text = "{alerts: {image: notify, ports: [\"8000:8000\"]}, shop: {build: ., ports: [\"8040:8040\"]}}";
+    assert_eq!(chosen(text), hint_of("shop:8040", "alerts, shop"));
 }

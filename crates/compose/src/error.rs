@@ -224,7 +224,7 @@ pub enum ComposeError {
     Undeclared {
         /// The service.
         service: String,
-        /// `config`, `network`, `secret`, `service` or `volume`.
+        /// `config`, `image`, `network`, `secret`, `service` or `volume`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -444,8 +444,9 @@ fn has_no(service: &str) -> String {
 }
 
 fn undeclared(kind: &str, name: &str) -> String {
+    let a = if kind == "image" { "an" } else { "a" };
     match name.is_empty() {
-        true => format!("names a {kind} by a variable that has no value"),
+        true => format!("names {a} {kind} by a variable that has no value"),
         false => format!("uses the {kind} `{name}`, which the project does not have"),
     }
 }

@@ -83,17 +83,19 @@ impl Project {
     /// Refuses a service that has nothing to run, and a mount of a variable that has no value: some tools see either
     /// only on a start.
     fn check_whole(&self) -> Result<(), ComposeError> {
-        let has = |one: &Value| !one.is_null() && one != "";
-        for (name, service) in self.services() {
-            let service_name = || name.to_owned();
-            if !has(&service["image"]) && !has(&service["build"]) {
-                return Err(ComposeError::NoImage { service: service_name() });
-            }
-            let mounts = service["volumes"].as_array().into_iter().flatten();
+        for (service, value) in self.services() {
+            let mounts = value["volumes"].as_array().into_iter().flatten();
             let mut sources = mounts.filter_map(Mount::of).filter_map(|mount| mount.source);
-            if sources.any(|source| source.is_empty()) {
-                let (kind, name) = ("volume", String::new());
-                let service = service_name();
+            let unset = match () {
+                () if value["build"].is_null() && value["image"].is_null() => {
+                    return Err(ComposeError::NoImage { service: service.to_owned() });
+                }
+                () if value["build"].is_null() && value["image"] == "" => Some("image"),
+                () if sources.any(|source| source.is_empty()) => Some("volume"),
+                () => None,
+            };
+            if let Some(kind) = unset {
+                let (service, name) = (service.to_owned(), String::new());
                 return Err(ComposeError::Undeclared { service, kind, name, example: None });
             }
         }

@@ -178,9 +178,9 @@ fn where_a_file_is_missing_those_that_are_there_are_named() {
 fn a_service_that_cannot_be_started_is_refused_before_anything_is() {
     let refused = |text: &str| project(text).check_whole().map_err(|error| error.to_string());
     let no_image = "service `web` has neither an image nor a build";
-    for text in ["services: {web: {ports: [\"80:80\"]}}", "services: {web: {image: \"\"}}"] {
-        assert_eq!(refused(text), Err(no_image.to_owned()), "{text}");
-    }
+    assert_eq!(refused("services: {web: {ports: [\"80:80\"]}}"), Err(no_image.to_owned()));
+    let unset = "service `web` names an image by a variable that has no value";
+    assert_eq!(refused("services: {web: {image: \"\"}}"), Err(unset.to_owned()));
     let unset = "service `web` names a volume by a variable that has no value";
     for mount in ["\":/srv\"", "\":/srv:ro\"", "{type: bind, source: \"\", target: /srv}"] {
         let text = format!("services: {{web: {{build: ., volumes: [{mount}]}}}}");

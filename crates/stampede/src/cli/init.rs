@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 use stampede_compose::discover::{self, Candidate};
+use stampede_compose::project::NAMES;
 use stampede_model::fact::{self, Notice};
 use stampede_model::words;
 use stampede_plan::model::{AppChoice, AppPlace};
@@ -62,7 +63,8 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
 /// Says of compose files that none is a project that can be proposed. The plan is then for the app itself.
 fn tell_of(files: &[PathBuf]) {
     let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
-    let Some(first) = files.first() else { return };
+    let is_usual = |file: &&PathBuf| NAMES.iter().any(|name| file.as_path() == Path::new(name));
+    let Some(first) = files.iter().find(is_usual).or(files.first()) else { return };
     print_message(&format!(
         "note: no plan for containers: in {} no service with a port of a web server was found; \
          `stampede compare --compose {} --dry-run` says why",
