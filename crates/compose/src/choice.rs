@@ -118,12 +118,12 @@ fn unlikeliness(name: &str, service: &Value) -> usize {
     }
     let (after, words) = (LIKELY.len(), name.split(|c: char| !c.is_ascii_alphanumeric()));
     let of_word = words.filter_map(|word| LIKELY.iter().position(|likely| *likely == word)).min();
-    match of_word {
-        _ if is_web_server(&name, service) => after,
-        Some(place) => after + 1 + place,
+    match (of_word, is_web_server(&name, service)) {
+        (place, true) => after + place.unwrap_or(after),
+        (Some(place), false) => 2 * after + 1 + place,
         // A program of the project's own, or one that somebody else made.
-        None if !service["build"].is_null() => 2 * after + 1,
-        None => 2 * after + 2,
+        (None, false) if !service["build"].is_null() => 3 * after + 1,
+        (None, false) => 3 * after + 2,
     }
 }
 

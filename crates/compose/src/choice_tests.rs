@@ -82,4 +82,7 @@ fn the_hint_names_the_likeliest_service_with_its_own_port() {
     );
     let text = "{alerts: {image: notify, ports: [\"8000:8000\"]}, shop: {build: ., ports: [\"8040:8040\"]}}";
     assert_eq!(chosen(text), hint_of("shop:8040", "alerts, shop"));
+    let nginx = "{image: nginx, ports: [\"8000:80\"]}";
+    let text = format!("{{hub_proxy: {nginx}, shop_nginx: {nginx}}}");
+    assert_eq!(chosen(&text), hint_of("shop_nginx:80", "hub_proxy, shop_nginx"));
 }
