@@ -57,7 +57,10 @@ pub(crate) fn announced(service: &Value) -> Option<Announced> {
     let mut labels = variables(&service["deploy"]["labels"]);
     labels.extend(variables(&service["labels"]));
     let environment = variables(&service["environment"]);
-    let is_off = |value: &Value| value == &Value::Bool(false) || value == "false";
+    // docker-compose 1 prints `False` where a file has `false`.
+    let is_false = |text: &str| text.eq_ignore_ascii_case("false");
+    let is_off =
+        |value: &Value| value == &Value::Bool(false) || value.as_str().is_some_and(is_false);
     if labels.get("traefik.enable").is_some_and(is_off) {
         return None;
     }
@@ -124,6 +127,7 @@ mod tests {
             (json!({"labels": {"traefik.http.routers.shop.rule": "Host(`shop.test`)"}}), Some(80)),
             (json!({"labels": {"traefik.enable": "true"}, "expose": ["8080/tcp"]}), Some(8080)),
             (json!({"labels": {"traefik.enable": "false", port: "80"}}), None),
+            (json!({"labels": {"traefik.enable": "False"}}), None),
             (json!({"labels": {"traefik.tcp.routers.db.rule": "HostSNI(`*`)"}}), None),
             (
                 json!({"labels": {"caddy": "shop.test", "caddy.reverse_proxy": "{{upstreams 8080}}"}}),

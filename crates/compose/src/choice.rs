@@ -216,7 +216,7 @@ const SERVERS: [&str; 14] = [
 ];
 
 /// Databases and caches.
-const DATA: [&str; 14] = [
+const DATA: [&str; 15] = [
     "beanstalkd",
     "mariadb",
     "memcached",
@@ -225,6 +225,7 @@ const DATA: [&str; 14] = [
     "mssql",
     "mysql",
     "percona",
+    "pgbouncer",
     "postgis",
     "postgres",
     "postgresql",
