@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
+use crate::choice::is_one_of;
 use crate::edit::{Mount, variables};
-use crate::project::is_one_of;
 
 /// The port that such a proxy takes if nothing names one.
 const USUAL_PORT: u16 = 80;
@@ -53,9 +53,14 @@ impl Announced {
 
 /// What a service says of itself to a proxy that asks by HTTP. `None`: nothing.
 pub(crate) fn announced(service: &Value) -> Option<Announced> {
-    let labels = variables(&service["labels"]);
+    // Docker's swarm has the labels of a service there.
+    let mut labels = variables(&service["deploy"]["labels"]);
+    labels.extend(variables(&service["labels"]));
     let environment = variables(&service["environment"]);
-    let is_off = |value: &Value| value == &Value::Bool(false) || value == "false";
+    // docker-compose 1 prints `False` where a file has `false`.
+    let is_false = |text: &str| text.eq_ignore_ascii_case("false");
+    let is_off =
+        |value: &Value| value == &Value::Bool(false) || value.as_str().is_some_and(is_false);
     if labels.get("traefik.enable").is_some_and(is_off) {
         return None;
     }
@@ -122,6 +127,7 @@ mod tests {
             (json!({"labels": {"traefik.http.routers.shop.rule": "Host(`shop.test`)"}}), Some(80)),
             (json!({"labels": {"traefik.enable": "true"}, "expose": ["8080/tcp"]}), Some(8080)),
             (json!({"labels": {"traefik.enable": "false", port: "80"}}), None),
+            (json!({"labels": {"traefik.enable": "False"}}), None),
             (json!({"labels": {"traefik.tcp.routers.db.rule": "HostSNI(`*`)"}}), None),
             (
                 json!({"labels": {"caddy": "shop.test", "caddy.reverse_proxy": "{{upstreams 8080}}"}}),
@@ -130,6 +136,10 @@ mod tests {
             (
                 json!({"labels": {"caddy_0": "shop.test", "caddy_0.reverse_proxy": "{{upstreams}}"}}),
                 Some(80),
+            ),
+            (
+                json!({"deploy": {"labels": ["traefik.enable=true", format!("{port}=8080")]}}),
+                Some(8080),
             ),
             (json!({"labels": {"caddyfile": "x"}}), None),
             (json!({"environment": ["VIRTUAL_HOST=shop.test", "VIRTUAL_PORT=3000"]}), Some(3000)),

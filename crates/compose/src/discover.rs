@@ -37,7 +37,16 @@ pub struct Candidate {
 }
 
 /// Directories in which compose files are also looked for.
-const BELOW: [&str; 6] = [".docker", "deploy", "deployment", "docker", "infra", "infrastructure"];
+const BELOW: [&str; 8] = [
+    ".docker",
+    "compose",
+    "deploy",
+    "deployment",
+    "docker",
+    "docker-compose",
+    "infra",
+    "infrastructure",
+];
 /// The most files that are read.
 const FILES_MAX: usize = 60;
 
@@ -66,7 +75,7 @@ pub fn find(directory: &Path) -> Vec<Candidate> {
 }
 
 /// The compose files of a directory, as a user may name them.
-pub(crate) fn compose_files(directory: &Path) -> Vec<PathBuf> {
+pub fn compose_files(directory: &Path) -> Vec<PathBuf> {
     let shown = |file: ComposeFile| match directory.as_os_str() == "." {
         true => file.place,
         false => directory.join(file.place),
@@ -202,10 +211,9 @@ fn candidate(directory: &Path, files: &[&ComposeFile]) -> Option<Candidate> {
 fn target(project: &Project) -> Option<(Target, Vec<String>)> {
     match project.target(None, None) {
         Ok(target) => Some((target, Vec::new())),
-        Err(ComposeError::WhichService { publishing, .. }) => {
-            let first = ComposeError::most_likely(&publishing)?;
-            let target = in_service(project, first)?;
-            let others = publishing.iter().filter(|name| *name != first).cloned().collect();
+        Err(ComposeError::WhichService { publishing, likely, .. }) if !publishing.is_empty() => {
+            let target = likely?;
+            let others = publishing.into_iter().filter(|name| *name != target.service).collect();
             Some((target, others))
         }
         Err(ComposeError::WhichPort { service, .. } | ComposeError::OnlyHttps { service, .. }) => {

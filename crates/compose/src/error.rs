@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use stampede_model::words;
 
+use crate::example::Example;
+use crate::project::Target;
+
 pub use crate::file_problem::{FileProblem, ProjectProblem};
 
 /// Why a compose project cannot be measured.
@@ -195,7 +198,7 @@ pub enum ComposeError {
         message: String,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// A file with variables of a service does not exist.
     #[error("service `{service}` has the env file `{}`, which does not exist", file.display())]
@@ -206,7 +209,7 @@ pub enum ComposeError {
         file: PathBuf,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// A mount has more parts than the short form.
     #[error("service `{service}` has the mount `{mount}`, which is not `SOURCE:TARGET[:MODE]`")]
@@ -217,14 +220,17 @@ pub enum ComposeError {
         mount: String,
     },
     /// A service names what the project does not have.
-    #[error("service `{service}` uses the {kind} `{name}`, which the project does not have")]
+    #[error("service `{service}` {}", undeclared(kind, name))]
     Undeclared {
         /// The service.
         service: String,
-        /// `config`, `network`, `secret`, `service` or `volume`.
+        /// `config`, `image`, `network`, `secret`, `service` or `volume`.
         kind: &'static str,
         /// The name.
         name: String,
+        /// An example of the environment file that the project lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        example: Option<Example>,
     },
     /// The tool refuses the project, or cannot do what it was asked for.
     #[error("`{command}` failed: {said}")]
@@ -235,7 +241,7 @@ pub enum ComposeError {
         said: String,
         /// An example of the environment file that the project lacks.
         #[serde(skip_serializing_if = "Option::is_none")]
-        example: Option<PathBuf>,
+        example: Option<Example>,
     },
     /// An image cannot be built.
     #[error("`{command}` failed: {said}")]
@@ -296,6 +302,8 @@ pub enum ComposeError {
         publishing: Vec<String>,
         /// All services.
         known: Vec<String>,
+        /// The one that is most likely meant; `None`: none can answer requests.
+        likely: Option<Target>,
     },
     /// It is not clear which port of the service requests go to.
     #[error("service `{service}` {}", undecided_port(ports))]
@@ -419,9 +427,6 @@ fn after_colon(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
-/// Names that services with a web server often have, the most likely first.
-const LIKELY: [&str; 8] = ["nginx", "web", "caddy", "apache", "webserver", "app", "php", "octane"];
-
 fn quoted(names: &[String]) -> String {
     words::list(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>())
 }
@@ -435,6 +440,14 @@ fn has_no(service: &str) -> String {
     match service {
         "" => "no Dockerfile of the project has".to_owned(),
         service => format!("the Dockerfile of service `{service}` does not have"),
+    }
+}
+
+fn undeclared(kind: &str, name: &str) -> String {
+    let a = if kind == "image" { "an" } else { "a" };
+    match name.is_empty() {
+        true => format!("names {a} {kind} by a variable that has no value"),
+        false => format!("uses the {kind} `{name}`, which the project does not have"),
     }
 }
 
@@ -457,28 +470,35 @@ fn port_list(ports: &[u16]) -> String {
 }
 
 impl ComposeError {
-    /// The same error, which knows that the project has only the example of an environment file.
+    /// The same error, which knows the example of the file with variables that the project lacks.
     #[must_use]
-    pub fn with_environment_file(self, found: Option<PathBuf>) -> ComposeError {
+    pub(crate) fn with_example(self, directory: &Path) -> ComposeError {
+        let of_project = || Example::of(&directory.join(".env"));
         match self {
             ComposeError::Tool { command, said, .. } => {
-                const OF_VARIABLES: [&str; 7] = [
+                const OF_VARIABLES: [&str; 8] = [
                     "env file",
                     "empty section",
+                    "interpolating",
                     "interpolation",
                     "invalid spec",
-                    "invalid type",
                     "not set",
+                    "ports contains an invalid type",
                     "required variable",
                 ];
                 let is_about_it = OF_VARIABLES.iter().any(|part| said.contains(part));
-                ComposeError::Tool { command, said, example: found.filter(|_| is_about_it) }
+                let example = is_about_it.then(|| Example::of_said(&said, directory)).flatten();
+                ComposeError::Tool { command, said, example }
             }
             ComposeError::Variable { name, message, .. } => {
-                ComposeError::Variable { name, message, example: found }
+                ComposeError::Variable { name, message, example: of_project() }
             }
             ComposeError::NoEnvFile { service, file, .. } => {
-                ComposeError::NoEnvFile { service, file, example: found }
+                let example = Example::of(&file);
+                ComposeError::NoEnvFile { service, file, example }
+            }
+            ComposeError::Undeclared { service, kind, name, .. } if name.is_empty() => {
+                ComposeError::Undeclared { service, kind, name, example: of_project() }
             }
             other => other,
         }
@@ -503,12 +523,6 @@ impl ComposeError {
                 | E::Tool { .. }
                 | E::Build { .. }
         )
-    }
-
-    /// The service among `names` that most likely answers requests; `None`: there is none.
-    pub fn most_likely(names: &[String]) -> Option<&str> {
-        let likely = LIKELY.iter().find_map(|likely| names.iter().find(|name| name == likely));
-        likely.or(names.first()).map(String::as_str)
     }
 }
 

@@ -3,9 +3,12 @@ use super::*;
 /// The hint for what a tool says of a project that may have an example of its `.env`.
 fn hint(command: &str, said: &str) -> String {
     let (command, said) = (command.to_owned(), said.to_owned());
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join(".env.example"), "A=1\n").expect("a file");
+    let said = said.replace("/srv/shop", &place.path().display().to_string());
     let error = ComposeError::Tool { command, said, example: None };
-    let example = Some("/srv/shop/.env.example".into());
-    error.with_environment_file(example).hint().unwrap_or_default()
+    let hint = error.with_example(place.path()).hint().unwrap_or_default();
+    hint.replace(&place.path().display().to_string(), "/srv/shop")
 }
 
 #[test]
@@ -21,6 +24,23 @@ fn what_a_tool_says_has_the_hint_that_helps() {
         ("services.php.ports contains unsupported option: 'name'", "version 2"),
         ("build path /srv/vendor/laravel/sail/runtimes/8.4 does not exist", "composer install"),
         ("Service web has neither an image nor a build", "base.yml:override.yml"),
+        ("Service web has neither an image nor a build", "`context: .`"),
+        (
+            "services.web.env_file contains {\"path\": \".env\"}, which is an invalid type",
+            "version 2",
+        ),
+        ("services.web.restart contains an invalid type, it should be a string", "version 2"),
+        ("services.web.environment.A contains true, which is an invalid type", "version 2"),
+        ("Cannot extend service 'a': services with 'depends_on' cannot be extended", "version 2"),
+        ("Service 'web' depends on service 'db' which is undefined.", "given together"),
+        ("build path /srv/shop/links either does not exist", "make this directory"),
+        ("Couldn't find env file: /srv/shop/web.env", "make this file"),
+        (
+            "Missing mandatory value for \"build\" option: TAG=${TAG:?no .env file, see README}",
+            ".env.example",
+        ),
+        ("Invalid interpolation format for \"command\": \"$(date)\"", ".env.example"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/srv/shop/a.yml'", "path right"),
         ("mapping values are not allowed here", ""),
     ] {
         let found = hint("docker-compose config", said);
@@ -88,6 +108,7 @@ fn an_engine_that_is_not_used_and_a_tag_that_is_not_read_have_a_hint() {
         service: "web".to_owned(),
         kind: "secret",
         name: "key".to_owned(),
+        example: None,
     };
     assert!(undeclared.hint().unwrap_or_default().contains("declare it"));
 }

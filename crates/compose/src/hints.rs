@@ -6,6 +6,7 @@ use stampede_model::words;
 
 use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
+use crate::project::Target;
 
 /// What to do where there is no compose file of this name. `others`: those that are there.
 fn no_file_hint(file: &Path, others: &[PathBuf]) -> Option<String> {
@@ -33,11 +34,16 @@ impl ComposeError {
         match self {
             E::Tool { example: Some(example), .. }
             | E::Variable { example: Some(example), .. }
-            | E::NoEnvFile { example: Some(example), .. } => Some(format!(
-                "the project has no `.env`: copy `{0}` to `{1}` first, and fill in its values",
-                example.display(),
-                example.with_file_name(".env").display()
+            | E::NoEnvFile { example: Some(example), .. }
+            | E::Undeclared { example: Some(example), .. } => Some(format!(
+                "the project has no `{0}`: copy `{1}` to `{2}` first, and fill in its values",
+                example.file.file_name().unwrap_or_default().display(),
+                example.example.display(),
+                example.file.display()
             )),
+            E::Variable { name, .. } => {
+                Some(format!("give `{name}` a value: `--env NAME=VALUE`, or in the project's `.env`"))
+            }
             E::Tool { said, command, .. } => tool_hint(command, said),
             E::Build { said, command, log } => {
                 let log = log.as_ref().map(|log| format!("all that it said is in {}", log.display()));
@@ -57,14 +63,7 @@ impl ComposeError {
                 "a stage has a name by `FROM … AS prod`, in the Dockerfile of a service with `build:`".to_owned(),
             ),
             E::NoStage { known, .. } => Some(format!("its stages: {}", known.join(", "))),
-            E::WhichService { publishing, known } => {
-                let choices = if publishing.is_empty() { known } else { publishing };
-                let first = ComposeError::most_likely(choices).unwrap_or("web");
-                Some(format!(
-                    "name the service and its port: `--service {first} --port 80` (services: {})",
-                    known.join(", ")
-                ))
-            }
+            E::WhichService { known, likely, .. } => Some(which_service(known, likely.as_ref())),
             E::OnlyHttps { .. } => Some(
                 "if it answers by plain HTTP too, name that port inside the container: `--port 80`; with Caddy, \
                  `--env SERVER_NAME=:80` does"
@@ -176,7 +175,6 @@ impl ComposeError {
                 "the engine's networks are not this machine's: it may run without root or in a virtual machine; use \
                  Docker Engine here, or run stampede where the engine runs",
             ),
-            E::Variable { .. } => Some("set it: `--env NAME=VALUE`, or in the project's `.env`"),
             E::NoEnvFile { .. } => {
                 Some("make this file first, as the project's documentation says")
             }
@@ -184,6 +182,7 @@ impl ComposeError {
             E::WrongMount { .. } => Some(
                 "a path with a colon is written in the long form: `{type: bind, source: PATH, target: PATH}`",
             ),
+            E::Undeclared { name, .. } if name.is_empty() => Some(OF_UNSET),
             E::Undeclared { kind: "service", .. } => Some(
                 "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
             ),
@@ -226,7 +225,10 @@ impl FileProblem {
             F::Missing {} => Some(
                 "is its path right, and may your user read it? It is a file of the project, or one that it names",
             ),
-            F::NoServices {} => Some("it should have `services:`, each with a name"),
+            F::NoServices {} => Some(
+                "it should have `services:`, each with a name; a file of the first version, with its services at the top, \
+                 is read by docker-compose 1 alone",
+            ),
             F::Loop {} | F::ServiceLoop { .. } | F::TooDeep {} => {
                 Some("let files and services build on one another in one direction only")
             }
@@ -242,6 +244,23 @@ impl FileProblem {
         }
     }
 }
+
+/// How to say which service is meant.
+fn which_service(known: &[String], likely: Option<&Target>) -> String {
+    let known = known.join(", ");
+    match likely {
+        Some(Target { service, port }) => format!(
+            "name the service and its port: `--service {service} --port {port}` (services: {known})"
+        ),
+        None => format!(
+            "none looks like an app or a web server ({known}): give the files that have it, too \
+             (`--compose base.yml:override.yml`), or name the service and its port: `--service NAME --port 80`"
+        ),
+    }
+}
+
+/// What to do about a variable whose name the tool does not say.
+const OF_UNSET: &str = "give each variable a value: `--env NAME=VALUE`, or in the project's `.env`";
 
 /// What the client of an engine says of a registry, and what the user can do about it.
 const OF_REGISTRIES: [(&str, &str); 9] = [
@@ -277,9 +296,49 @@ fn tool_hint(command: &str, said: &str) -> Option<String> {
     })
 }
 
+/// What compose tools say of a project, and what the user can do about it.
+const OF_TOOLS: [(&str, &str); 11] = [
+    (
+        "vendor/laravel/sail",
+        "Sail's images are built from its package: run `composer install` in the project first",
+    ),
+    ("Missing mandatory value", OF_UNSET),
+    ("required variable", OF_UNSET),
+    ("ports contains an invalid type", OF_UNSET),
+    ("Invalid interpolation", "a dollar sign that begins no variable is written `$$`"),
+    ("env file", "make this file first, as the project's documentation says"),
+    ("build path", "make this directory first, as the project's documentation says"),
+    (
+        "which is undefined",
+        "is its name right? Files that override others are given together: `--compose base.yml:override.yml`",
+    ),
+    (
+        "FileNotFoundError",
+        "is its path right, and may your user read it? It is a file of the project, or one that it names",
+    ),
+    (
+        "overlaps",
+        "networks with static addresses keep their address range, which is taken now: stop the project first",
+    ),
+    (
+        "neither an image nor a build",
+        "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
+         their directory; a `build:` without `context:` asks for `context: .` with docker-compose 1",
+    ),
+];
+
+/// What docker-compose 1 says of forms that only version 2 knows.
+const NEWER: [&str; 7] = [
+    "unsupported option",
+    "Unsupported config option",
+    "does not match any of the regexes",
+    "is unsupported",
+    "which is an invalid type",
+    "restart contains an invalid type",
+    "cannot be extended",
+];
+
 fn hint_of(command: &str, said: &str) -> Option<&'static str> {
-    const NEWER: [&str; 3] =
-        ["unsupported option", "does not match any of the regexes", "is unsupported"];
     if command.starts_with("docker-compose") && NEWER.iter().any(|part| said.contains(part)) {
         return Some(
             "docker-compose 1 does not know this form, which `docker compose` (version 2) reads: install \
@@ -321,21 +380,5 @@ fn hint_of(command: &str, said: &str) -> Option<&'static str> {
              root",
         );
     }
-    let hints = [
-        (
-            "vendor/laravel/sail",
-            "Sail's images are built from its package: run `composer install` in the project first",
-        ),
-        ("env file", "make this file first, as the project's documentation says"),
-        (
-            "overlaps",
-            "networks with static addresses keep their address range, which is taken now: stop the project first",
-        ),
-        (
-            "neither an image nor a build",
-            "a file that overrides another is no project alone: give both (`--compose base.yml:override.yml`), or \
-             their directory",
-        ),
-    ];
-    hints.into_iter().find(|(begin, _)| said.contains(begin)).map(|(_, hint)| hint)
+    OF_TOOLS.iter().find(|(part, _)| said.contains(part)).map(|(_, hint)| *hint)
 }

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::behind_proxy::{Announced, announced, looks_at_engine};
+use crate::choice::is_tool;
+pub use crate::choice::{is_https, published_ports};
 use crate::discover;
 use crate::edit::{Mount, variables};
 use crate::engine::{Engine, failed};
@@ -26,7 +29,7 @@ pub struct Project {
 }
 
 /// The service that requests go to, and its port inside the container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// The service.
     pub service: String,
@@ -63,8 +66,7 @@ impl Project {
             true => Project::read(&files, directory, variables),
             false => Project::render_by_tool(engine, &files, directory, variables),
         };
-        let mut project = project
-            .map_err(|error| error.with_environment_file(example_of_environment(directory)))?;
+        let mut project = project.map_err(|error| error.with_example(directory))?;
         if engine.is_compose_v1() || engine.is_podman_compose() {
             let active = variables.get(PROFILES).cloned().or_else(|| given(PROFILES, directory));
             project.drop_inactive(&active.unwrap_or_default());
@@ -73,8 +75,31 @@ impl Project {
         if project.services().next().is_none() {
             return Err(ComposeError::NoneActive { profiles: profiles_in(&files) });
         }
+        project.check_whole().map_err(|error| error.with_example(directory))?;
         project.mount_bound_volumes();
         Ok(project)
+    }
+
+    /// Refuses a service that has nothing to run, and a mount of a variable that has no value: some tools see either
+    /// only on a start.
+    fn check_whole(&self) -> Result<(), ComposeError> {
+        for (service, value) in self.services() {
+            let mounts = value["volumes"].as_array().into_iter().flatten();
+            let mut sources = mounts.filter_map(Mount::of).filter_map(|mount| mount.source);
+            let unset = match () {
+                () if value["build"].is_null() && value["image"].is_null() => {
+                    return Err(ComposeError::NoImage { service: service.to_owned() });
+                }
+                () if value["build"].is_null() && value["image"] == "" => Some("image"),
+                () if sources.any(|source| source.is_empty()) => Some("volume"),
+                () => None,
+            };
+            if let Some(kind) = unset {
+                let (service, name) = (service.to_owned(), String::new());
+                return Err(ComposeError::Undeclared { service, kind, name, example: None });
+            }
+        }
+        Ok(())
     }
 
     fn render_by_tool(
@@ -153,6 +178,8 @@ impl Project {
 
     /// From here on the values of the project's variables that are secrets are masked.
     pub fn learn_secrets(&self) {
+        // Many a project has its name as a password. Who is told to choose a service has to read its name.
+        stampede_mask::public(self.public_words().iter().map(String::as_str));
         let secrets = self.document.get("secrets").and_then(Value::as_object);
         for (_, secret) in secrets.into_iter().flatten() {
             let content = secret["content"].as_str().unwrap_or_default();
@@ -170,6 +197,12 @@ impl Project {
         }
     }
 
+    /// What is said of the project in the open: its names, those of its services, and where it is.
+    fn public_words(&self) -> Vec<String> {
+        let place = self.directory.display().to_string();
+        self.service_names().into_iter().chain([self.name.clone(), place]).collect()
+    }
+
     /// The services by name.
     pub fn services(&self) -> impl Iterator<Item = (&str, &Value)> {
         let services = self.document.get("services").and_then(Value::as_object);
@@ -185,80 +218,8 @@ impl Project {
         self.document.get_mut("services")?.get_mut(name)
     }
 
-    fn service_names(&self) -> Vec<String> {
+    pub(crate) fn service_names(&self) -> Vec<String> {
         self.services().map(|(name, _)| name.to_owned()).collect()
-    }
-
-    /// The service and port that requests go to: those that are named, else the only one that is
-    /// published.
-    ///
-    /// # Errors
-    /// There is no such service, or it is not clear which is meant.
-    pub fn target(&self, service: Option<&str>, port: Option<u16>) -> Result<Target, ComposeError> {
-        let service = match service {
-            Some(name) => name.to_owned(),
-            None => self.only_publishing_service(port)?,
-        };
-        let Some(found) = self.service(&service) else {
-            return Err(ComposeError::NoService { service, known: self.service_names() });
-        };
-        if let Some(port) = port {
-            return Ok(Target { service, port });
-        }
-        let published = published_ports(found);
-        // The page is asked by plain HTTP, so a second port for HTTPS is not meant, nor one for the
-        // tools of a developer.
-        let plain = published.iter().copied().filter(|port| is_http(*port) && !is_https(*port));
-        let plain: Vec<u16> = plain.collect();
-        if !published.is_empty() && published.iter().all(|port| is_https(*port)) {
-            return Err(ComposeError::OnlyHttps { service, ports: published });
-        }
-        if published.is_empty()
-            && let Some(announced) = announced(found)
-        {
-            return Ok(Target { service, port: announced.port() });
-        }
-        match (plain.as_slice(), published.as_slice()) {
-            ([port], _) | ([], [port]) => Ok(Target { service, port: *port }),
-            _ => Err(ComposeError::WhichPort { service, ports: published }),
-        }
-    }
-
-    fn only_publishing_service(&self, port: Option<u16>) -> Result<String, ComposeError> {
-        let known = self.service_names();
-        if let [only] = known.as_slice() {
-            return Ok(only.clone());
-        }
-        let publishes = |service: &Value| {
-            let ports = published_ports(service);
-            match port {
-                Some(port) => ports.contains(&port),
-                None => ports.iter().any(|port| is_http(*port)),
-            }
-        };
-        // Whoever is asked by way of a proxy publishes nothing.
-        let announced = self.services_that(|name, service| {
-            !is_no_app(name, service) && announced(service).is_some()
-        });
-        let is_app = |name: &str, service: &Value| {
-            !is_no_app(name, service) && (announced.is_empty() || !looks_at_engine(name, service))
-        };
-        let any = |fits: &dyn Fn(&Value) -> bool| {
-            self.services_that(|name, service| is_app(name, service) && fits(service))
-        };
-        // A published database or cache is for its owner's tools.
-        let http = any(&publishes);
-        let all =
-            any(&|service| published_ports(service).iter().any(|port| !DATA_PORTS.contains(port)));
-        match (http.as_slice(), all.as_slice()) {
-            ([only], _) | ([], [only]) => Ok(only.clone()),
-            ([], []) if announced.len() == 1 => Ok(announced.concat()),
-            ([], []) if !announced.is_empty() => {
-                Err(ComposeError::WhichService { publishing: announced, known })
-            }
-            ([], _) => Err(ComposeError::WhichService { publishing: all, known }),
-            _ => Err(ComposeError::WhichService { publishing: http, known }),
-        }
     }
 
     /// The image that tells the port of a target, where the project's files do not: a proxy in front of it would
@@ -270,7 +231,7 @@ impl Project {
         service["image"].as_str().filter(|_| is_open)
     }
 
-    fn services_that(&self, fit: impl Fn(&str, &Value) -> bool) -> Vec<String> {
+    pub(crate) fn services_that(&self, fit: impl Fn(&str, &Value) -> bool) -> Vec<String> {
         let found = self.services().filter(|(name, service)| fit(name, service));
         found.map(|(name, _)| name.to_owned()).collect()
     }
@@ -394,78 +355,6 @@ fn default_name(directory: &Path) -> String {
     name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect()
 }
 
-/// Programs for people, and those that build files for a browser. The app does without them.
-const TOOLS: [&str; 33] = [
-    "adminer",
-    "artisan",
-    "buggregator",
-    "certbot",
-    "composer",
-    "cypress",
-    "dozzle",
-    "grafana",
-    "kibana",
-    "mailcatcher",
-    "maildev",
-    "mailer",
-    "mailhog",
-    "mailpit",
-    "myadmin",
-    "mongo-express",
-    "node",
-    "npm",
-    "pgadmin",
-    "pgadmin4",
-    "phpmyadmin",
-    "phppgadmin",
-    "phpunit",
-    "playwright",
-    "portainer",
-    "prometheus",
-    "redis-commander",
-    "redisinsight",
-    "selenium",
-    "swagger-ui",
-    "vite",
-    "watchtower",
-    "yarn",
-];
-
-/// Programs that an app may need, and that are not the app.
-const SERVERS: [&str; 8] = [
-    "centrifugo",
-    "elasticsearch",
-    "keycloak",
-    "meilisearch",
-    "minio",
-    "opensearch",
-    "rabbitmq",
-    "soketi",
-];
-
-/// Ports of databases, caches and queues.
-const DATA_PORTS: [u16; 8] = [1433, 3306, 5432, 5672, 6379, 9200, 11211, 27017];
-
-/// Whether a service is a program that the app does without.
-fn is_tool(name: &str, service: &Value) -> bool {
-    is_one_of(name, service, &TOOLS)
-}
-
-/// Whether a service is no app, although it may publish a port.
-fn is_no_app(name: &str, service: &Value) -> bool {
-    is_tool(name, service) || is_one_of(name, service, &SERVERS)
-}
-
-/// Whether a service is one of these programs, by its image or its name.
-pub(crate) fn is_one_of(name: &str, service: &Value, programs: &[&str]) -> bool {
-    let image = service["image"].as_str().unwrap_or_default();
-    let image = image.split('@').next().unwrap_or_default();
-    let last = image.rsplit('/').next().unwrap_or_default();
-    let own = last.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    let name = name.to_ascii_lowercase();
-    programs.iter().any(|program| name == *program || own == *program)
-}
-
 /// Writes `volumes_from` as files do: docker-compose 1 prints `service:php:ro`.
 fn name_lenders(document: &mut Map<String, Value>) {
     let services = document.get_mut("services").and_then(Value::as_object_mut);
@@ -510,23 +399,6 @@ fn sail_variables(directory: &Path) -> Vec<(&'static str, String)> {
 /// The first user that somebody makes on most systems.
 const USUAL_USER: u32 = 1_000;
 
-/// The example of an environment file that a project brings, where nobody has copied it yet; `None`: it
-/// has its file, or brings no example.
-fn example_of_environment(directory: &Path) -> Option<PathBuf> {
-    const EXAMPLES: [&str; 8] = [
-        ".env-dist",
-        ".env.example",
-        ".env.dist",
-        ".env.sample",
-        ".env.template",
-        "env.example",
-        "example.env",
-        "sample.env",
-    ];
-    let example = EXAMPLES.iter().map(|name| directory.join(name)).find(|path| path.is_file());
-    example.filter(|_| !directory.join(".env").exists())
-}
-
 /// A variable of the compose tool: from the environment, else from the project's `.env`.
 pub(crate) fn given(name: &str, directory: &Path) -> Option<String> {
     let own = std::env::var(name).ok();
@@ -535,52 +407,6 @@ pub(crate) fn given(name: &str, directory: &Path) -> Option<String> {
         variables.into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
     };
     own.or_else(of_file).filter(|value| !value.is_empty())
-}
-
-/// Ports on which web servers and apps usually answer by plain HTTP or HTTPS.
-fn is_http(port: u16) -> bool {
-    // 8025 is where Mailpit and MailHog show mails, also inside a container of DDEV.
-    let is_usual = matches!(port, 80 | 81 | 3000 | 4000 | 5000 | 8000..=8999 | 9501 | 9080);
-    is_https(port) || is_usual && port != 8025
-}
-
-/// Whether a port is one of those where HTTPS is usually spoken.
-pub fn is_https(port: u16) -> bool {
-    matches!(port, 443 | 8443 | 4443)
-}
-
-/// The TCP ports inside the container that a service publishes, in their order and each once.
-pub fn published_ports(service: &Value) -> Vec<u16> {
-    let mut ports = Vec::new();
-    for port in service["ports"].as_array().into_iter().flatten() {
-        let found = match port {
-            Value::Object(long) if long.get("protocol").is_none_or(|one| one != "udp") => {
-                long.get("target").and_then(number)
-            }
-            Value::String(short) => short_port(short),
-            Value::Number(_) => number(port),
-            _ => None,
-        };
-        if let Some(port) = found.filter(|port| !ports.contains(port)) {
-            ports.push(port);
-        }
-    }
-    ports
-}
-
-fn number(value: &Value) -> Option<u16> {
-    match value {
-        Value::String(text) => text.parse().ok(),
-        other => u16::try_from(other.as_u64()?).ok(),
-    }
-}
-
-/// The port of `8080:80`, `127.0.0.1:8080:80/tcp` or `80`: the first of a range.
-fn short_port(text: &str) -> Option<u16> {
-    let (ports, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
-    let inside = ports.rsplit(':').next()?;
-    let first = inside.split('-').next()?;
-    (protocol == "tcp").then(|| first.parse().ok()).flatten()
 }
 
 #[cfg(test)]

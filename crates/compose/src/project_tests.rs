@@ -182,3 +182,21 @@ fn where_a_file_is_missing_those_that_are_there_are_named() {
         [nothing, hint(""), hint("compose.yaml"), hint("none/a.yml")].join("\n")
     );
 }
+
+/// What an override alone has, and a variable without a value in front of a mount.
+#[test]
+fn a_service_that_cannot_be_started_is_refused_before_anything_is() {
+    let refused = |text: &str| project(text).check_whole().map_err(|error| error.to_string());
+    let no_image = "service `web` has neither an image nor a build";
+    assert_eq!(refused("services: {web: {ports: [\"80:80\"]}}"), Err(no_image.to_owned()));
+    let unset = "service `web` names an image by a variable that has no value";
+    assert_eq!(refused("services: {web: {image: \"\"}}"), Err(unset.to_owned()));
+    let unset = "service `web` names a volume by a variable that has no value";
+    for mount in ["\":/srv\"", "\":/srv:ro\"", "{type: bind, source: \"\", target: /srv}"] {
+        let text = format!("services: {{web: {{build: ., volumes: [{mount}]}}}}");
+        assert_eq!(refused(&text), Err(unset.to_owned()), "{mount}");
+    }
+    let whole =
+        "services: {web: {build: {dockerfile: a.Dockerfile}, volumes: [\"/cache\", \".:/srv\"]}}";
+    assert_eq!(refused(whole), Ok(()));
+}

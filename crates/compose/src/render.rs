@@ -229,7 +229,8 @@ fn check_names(document: &Map<String, Value>) -> Result<(), ComposeError> {
                 known.contains(name.as_str()) || kind == "network" && name == "default"
             };
             if let Some(name) = used.into_iter().find(|name| !is_known(name)) {
-                return Err(ComposeError::Undeclared { service: service.clone(), kind, name });
+                let service = service.clone();
+                return Err(ComposeError::Undeclared { service, kind, name, example: None });
             }
         }
         for (kind, place) in
@@ -238,7 +239,7 @@ fn check_names(document: &Map<String, Value>) -> Result<(), ComposeError> {
             for name in sources(place) {
                 // One that has a value is no name of a variable any more.
                 if let Some(variable) = document[kind][&name]["environment"].as_str() {
-                    let message = format!("{kind}: {name}");
+                    let message = format!("`{name}` in `{kind}` has its value");
                     let name = variable.to_owned();
                     return Err(ComposeError::Variable { name, message, example: None });
                 }

@@ -296,7 +296,7 @@ fn what_is_wrong_with_a_project_is_said_with_its_place() {
     }
     assert_eq!(
         of("services: {web: {image: a, secrets: [x]}}\nsecrets: {x: {environment: NO_SUCH}}"),
-        "the compose files ask for the variable `NO_SUCH`: secrets: x"
+        "the compose files ask for the variable `NO_SUCH`: `x` in `secrets` has its value"
     );
     let optional = "services: {web: {image: a, env_file: [{path: none.env, required: false}]}}";
     let place = place(&[("compose.yml", optional)]);

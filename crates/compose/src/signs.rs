@@ -180,9 +180,11 @@ fn image_signs(
     };
     let given = variables(&service["environment"]);
     let is_given = |name: &str| given.contains_key(name) || env.contains_key(name);
-    let mode = env.get("XDEBUG_MODE").or_else(|| image.variables.get("XDEBUG_MODE"));
-    let mode = given.get("XDEBUG_MODE").and_then(Value::as_str).or(mode.map(String::as_str));
-    let mode = mode.or(php_ini.get("xdebug.mode").map(String::as_str));
+    // A flag wins over the project's files, and these over the image.
+    let set = env.get("XDEBUG_MODE").map(String::as_str);
+    let of_files = given.get("XDEBUG_MODE").and_then(Value::as_str);
+    let of_image = image.variables.get("XDEBUG_MODE").map(String::as_str);
+    let mode = set.or(of_files).or(of_image).or(php_ini.get("xdebug.mode").map(String::as_str));
     let is_off = mode.is_some_and(|mode| mode == "off")
         || mounted_directives(service)
             .iter()
@@ -352,6 +354,9 @@ mod tests {
         assert_eq!(signs(services(off), &[]), [env]);
         let flags = [("XDEBUG_MODE", "off"), ("APP_DEBUG", "0"), ("APP_ENV", "prod")];
         assert_eq!(signs(services(json!(null)), &flags), [""; 0]);
+        // The flag that the note names wins over what the files say.
+        let on = json!({"XDEBUG_MODE": "debug", "APP_DEBUG": 1});
+        assert_eq!(signs(services(on), &flags), [""; 0]);
         let ini = tempfile::tempdir().unwrap();
         std::fs::write(ini.path().join("x.ini"), "xdebug.mode=off\n").unwrap();
         let mut mounted = services(json!({"APP_DEBUG": "0"}));

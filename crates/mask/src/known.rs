@@ -38,6 +38,8 @@ pub struct KnownSecrets {
     /// Names of fields of forms and of cookies with such a value. It is masked behind its name, which
     /// does not sound secret.
     beside: BTreeSet<(String, String)>,
+    /// Words that everybody may see here, such as the names of services, in lower case.
+    public: BTreeSet<String>,
     /// Whether there were more values than are kept.
     is_full: bool,
 }
@@ -52,6 +54,7 @@ impl KnownSecrets {
             ordinary: BTreeSet::new(),
             own: BTreeSet::new(),
             beside: BTreeSet::new(),
+            public: BTreeSet::new(),
             is_full: false,
         }
     }
@@ -62,7 +65,7 @@ impl KnownSecrets {
         if self.values.contains(value) || value.len() > LONGEST {
             return;
         }
-        if !is_distinctive(value) {
+        if !is_distinctive(value) || self.is_in_public_word(value) {
             return self.add_ordinary(value);
         }
         if self.values.len() >= VALUES_MAX || self.bytes + value.len() > BYTES_MAX {
@@ -86,6 +89,19 @@ impl KnownSecrets {
         {
             self.add(&plain);
         }
+    }
+
+    /// Adds a word that everybody may see. A secret that is the word or a part of it is masked only at a secret's
+    /// place, if it is added later.
+    pub fn add_public(&mut self, word: &str) {
+        if self.public.len() < VALUES_MAX {
+            self.public.insert(word.to_lowercase());
+        }
+    }
+
+    fn is_in_public_word(&self, value: &str) -> bool {
+        let value = value.to_lowercase();
+        self.public.iter().any(|word| word.contains(&value))
     }
 
     fn add_ordinary(&mut self, value: &str) {
@@ -435,6 +451,19 @@ mod tests {
             "hunt hun… ome… hunter2...",
             "too little is left of it"
         );
+    }
+
+    /// A project whose database has its name as the password: its services had no names any more.
+    #[test]
+    fn a_secret_that_is_a_part_of_a_public_word_is_masked_only_at_its_place() {
+        let mut known = KnownSecrets::new();
+        known.add_public("Bookshop-web");
+        known.add("bookshop");
+        known.add("bookshop-secret");
+        assert_eq!(known.mask("--service bookshop-web"), "--service bookshop-web");
+        assert_eq!(known.mask("DB_PASSWORD=bookshop"), "DB_PASSWORD=***");
+        assert_eq!(known.mask("mysql://shop:bookshop@db"), "mysql://***@db");
+        assert_eq!(known.mask("a bookshop-secret"), "a ***");
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub fn named(name: &str, value: &str) {
     with(|known| named_into(known, name, value));
 }
 
+/// Notes words that everybody may see, such as the names of a project's services: a secret that is learnt later and is
+/// a part of one is masked only at a secret's place.
+pub fn public<'a>(words: impl IntoIterator<Item = &'a str>) {
+    with(|known| words.into_iter().for_each(|word| known.add_public(word)));
+}
+
 /// Learns the value of a field of a form that logs in, or of a cookie, whatever its name.
 pub fn beside(name: &str, value: &str) {
     with(|known| beside_into(known, name, value));

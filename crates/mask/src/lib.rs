@@ -43,7 +43,7 @@ use std::sync::{PoisonError, RwLock};
 
 pub use json::is_field;
 pub use learn::{
-    args, beside, environment, header, named, named_into, names_a_user, requests_file, text,
+    args, beside, environment, header, named, named_into, names_a_user, public, requests_file, text,
 };
 
 pub use known::KnownSecrets;

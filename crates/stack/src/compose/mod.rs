@@ -266,7 +266,8 @@ fn notices(resolved: &ResolvedProject) -> Vec<Containers> {
     let external = |kind: &str| -> Vec<String> {
         let all = project.document.get(kind).and_then(serde_json::Value::as_object);
         let external = all.into_iter().flatten().filter(|(_, one)| edit::is_external(one));
-        external.map(|(key, one)| one["name"].as_str().unwrap_or(key).to_owned()).collect()
+        let named = external.map(|(key, one)| (key, one["name"].as_str().unwrap_or_default()));
+        named.map(|(key, name)| if name.is_empty() { key } else { name }.to_owned()).collect()
     };
     let (external, volumes) = (external("networks"), external("volumes"));
     let checked = health::running(project, resolved.services(), |image| engine.has_check(image));

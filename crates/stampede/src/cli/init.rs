@@ -6,14 +6,16 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 use stampede_compose::discover::{self, Candidate};
+use stampede_compose::project::NAMES;
 use stampede_model::fact::{self, Notice};
+use stampede_model::words;
 use stampede_plan::model::{AppChoice, AppPlace};
 use stampede_plan::{self, AppFlags, Overrides};
 use stampede_stack::{Catalogue, SearchPaths};
 
 use super::args::InitArgs;
 use super::fail::CommandError;
-use super::shell::print;
+use super::shell::{print, print_message};
 use super::{Failure, Outcome};
 use crate::suggest::{Suggestion, containers, plan_text, suggest};
 use stampede_trial::refusal;
@@ -33,6 +35,7 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
         if !projects.is_empty() {
             return of_containers(&projects, &out, here, &command);
         }
+        tell_of(&discover::compose_files(here));
     }
     let catalogue = Catalogue::load(SearchPaths::from_env());
     let overrides = Overrides {
@@ -55,6 +58,19 @@ pub fn run(args: &InitArgs) -> Result<Outcome, Failure> {
     let text = plan_text((&app, &notices), &choice, &suggestion, cpus, &command);
     write(&out, &text)?;
     print(summary_text(&out, &notices, &suggestion, &command).as_bytes())
+}
+
+/// Says of compose files that none is a project that can be proposed. The plan is then for the app itself.
+fn tell_of(files: &[PathBuf]) {
+    let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
+    let is_usual = |file: &&PathBuf| NAMES.iter().any(|name| file.as_path() == Path::new(name));
+    let Some(first) = files.iter().find(is_usual).or(files.first()) else { return };
+    print_message(&format!(
+        "note: no plan for containers: in {} no service with a port of a web server was found; \
+         `stampede compare --compose {} --dry-run` says why",
+        words::some_of(&names),
+        shell_words::quote(&first.display().to_string())
+    ));
 }
 
 /// Writes the plan for the compose projects of a directory.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use stampede_compose::discover::Candidate;
 use stampede_compose::known::Kind;
 use stampede_model::fact::development::{self, Override};
+use stampede_model::words;
 
 use super::written::{LOAD, REST, commented};
 
@@ -75,7 +76,7 @@ fn about(candidate: &Candidate, path: &str) -> String {
     if !unset.is_empty() {
         lines.push(format!(
             "Variables without a value, which `.env` or the environment can give: {}",
-            unset.join(", ")
+            words::some_of(&unset)
         ));
     }
     if stampede_compose::project::is_https(candidate.target.port) {
@@ -84,7 +85,10 @@ fn about(candidate: &Candidate, path: &str) -> String {
         lines.push(text.to_owned());
     }
     if !candidate.others.is_empty() {
-        lines.push(format!("Other services publish a port too: {}", candidate.others.join(", ")));
+        lines.push(format!(
+            "Other services publish a port too: {}",
+            words::some_of(&candidate.others)
+        ));
     }
     lines.iter().map(|line| commented(line)).collect()
 }

@@ -171,3 +171,15 @@ fn it_reads_well() {
     let rest = rest[..cpus].to_owned() + "N" + rest[cpus..].trim_start_matches(char::is_numeric);
     assert_words!("plan", format!("{head}runtimes:\n  …\n  # One with settings{rest}"));
 }
+
+/// A project whose compose file cannot be proposed was only told that its packages are missing.
+#[test]
+fn compose_files_without_a_web_server_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop/compose.yaml", "services: {database: {image: postgres}}");
+    sandbox.write("shop/public/notes.txt", "");
+    let mut command = sandbox.stampede(&["init"]);
+    command.current_dir(sandbox.path().join("shop"));
+    let said = stderr(&finish(command, LIMIT));
+    assert!(said.contains("stampede compare --compose compose.yaml --dry-run"), "{said}");
+}
