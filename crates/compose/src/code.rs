@@ -12,11 +12,12 @@ use stampede_model::fact::containers::ServiceCode;
 use crate::build::{BUILT, image_name};
 use crate::build_log::logged_build;
 use crate::edit::{LABEL, Mount};
-use crate::engine::{Engine, WORKS_WITHIN, failed};
+use crate::engine::{Engine, WORKS_WITHIN};
 use crate::error::ComposeError;
 use crate::news::{LongWork, told};
 use crate::private::write_private;
 use crate::project::Project;
+use crate::said::failed;
 use crate::variables::plain;
 
 /// Files that requests to apps begin with.

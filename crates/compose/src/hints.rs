@@ -2,8 +2,8 @@
 
 use stampede_model::words;
 
-use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
+use crate::said::says_disk_is_full;
 
 impl ComposeError {
     /// What the user can do next; shown on a line of its own.

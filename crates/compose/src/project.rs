@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 use crate::behind_proxy::{Announced, announced, looks_at_engine};
 use crate::discover;
 use crate::edit::{Mount, variables};
-use crate::engine::{Engine, failed};
+use crate::engine::Engine;
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
 use crate::render;
+use crate::said::failed;
 use crate::variables::{doubled, plain};
 
 /// A rendered project.

@@ -8,10 +8,11 @@ use serde_json::Value;
 use stampede_linux::interrupt;
 
 use crate::container::SERVICE;
-use crate::engine::{Engine, failed, last_lines};
+use crate::engine::Engine;
 use crate::error::ComposeError;
 use crate::mount_forms::keep_long;
 use crate::one_by_one::{Condition, OneByOne, ServiceStart};
+use crate::said::{failed, last_lines};
 
 /// How long a service may take until it is healthy, where another one waits for that.
 const HEALTHY_WITHIN: Duration = Duration::from_secs(180);
