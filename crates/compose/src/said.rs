@@ -57,8 +57,20 @@ pub fn last_lines(text: &str) -> String {
     let lines = plain.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
     let (warnings, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_warning(line));
     let lines = if others.is_empty() { warnings } else { others };
-    let last = lines[lines.len().saturating_sub(LINES_MAX)..].join("\n");
-    mask_foreign(&last)
+    let last = mask_foreign(&lines[lines.len().saturating_sub(LINES_MAX)..].join("\n"));
+    last.lines().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// A line whose middle is left out if it is long: Podman's builds say all options of what they called, and
+/// the reason at the end.
+fn cut(line: &str) -> String {
+    let all: Vec<char> = line.chars().collect();
+    if all.len() <= LINE_CHARS_MAX {
+        return line.to_owned();
+    }
+    let half = LINE_CHARS_MAX / 2;
+    let [begin, end] = [&all[..half], &all[all.len() - half..]].map(|part| part.iter().collect());
+    [begin, " … ".to_owned(), end].concat()
 }
 
 /// A text without the codes that colour a terminal (`ESC [ … letter`, ECMA-48, 5.4), and without other
@@ -90,6 +102,8 @@ fn is_warning(line: &str) -> bool {
 
 /// The most lines of a failed command that a message shows.
 const LINES_MAX: usize = 6;
+/// The most characters of such a line. Longer ones fill the screen, and hide the others.
+const LINE_CHARS_MAX: usize = 400;
 /// How lines begin that a build says around what its steps say: of Docker's first builder, of the advice to
 /// use another one, and of docker-compose 1.
 const FRAME_OF_A_BUILD: [&str; 8] = [
@@ -138,5 +152,9 @@ mod tests {
             "touch: cannot touch '/x/y'\nThe command '/bin/sh -c touch /x/y' returned a non-zero code: 1"
         );
         assert_eq!(last_lines("Building php\n"), "Building php");
+        let podman = format!("Error: building {}: invalid argument\n", "x".repeat(5_000));
+        let shown = last_lines(&podman);
+        assert!(shown.starts_with("Error: building x") && shown.ends_with("x: invalid argument"));
+        assert_eq!(shown.chars().count(), LINE_CHARS_MAX + 3);
     }
 }
