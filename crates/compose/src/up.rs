@@ -51,6 +51,15 @@ impl Up {
         Up { document, project, one_by_one: Some(one_by_one) }
     }
 
+    /// The same for requests to this service.
+    #[must_use]
+    pub fn to(mut self, service: &str) -> Up {
+        if let Some(one_by_one) = &mut self.one_by_one {
+            one_by_one.start_last(service);
+        }
+        self
+    }
+
     /// Starts the containers of the document in `file`.
     ///
     /// # Errors
