@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use stampede_linux::run::{ProgramOutput, RunError, TimedCommand};
 use stampede_model::fact::containers::ServiceCode;
+use stampede_model::record::RESULTS;
 
 use crate::build::{BUILT, image_name};
 use crate::build_log::logged_build;
@@ -243,9 +244,11 @@ impl ImagesOfCode<'_> {
             Err(RunError::Failed { status, .. }) if matches!(status.code(), Some(126 | 127)) => {}
             Err(error) => return failed(&error),
         }
+        let without = without_results();
         let args = [
             Path::new("--create"),
             Path::new("--numeric-owner"),
+            Path::new(&without),
             Path::new("--file"),
             archive,
             Path::new("--directory"),
@@ -276,9 +279,26 @@ impl ImagesOfCode<'_> {
         let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
         let mounts = ["--security-opt", "label=disable", "--mount", &source, "--mount", &target];
         let packed = format!("{to}/{name}");
-        let command = ["--entrypoint", "tar", image, "-c", "-f", &packed, "-C", from, "."];
+        let command = [
+            "--entrypoint",
+            "tar",
+            image,
+            "-c",
+            &without_results(),
+            "-f",
+            &packed,
+            "-C",
+            from,
+            ".",
+        ];
         self.engine.work(&[&options[..], &mounts, &command].concat()).run()
     }
+}
+
+/// The option of `tar` that leaves out what earlier runs measured: it is no code, and each run would make another
+/// image.
+fn without_results() -> String {
+    format!("--exclude=./{RESULTS}")
 }
 
 /// Whether all that `tar` says is that a file changed meanwhile, as the log of a running project does.
