@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use stampede_linux::run::{ProgramOutput, TimedCommand};
 use stampede_mask::mask_foreign;
 
-use crate::engine::build_failed;
 use crate::error::ComposeError;
 use crate::news::{LongWork, told};
+use crate::said::build_failed;
 
 /// The most bytes of each stream that are kept.
 const STREAM_BYTES_MAX: usize = 16 << 20;

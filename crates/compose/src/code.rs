@@ -6,17 +6,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use stampede_linux::run::{RunError, TimedCommand};
+use stampede_linux::run::{ProgramOutput, RunError, TimedCommand};
 use stampede_model::fact::containers::ServiceCode;
+use stampede_model::record::RESULTS;
 
 use crate::build::{BUILT, image_name};
 use crate::build_log::logged_build;
 use crate::edit::{LABEL, Mount};
-use crate::engine::{Engine, WORKS_WITHIN, failed};
+use crate::engine::{Engine, WORKS_WITHIN, mount_of};
 use crate::error::ComposeError;
 use crate::news::{LongWork, told};
 use crate::private::write_private;
 use crate::project::Project;
+use crate::said::failed;
 use crate::variables::plain;
 
 /// Files that requests to apps begin with.
@@ -201,7 +203,7 @@ impl ImagesOfCode<'_> {
         let mut dockerfile = format!("FROM {image}\n");
         for (number, mount) in mounts.iter().enumerate() {
             let archive = format!("{number}.tar");
-            self.pack(&mount.source, &context.join(&archive))?;
+            self.pack(image, &mount.source, &context.join(&archive))?;
             // An archive keeps owners and modes, which copying does not.
             let target = format!("{}/", mount.target.replace('$', "\\$"));
             dockerfile += &format!("ADD {}\n", json!([archive, target]));
@@ -226,26 +228,82 @@ impl ImagesOfCode<'_> {
         Ok((self.look(&tag, mounts)?, tag))
     }
 
-    /// Packs a directory. Owners, modes and links stay as they are.
-    fn pack(&self, source: &Path, archive: &Path) -> Result<(), ComposeError> {
+    /// Packs a directory: owners, modes and links as a container of this image sees them. An engine without root,
+    /// or with `userns-remap`, gives its containers users of its own: `www-data` is user 100032 of this machine there,
+    /// and such an owner is refused in an image.
+    fn pack(&self, image: &str, source: &Path, archive: &Path) -> Result<(), ComposeError> {
         let from = &source.display().to_string();
+        let failed = |error: &RunError| Err(failed(&format!("tar {from}"), error));
+        let inside = told(LongWork::Copy { from }, || self.in_container(image, source, archive));
+        match inside {
+            Ok(_) => return Ok(()),
+            Err(error) if is_changed(&error) => return Ok(()),
+            // The image has no such program.
+            Err(RunError::Failed { status, .. }) if matches!(status.code(), Some(126 | 127)) => {}
+            Err(error) => return failed(&error),
+        }
+        let without = without_results();
         let args = [
             Path::new("--create"),
             Path::new("--numeric-owner"),
+            Path::new(&without),
             Path::new("--file"),
             archive,
             Path::new("--directory"),
             source,
             Path::new("."),
         ];
-        let command = TimedCommand::new("tar", WORKS_WITHIN).args(args).interruptible();
-        match told(LongWork::Copy { from }, || command.run()) {
+        let command = TimedCommand::new("tar", WORKS_WITHIN).env("LC_ALL", "C").args(args);
+        match told(LongWork::Copy { from }, || command.interruptible().run()) {
             Ok(_) => Ok(()),
-            // A file changed meanwhile, as the log of a running project does.
-            Err(RunError::Failed { status, .. }) if status.code() == Some(1) => Ok(()),
-            Err(error) => Err(failed(&format!("tar {from}"), &error)),
+            Err(error) if is_changed(&error) => Ok(()),
+            Err(error) => failed(&error),
         }
     }
+
+    /// Packs a directory in a container, with options that BusyBox has too.
+    fn in_container(
+        &self,
+        image: &str,
+        source: &Path,
+        archive: &Path,
+    ) -> Result<ProgramOutput, RunError> {
+        let [from, to] = ["/stampede-from", "/stampede-to"];
+        let label = format!("{LABEL}={}", self.stack);
+        let source = mount_of(source, Path::new(from)) + ",readonly";
+        let context = archive.parent().unwrap_or(self.directory);
+        let target = mount_of(context, Path::new(to));
+        let name = archive.file_name().unwrap_or_default().to_string_lossy();
+        let options = ["run", "--rm", "--network", "none", "--user", "0", "--label", &label];
+        let mounts = ["--security-opt", "label=disable", "--mount", &source, "--mount", &target];
+        let packed = format!("{to}/{name}");
+        let command = [
+            "--entrypoint",
+            "tar",
+            image,
+            "-c",
+            &without_results(),
+            "-f",
+            &packed,
+            "-C",
+            from,
+            ".",
+        ];
+        self.engine.work(&[&options[..], &mounts, &command].concat()).run()
+    }
+}
+
+/// The option of `tar` that leaves out what earlier runs measured: it is no code, and each run would make another
+/// image.
+fn without_results() -> String {
+    format!("--exclude=./{RESULTS}")
+}
+
+/// Whether all that `tar` says is that a file changed meanwhile, as the log of a running project does.
+fn is_changed(error: &RunError) -> bool {
+    let RunError::Failed { status, .. } = error else { return false };
+    let said = error.output().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+    status.code() == Some(1) && said.is_some_and(|said| said.contains("as we read it"))
 }
 
 /// Gives each service the mounts of code that it takes over from another one (`volumes_from: [php]`) as its own:

@@ -62,8 +62,11 @@ pub fn find(directory: &Path) -> Vec<Candidate> {
     for file in files.iter().filter(|file| !is_usual(file)) {
         let alone = || candidate(directory, &[file]);
         let with_base = || candidate(directory, &[base?, file]);
-        // A file that only changes services of the usual one is no project alone.
-        let found = if base.is_some_and(|base| file.extends(base)) {
+        // A file that only changes services of the usual one is no project alone. One like
+        // `fpm-docker-compose.yml` stands beside it: what is laid over it is called `docker-compose.prod.yml`.
+        let found = if file.is_named_first() {
+            alone()
+        } else if base.is_some_and(|base| file.extends(base)) {
             with_base().or_else(alone)
         } else {
             alone().or_else(with_base)
@@ -93,6 +96,12 @@ struct ComposeFile {
 impl ComposeFile {
     fn is(&self, name: &str) -> bool {
         self.place == Path::new(name)
+    }
+
+    /// Whether its name begins with something of its own, as `fpm-docker-compose.yml`.
+    fn is_named_first(&self) -> bool {
+        let stem = self.place.file_stem().unwrap_or_default().to_string_lossy();
+        own_part(&stem).is_some_and(|own| !own.is_empty() && stem.starts_with(own))
     }
 
     /// Whether the compose tool takes this file together with `base`.
@@ -143,8 +152,18 @@ fn files(directory: &Path) -> Vec<ComposeFile> {
 }
 
 fn is_compose_name(place: &Path) -> bool {
-    let name = place.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("compose") || name.starts_with("docker-compose")
+    let stem = place.file_stem().unwrap_or_default().to_string_lossy();
+    own_part(&stem).is_some()
+}
+
+/// What the name of a compose file says besides that it is one: `.prod` of `compose.prod`, `fpm-` of
+/// `fpm-docker-compose`; `None`: it is not called a compose file.
+fn own_part(stem: &str) -> Option<&str> {
+    let usual = ["docker-compose", "compose"];
+    let begun = usual.iter().find_map(|usual| stem.strip_prefix(usual));
+    let is_apart = |rest: &&str| rest.ends_with(['-', '_', '.']);
+    let ended = || usual.iter().find_map(|usual| stem.strip_suffix(usual).filter(is_apart));
+    begun.or_else(ended)
 }
 
 /// The YAML files of a directory, in the order of their names.
@@ -249,8 +268,7 @@ fn row_name(directory: &Path, place: &Path) -> String {
     let own = plain(&real.file_name().unwrap_or_default().to_string_lossy());
     let own = if own.is_empty() { "project".to_owned() } else { own };
     let stem = place.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.trim_start_matches("docker-compose").trim_start_matches("compose");
-    match plain(stem) {
+    match plain(own_part(&stem).unwrap_or(&stem)) {
         apart if !apart.is_empty() => apart,
         _ => {
             let below = place.parent().and_then(Path::file_name);

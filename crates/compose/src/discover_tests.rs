@@ -112,6 +112,34 @@ fn each_whole_file_is_a_project_of_its_own() {
 }
 
 #[test]
+fn a_file_whose_name_ends_as_a_compose_file_is_one() {
+    let place = Place::with(&[
+        ("shop/docker-compose.yml", WEB),
+        ("shop/fpm-docker-compose.yml", &WEB.replace("php:", "php: {image: php}\n  fpm:")),
+        ("shop/v-docker-compose.yml", "services: {web: {build: v, ports: [\"80:80\"]}}"),
+        // It publishes nothing.
+        (
+            "shop/fpm-alpine-docker-compose.yml",
+            "services: {php: {build: .}, proxy: {image: nginx}}",
+        ),
+        ("shop/decompose.yml", WEB),
+        (
+            "shop/docker/franken.compose.yaml",
+            "services: {app: {image: dunglas/frankenphp, ports: [80]}}",
+        ),
+    ]);
+    assert_eq!(
+        place.found(),
+        [
+            "shop: docker-compose.yml -> web:80",
+            "fpm: fpm-docker-compose.yml -> web:80",
+            "v: v-docker-compose.yml -> web:80",
+            "franken: docker/franken.compose.yaml -> app:80",
+        ]
+    );
+}
+
+#[test]
 fn what_serves_no_page_is_no_project() {
     // What Symfony's recipes write for a database alone.
     let database = "services: {database: {image: postgres, ports: [\"5432\"]}, mailer: {image: axllent/mailpit, ports: [\"1025\", \"8025\"]}}";

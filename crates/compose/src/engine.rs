@@ -14,6 +14,7 @@ use stampede_mask::mask_foreign;
 use crate::client::Client;
 use crate::engine_facts::{EngineFacts, Here};
 use crate::error::ComposeError;
+use crate::said::failed;
 
 /// The variable that chooses the engine.
 const CHOICE: &str = "STAMPEDE_ENGINE";
@@ -21,8 +22,6 @@ const CHOICE: &str = "STAMPEDE_ENGINE";
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// How long a pull, a build or a start of a whole project may take.
 pub const WORKS_WITHIN: Duration = Duration::from_secs(30 * 60);
-/// The most lines of a failed command that a message shows.
-const LINES_MAX: usize = 6;
 /// How the containers' processes can be given limits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
@@ -320,77 +319,6 @@ pub fn mount_of(source: &Path, target: &Path) -> String {
     format!("type=bind,{},{}", field("source", source), field("target", target))
 }
 
-/// The error of a command that failed, with its last lines.
-pub fn failed(command: &str, error: &RunError) -> ComposeError {
-    let said = error.output().map_or(String::new(), |output| {
-        let (out, err) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        if err.is_empty() {
-            return last_lines(&out);
-        }
-        // What a step of a build said is on the other stream.
-        let full = out.lines().rev().find(|line| says_disk_is_full(line));
-        let full = full.filter(|_| !says_disk_is_full(&err));
-        last_lines(&full.map_or(err.to_string(), |full| format!("{err}\n{full}")))
-    });
-    let said = match error {
-        RunError::Failed { .. } if !said.is_empty() => said,
-        // What it printed until then is not why it ended.
-        _ => format!("{error}\n{said}").trim_end().to_owned(),
-    };
-    ComposeError::Tool { command: command.to_owned(), said, example: None }
-}
-
-/// The error of a build that failed, with its last lines. Older tools say on standard output what a step
-/// said, and newer ones on the other stream.
-pub fn build_failed(command: &str, error: &RunError, log: Option<PathBuf>) -> ComposeError {
-    let of_streams = error.output().map_or(String::new(), |output| {
-        let [out, err] = [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
-        let said = last_lines(&format!("{out}\n{err}"));
-        let is_ended = matches!(error, RunError::Failed { .. });
-        match !is_ended || says_disk_is_full(&out) && !says_disk_is_full(&said) {
-            // `failed` finds that line, and says that the build did not end.
-            true => String::new(),
-            false => said,
-        }
-    });
-    match failed(command, error) {
-        ComposeError::Tool { command, said, .. } => {
-            let said = if of_streams.is_empty() { said } else { of_streams };
-            ComposeError::Build { command, said, log }
-        }
-        other => other,
-    }
-}
-
-/// Whether a text says that a disk is full.
-pub(crate) fn says_disk_is_full(text: &str) -> bool {
-    text.to_ascii_lowercase().contains("no space left on device")
-}
-
-/// The last lines that say something, with secrets masked and without terminal codes. Warnings are
-/// left out if there is anything else.
-pub fn last_lines(text: &str) -> String {
-    let lines = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
-    let (warnings, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_warning(line));
-    let lines = if others.is_empty() { warnings } else { others };
-    let plain: String = lines[lines.len().saturating_sub(LINES_MAX)..].join("\n");
-    let plain: String = plain.chars().filter(|c| *c == '\n' || !c.is_control()).collect();
-    mask_foreign(&plain)
-}
-
-/// Whether a line is not what went wrong. A warning of a compose tool: `level=warning` is of version 2,
-/// `WARNING:` of 1, which leaves the word out where nobody watches. Or what Docker's client says last: where it explains its options.
-fn is_warning(line: &str) -> bool {
-    let explains = |begin: &str| line.starts_with(begin) && line.contains("--help'");
-    line.contains("level=warning")
-        || line.starts_with("WARNING:")
-        || line.ends_with("variable is not set. Defaulting to a blank string.")
-        || explains("See 'docker")
-        || explains("See 'podman")
-        || explains("Run 'docker")
-}
-
 fn command(words: &[&str], within: Duration) -> TimedCommand {
     let (program, args) = words.split_first().expect("a program");
     TimedCommand::new(program, within).args(args)
@@ -498,41 +426,4 @@ fn is_podman() -> bool {
         .unwrap_or_default();
     let components = server["Components"].as_array().cloned().unwrap_or_default();
     components.iter().any(|one| one["Name"].as_str().is_some_and(|name| name.contains("Podman")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_of_a_tool_are_cut_and_have_no_terminal_codes() {
-        let text = (1..=9).map(|n| format!("\u{1b}[31mline {n}\n\n")).collect::<String>();
-        let lines = last_lines(&text);
-        assert_eq!(lines.lines().count(), LINES_MAX, "{lines}");
-        assert!(lines.ends_with("line 9") && !lines.contains('\u{1b}'), "{lines}");
-        let warned = "time=\"x\" level=warning msg=\"the variable A is not set\"\nno such file\nWARNING: b\n";
-        assert_eq!(last_lines(warned), "no such file");
-        assert_eq!(last_lines("WARNING: b\n"), "WARNING: b");
-        let unset = "The DB_NAME variable is not set. Defaulting to a blank string.\n";
-        assert_eq!(
-            last_lines(&format!("{unset}unsupported option: 'x'\n")),
-            "unsupported option: 'x'"
-        );
-        let explained = "docker: no such image\nSee 'docker run --help'.\n";
-        assert_eq!(last_lines(explained), "docker: no such image");
-    }
-
-    #[test]
-    fn a_tool_that_did_not_end_says_so_before_what_it_printed() {
-        let late = TimedCommand::new("sh", Duration::from_millis(200));
-        let late = late.args(["-c", "echo 'Pulling web' >&2; sleep 60"]).run();
-        let error = late.expect_err("it takes a minute");
-        for problem in [failed("up", &error), build_failed("up", &error, None)] {
-            let (ComposeError::Tool { said, .. } | ComposeError::Build { said, .. }) = problem
-            else {
-                panic!("{problem:?}")
-            };
-            assert_eq!(said, "`sh` did not end within 0.2 s\nPulling web");
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! Whether processes are in the groups that a stack has.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// Whether a process with this `/proc/PID/cgroup` is below a group in every hierarchy that limits or counts.
 pub fn is_within(cgroup: &str, group: &Path) -> bool {
@@ -18,12 +20,41 @@ pub fn is_within(cgroup: &str, group: &Path) -> bool {
     }
 }
 
+/// Whether a process is outside of a group, and stays there. `look`: its `/proc/PID/cgroup`; `None`: it has ended.
+/// One that is about to end has left its groups before it counts as ended (`do_exit` of Linux), as the short
+/// commands of an entry point do while the containers are looked at.
+pub fn stays_outside(group: &Path, mut look: impl FnMut() -> Option<String>) -> bool {
+    (0..LOOKS).all(|number| {
+        if number > 0 {
+            thread::sleep(LOOK_AGAIN);
+        }
+        look().is_some_and(|cgroup| !cgroup.is_empty() && !is_within(&cgroup, group))
+    })
+}
+
+/// How often a process that seems to be outside is looked at.
+const LOOKS: u32 = 10;
+/// The pause between two looks. All take longer than the 100 ms after which a group with a quota runs again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// The controllers of version 1 in whose hierarchies a stack's groups are.
 const LIMITING_V1: [&str; 6] = ["cpu", "cpuacct", "cpuset", "freezer", "memory", "pids"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_is_about_to_end_is_not_outside_of_its_group() {
+        let group = Path::new("/stampede-7/role-php");
+        let outside = |all: &[Option<&str>]| {
+            let mut looks = all.iter().chain(std::iter::repeat(&all[all.len() - 1]));
+            stays_outside(group, || looks.next().copied().flatten().map(str::to_owned))
+        };
+        let (root, own) = (Some("5:cpu:/"), Some("5:cpu:/stampede-7/role-php/1f"));
+        assert!(outside(&[root]));
+        assert!(!outside(&[root, None]) && !outside(&[root, own]) && !outside(&[Some("")]));
+    }
 
     #[test]
     fn a_process_is_within_its_group_in_every_hierarchy() {

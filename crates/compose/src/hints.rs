@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use stampede_model::words;
 
-use crate::engine::says_disk_is_full;
 use crate::error::{ComposeError, FileProblem};
 use crate::project::Target;
+use crate::said::says_disk_is_full;
 
 /// What to do where there is no compose file of this name. `others`: those that are there.
 fn no_file_hint(file: &Path, others: &[PathBuf]) -> Option<String> {

@@ -40,6 +40,7 @@ pub mod private;
 pub mod project;
 pub mod removal;
 mod render;
+pub mod said;
 pub mod signs;
 pub mod stages;
 pub mod up;

@@ -91,6 +91,20 @@ impl OneByOne {
         create_volumes(&mut document, (project, stack), &mut creations);
         OneByOne { document, creations, files: declared.files, services: in_order(starts) }
     }
+
+    /// Starts this service after all others, unless one of them waits for it. Other tools start at the same time
+    /// what nothing orders, and nginx ends where the name of its PHP-FPM is not known yet.
+    pub fn start_last(&mut self, name: &str) {
+        let needs = |start: &ServiceStart| {
+            start.waits.iter().any(|(other, _)| other == name)
+                || start.shared.iter().any(|(_, other, _)| other == name)
+        };
+        let place = self.services.iter().position(|start| start.name == name);
+        let is_needed = self.services.iter().any(|start| start.name != name && needs(start));
+        if let Some(place) = place.filter(|_| !is_needed) {
+            self.services[place..].rotate_left(1);
+        }
+    }
 }
 
 impl ServiceStart {

@@ -11,6 +11,25 @@ fn service<'a>(all: &'a OneByOne, name: &str) -> (&'a Value, &'a ServiceStart) {
 }
 
 #[test]
+fn the_service_that_requests_go_to_starts_last_unless_another_one_waits_for_it() {
+    let order = |services: Value, last: &str| {
+        let mut all = of(json!({ "services": services }));
+        all.start_last(last);
+        all.services.into_iter().map(|start| start.name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(order(json!({"nginx": {}, "php": {}, "worker": {}}), "nginx"), "php worker nginx");
+    assert_eq!(
+        order(json!({"a": {"depends_on": ["nginx"]}, "nginx": {}, "php": {}}), "nginx"),
+        "nginx a php"
+    );
+    assert_eq!(
+        order(json!({"nginx": {}, "sidecar": {"network_mode": "service:nginx"}}), "nginx"),
+        "nginx sidecar"
+    );
+    assert_eq!(order(json!({"a": {}, "b": {}}), "none"), "a b");
+}
+
+#[test]
 fn services_start_after_those_that_they_need() {
     let all = of(json!({"services": {
         "a": {"depends_on": {"web": {"condition": "service_healthy"}}},

@@ -11,10 +11,11 @@ use crate::choice::is_tool;
 pub use crate::choice::{is_https, published_ports};
 use crate::discover;
 use crate::edit::{Mount, variables};
-use crate::engine::{Engine, failed};
+use crate::engine::Engine;
 use crate::error::{ComposeError, ProjectProblem};
 use crate::layers::{self, variables_of_file};
 use crate::render;
+use crate::said::failed;
 use crate::variables::{doubled, plain};
 
 /// A rendered project.

@@ -59,7 +59,7 @@ fn try_project(engine: &Engine, files: &[PathBuf]) -> Result<String, String> {
     let file = place.path().join("compose.json");
     std::fs::write(&file, edit.apply(&project).to_string()).expect("a file");
     let again = engine.compose(&[file], &project.directory, &["-p", "a", "config", "-q"]).run();
-    again.map_err(|error| format!("edited: {}", text(&crate::engine::failed("config", &error))))?;
+    again.map_err(|error| format!("edited: {}", text(&crate::said::failed("config", &error))))?;
     let signs: Vec<String> = signs.iter().map(ToString::to_string).collect();
     let services = groups.into_keys().collect::<Vec<_>>().join(",");
     let left_out = left_out.into_iter().collect::<Vec<_>>().join(",");

@@ -8,10 +8,11 @@ use serde_json::Value;
 use stampede_linux::interrupt;
 
 use crate::container::SERVICE;
-use crate::engine::{Engine, failed, last_lines};
+use crate::engine::Engine;
 use crate::error::ComposeError;
 use crate::mount_forms::keep_long;
 use crate::one_by_one::{Condition, OneByOne, ServiceStart};
+use crate::said::{failed, last_lines};
 
 /// How long a service may take until it is healthy, where another one waits for that.
 const HEALTHY_WITHIN: Duration = Duration::from_secs(180);
@@ -48,6 +49,15 @@ impl Up {
         let mut one_by_one = OneByOne::of(document, (&project, stack), directory);
         let document = Value::Object(std::mem::take(&mut one_by_one.document));
         Up { document, project, one_by_one: Some(one_by_one) }
+    }
+
+    /// The same for requests to this service.
+    #[must_use]
+    pub fn to(mut self, service: &str) -> Up {
+        if let Some(one_by_one) = &mut self.one_by_one {
+            one_by_one.start_last(service);
+        }
+        self
     }
 
     /// Starts the containers of the document in `file`.

@@ -95,11 +95,19 @@ fn compose_project(files: &Node, others: &[Node]) -> Node {
     runtime
 }
 
-/// `prod` for `compose.prod.yaml`; `None`: the file's name says no more than that it is a compose file.
+/// `prod` for `compose.prod.yaml`, `fpm` for `fpm-docker-compose.yml`; `None`: the file's name says no more
+/// than that it is a compose file.
 fn own_part(file: &str) -> Option<String> {
     let stem = Path::new(file).file_stem()?.to_str()?;
-    let rest = USUAL.iter().find_map(|usual| stem.strip_prefix(usual))?;
+    let rest = USUAL.iter().find_map(|usual| stem.strip_prefix(usual)).or_else(|| ended(stem))?;
     Some(plain(rest)).filter(|name| !name.is_empty())
+}
+
+/// `fpm` for `fpm-docker-compose`; `None`: the name of a file does not end so.
+fn ended(stem: &str) -> Option<&str> {
+    let apart = ['-', '_', '.'];
+    let rest = USUAL.iter().find_map(|usual| stem.strip_suffix(usual)?.strip_suffix(apart));
+    rest.map(|rest| rest.trim_end_matches(apart))
 }
 
 /// How the names of most compose files begin.
@@ -112,22 +120,32 @@ fn plain(name: &str) -> String {
     name.trim_start_matches(['-', '_', '.']).to_owned()
 }
 
-/// `fpm` for `docker/fpm.yml`, `shop` for `shop/docker-compose.prod.yml` and for `shop/compose.yml`. In this
-/// directory, `prod` for `compose.prod.yaml`.
+/// `fpm` for `docker/fpm.yml` and `docker/fpm-compose.yml`, `shop` for `shop/docker-compose.prod.yml` and for
+/// `shop/compose.yml`. In this directory, `prod` for `compose.prod.yaml`. A directory has its own name.
 fn project_name(file: &str) -> String {
     let path = Path::new(file);
+    let called = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+    if path.is_dir() {
+        let real = path.canonicalize().ok();
+        return row_name(real.and_then(|real| called(&real)));
+    }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
     let is_usual = USUAL.iter().any(|usual| stem.starts_with(usual));
     let here = || std::env::current_dir().ok();
     let parent = path.parent().map(Path::to_path_buf).filter(|parent| parent.file_name().is_some());
     let own = || own_part(file).filter(|_| parent.is_none());
-    let directory = || {
-        let parent = parent.clone().or_else(here)?;
-        parent.file_name()?.to_str().map(str::to_owned)
-    };
-    let name = if is_usual { own().or_else(directory) } else { Some(stem.to_owned()) };
-    let name = plain(&name.unwrap_or_default());
-    if name.is_empty() { "compose".to_owned() } else { name }
+    let directory = || called(&parent.clone().or_else(here)?);
+    row_name(match is_usual {
+        true => own().or_else(directory),
+        false => Some(ended(stem).unwrap_or(stem).to_owned()),
+    })
+}
+
+/// A name that a row can have; `compose` if there is none.
+fn row_name(name: Option<String>) -> String {
+    Some(plain(&name.unwrap_or_default()))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "compose".to_owned())
 }
 
 /// Calls `change` with the map of each compose project among the plan's runtimes.

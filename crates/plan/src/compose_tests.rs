@@ -43,6 +43,10 @@ fn flags_add_compose_projects_under_names_of_their_own() {
         "compose.dev.yaml",
         "docker-compose-legacy.yml",
         "shop/compose.test.yml",
+        "v-docker-compose.yml",
+        "docker/web.compose.yaml",
+        ".",
+        "src/../src",
     ];
     let flags = Overrides {
         compose: ComposeFlags {
@@ -57,7 +61,10 @@ fn flags_add_compose_projects_under_names_of_their_own() {
         ..Overrides::default()
     };
     let plan = from_flags(&flags).expect("a plan");
-    assert_eq!(names(&plan), ["fpm", "shop", "base", "fpm-2", "dev", "legacy", "test"]);
+    assert_eq!(
+        names(&plan),
+        ["fpm", "shop", "base", "fpm-2", "dev", "legacy", "test", "v", "web", "plan", "src"]
+    );
     assert_eq!(plan.stack.apps.choices[0].settings.env["APP_ENV"], "prod");
     let sources: Vec<&ComposeSource> = plan
         .stack

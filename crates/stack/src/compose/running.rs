@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use stampede_compose::container::Container;
-use stampede_compose::groups::is_within;
+use stampede_compose::groups::stays_outside;
 use stampede_linux::affinity::place_trees;
 use stampede_linux::proc::Proc;
 use stampede_linux::process::{is_alive, trees};
@@ -98,11 +98,8 @@ pub(crate) fn check_groups(
             continue;
         };
         let proc = Proc::default();
-        let is_outside = |pid: &u32| {
-            let cgroup = proc.cgroup(*pid);
-            // One that has ended is in none.
-            !cgroup.is_empty() && !is_within(&cgroup, group) && is_alive(*pid)
-        };
+        let is_outside =
+            |pid: &u32| stays_outside(group, || is_alive(*pid).then(|| proc.cgroup(*pid)));
         if let Some(pid) = trees(&[main.pid]).into_iter().find(is_outside) {
             return Err(ComposeError::OutsideBudget { service: container.service.clone(), pid });
         }

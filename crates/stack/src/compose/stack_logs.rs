@@ -6,13 +6,13 @@ use std::{fs, io};
 use stampede_compose::container::Container;
 use stampede_model::record::LogEvidence;
 
-use super::engine::last_lines;
 use super::stack::ComposeStack;
 use crate::logs::{self, LogMarks};
 use crate::process::app_path::AppPath;
 use crate::process::denied::{self, DeniedFiles};
 use crate::process::php_log::{self, PhpLog};
 use crate::provider::Logs;
+use stampede_compose::said::last_lines;
 
 /// The most bytes of each stream of a container's log that are read.
 const LOG_BYTES: usize = 32 << 20;

@@ -232,7 +232,7 @@ impl Starting<'_> {
             php: &php,
         };
         let names = (self.names.project.as_str(), self.names.id.as_str());
-        let up = Up::of(engine, edit.apply(project), names, self.directory);
+        let up = Up::of(engine, edit.apply(project), names, self.directory).to(&target.service);
         write_private(&file, &up.document.to_string()).map_err(unwritten)?;
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
         up.run(engine, &file, &project.directory)?;

@@ -13,9 +13,10 @@ use stampede_plan::model::VolumeState;
 
 use super::ResolvedProject;
 use super::edit::{LABEL, Mount, written_paths};
-use super::engine::{Engine, WORKS_WITHIN, failed, mount_of};
+use super::engine::{Engine, WORKS_WITHIN, mount_of};
 use super::error::ComposeError;
 use super::start::Names;
+use stampede_compose::said::failed;
 
 /// Copies what the project may write to of this machine into `directory`: path → copy. Owners,
 /// modes and links stay as they are. What other users own is copied by a container if this user may not.

@@ -249,10 +249,17 @@ pub fn summary_text(all: &[Candidate], out: &Path, command: &str) -> String {
     if measured.iter().any(|one| !one.signs.is_empty()) {
         text += "It measures a development configuration, which is slower than production: see the plan\n";
     }
-    text + &format!(
-        "\nTry next:\n  {command} --dry-run   what would run, and how long it takes\n  \
-         {command}             the comparison\n  stampede init --app .   a plan without containers\n"
-    )
+    let next = [
+        (format!("{command} --dry-run"), "what would run, and how long it takes"),
+        (command.to_owned(), "the comparison"),
+        ("stampede init --app .".to_owned(), "a plan without containers"),
+    ];
+    let width = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    text += "\nTry next:\n";
+    for (command, does) in next {
+        text += &format!("  {command:width$}   {does}\n");
+    }
+    text
 }
 
 #[cfg(test)]

@@ -227,6 +227,42 @@ fn an_engine_without_root_measures_and_says_what_it_does_not_limit() {
     assert!(!volumes.contains("stampede"), "{volumes}");
 }
 
+/// Files of `www-data` belong to a user of this machine that no image can have, and only containers may read them.
+#[test]
+#[ignore = "long: 20 s, containers"]
+fn an_engine_without_root_gets_mounted_code_into_an_image_with_its_owners() {
+    let Some(tar) = image_tar() else { return };
+    let Some(engine) = Rootless::start() else { return };
+    let imported = engine.client(&["import", &tar.display().to_string(), IMAGE]);
+    assert!(imported.status.success(), "{}", stderr(&imported));
+    let sandbox = Sandbox::new();
+    write_project(&sandbox, "shop", |name, text| match name {
+        "compose.yml" => text
+            .replace(
+                "    container_name",
+                "    volumes: [\"../code:/app/public\"]\n    container_name",
+            )
+            .replace("    environment", "    volumes: [\"../code:/app/public\"]\n    environment"),
+        _ => text.to_owned(),
+    });
+    sandbox.write(
+        "code/index.php",
+        "<?php echo 'owners ', fileowner(__FILE__), ' ', fileowner(__DIR__ . '/own'), ' ', file_get_contents(__DIR__ . \
+         '/own/f');",
+    );
+    sandbox.write("code/own/f", "read");
+    give(sandbox.path(), USER);
+    let own = sandbox.path().join("code/own");
+    give(&own, FIRST_BELOW - 1 + WWW_DATA);
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).expect("a mode");
+    let output = finish(as_user(&sandbox, &engine.host(), &["--code", "image"]), LIMIT);
+    let text = stdout(&output) + &stderr(&output);
+    assert_measured(&sandbox, &output);
+    assert!(CODES || text.contains("owners 0 33 read"), "{text}");
+    assert_eq!(sandbox.left_behind(), [""; 0], "{text}");
+    assert_eq!(stdout(&engine.client(&["ps", "-aq"])), "", "{text}");
+}
+
 /// A route of this machine that one user may not take. It is removed with this value.
 struct Forbidden;
 
