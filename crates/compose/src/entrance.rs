@@ -97,6 +97,24 @@ pub fn listens_inside(target: &Target, containers: &[Container]) -> bool {
         .any(|main| Proc::default().listens_for_others(main.pid, target.port))
 }
 
+/// Whether `ask` says yes of several requests at a time, twice: so that each worker of a server is asked.
+pub fn all_at_once(ask: impl Fn() -> bool + Sync) -> bool {
+    let ask = &ask;
+    let burst = || {
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(ask)).collect();
+            // All of them are waited for.
+            let answers: Vec<bool> =
+                asked.into_iter().map(|one| one.join().unwrap_or(true)).collect();
+            answers.into_iter().all(|is_right| is_right)
+        })
+    };
+    burst() && burst()
+}
+
+/// More than a server on this machine usually has workers.
+const AT_ONCE: usize = 16;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +143,18 @@ mod tests {
         assert!(!failed.show_unreached(&refused, || false));
         assert!(
             !failed.show_unreached(&refused, || true) && !failed.show_unreached(&refused, || true)
+        );
+    }
+
+    #[test]
+    fn several_requests_at_a_time_must_all_be_right_twice() {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let all_but = |wrong: usize| {
+            asked.store(0, std::sync::atomic::Ordering::SeqCst);
+            all_at_once(|| asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) != wrong)
+        };
+        assert!(
+            all_but(2 * AT_ONCE) && !all_but(0) && !all_but(AT_ONCE) && !all_but(2 * AT_ONCE - 1)
         );
     }
 }

@@ -1,11 +1,18 @@
 //! Whether processes are in the groups that a stack has.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use stampede_linux::proc::Proc;
+use stampede_linux::process::{is_alive, trees};
+
+use crate::container::Container;
+use crate::error::ComposeError;
+
 /// Whether a process with this `/proc/PID/cgroup` is below a group in every hierarchy that limits or counts.
-pub fn is_within(cgroup: &str, group: &Path) -> bool {
+fn is_within(cgroup: &str, group: &Path) -> bool {
     let group = format!("{}/", group.display());
     let lines = cgroup.lines().filter_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -20,10 +27,36 @@ pub fn is_within(cgroup: &str, group: &Path) -> bool {
     }
 }
 
+/// Checks that every container's process can be seen, and runs in the group of its service.
+///
+/// # Errors
+/// A process is hidden, or outside of its group.
+pub fn check_groups(
+    containers: &[Container],
+    groups: &BTreeMap<String, PathBuf>,
+) -> Result<(), ComposeError> {
+    for container in containers.iter().filter(|one| one.is_said_to_run()) {
+        // A container may have ended meanwhile.
+        if !container.is_seen() && container.main.is_none_or(|main| main.alive()) {
+            return Err(ComposeError::ProcessHidden { service: container.service.clone() });
+        }
+        let (Some(group), Some(main)) = (groups.get(&container.service), container.main) else {
+            continue;
+        };
+        let proc = Proc::default();
+        let is_outside =
+            |pid: &u32| stays_outside(group, || is_alive(*pid).then(|| proc.cgroup(*pid)));
+        if let Some(pid) = trees(&[main.pid]).into_iter().find(is_outside) {
+            return Err(ComposeError::OutsideBudget { service: container.service.clone(), pid });
+        }
+    }
+    Ok(())
+}
+
 /// Whether a process is outside of a group, and stays there. `look`: its `/proc/PID/cgroup`; `None`: it has ended.
 /// One that is about to end has left its groups before it counts as ended (`do_exit` of Linux), as the short
 /// commands of an entry point do while the containers are looked at.
-pub fn stays_outside(group: &Path, mut look: impl FnMut() -> Option<String>) -> bool {
+fn stays_outside(group: &Path, mut look: impl FnMut() -> Option<String>) -> bool {
     (0..LOOKS).all(|number| {
         if number > 0 {
             thread::sleep(LOOK_AGAIN);

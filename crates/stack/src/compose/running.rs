@@ -1,18 +1,12 @@
 //! What runs in the containers of a stack: where it is accounted for, and what limits it.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
 use stampede_compose::container::Container;
-use stampede_compose::groups::stays_outside;
 use stampede_linux::affinity::place_trees;
 use stampede_linux::proc::Proc;
-use stampede_linux::process::{is_alive, trees};
 use stampede_model::isolation::IsolationRecord;
 use stampede_model::process_group::{ProcessGroup, RoleGroup};
 
 use super::engine::Grouping;
-use super::error::ComposeError;
 use crate::external::{CgroupOwner, accounting};
 use crate::placement::Placement;
 use crate::process::stack::StackHandle;
@@ -82,29 +76,6 @@ pub(crate) fn isolation(
             }
         }
     }
-}
-
-/// Checks that every container's process can be seen, and runs in the group of its service.
-pub(crate) fn check_groups(
-    containers: &[Container],
-    groups: &BTreeMap<String, PathBuf>,
-) -> Result<(), ComposeError> {
-    for container in containers.iter().filter(|one| one.is_said_to_run()) {
-        // A container may have ended meanwhile.
-        if !container.is_seen() && container.main.is_none_or(|main| main.alive()) {
-            return Err(ComposeError::ProcessHidden { service: container.service.clone() });
-        }
-        let (Some(group), Some(main)) = (groups.get(&container.service), container.main) else {
-            continue;
-        };
-        let proc = Proc::default();
-        let is_outside =
-            |pid: &u32| stays_outside(group, || is_alive(*pid).then(|| proc.cgroup(*pid)));
-        if let Some(pid) = trees(&[main.pid]).into_iter().find(is_outside) {
-            return Err(ComposeError::OutsideBudget { service: container.service.clone(), pid });
-        }
-    }
-    Ok(())
 }
 
 /// Keeps the processes of containers on the stack's CPUs, and those of the services `beside` on theirs, where the

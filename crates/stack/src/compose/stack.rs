@@ -1,5 +1,6 @@
 //! A started compose project.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stampede_compose::container::Container;
-use stampede_compose::entrance::{Entrance, FailedConnects, listens_inside};
+use stampede_compose::entrance::{Entrance, FailedConnects, all_at_once, listens_inside};
+use stampede_compose::groups::check_groups;
 use stampede_compose::health;
 use stampede_linux::interrupt;
 use stampede_mask::mask_foreign;
@@ -131,6 +133,7 @@ impl ComposeStack {
                 Rest::NotListening => Err(self.not_ready("nothing listens there")),
             };
         }
+        let is_awaited = Cell::new(false);
         let wait = ReadyWait {
             within: self.ready_within(),
             answers_within: self.page.within,
@@ -140,20 +143,40 @@ impl ComposeStack {
                 let status = found.answer.status;
                 // An app fails until its database is there, which may be made at its first start.
                 let may_wait = status >= 500 && begun.elapsed() < OTHERS_START_WITHIN;
-                self.containers.len() > 1
-                    && (may_wait || comes_from_gateway(status, &found.answer.gist()))
+                let may_change = self.containers.len() > 1
+                    && (may_wait || comes_from_gateway(status, &found.answer.gist()));
+                is_awaited.set(is_awaited.get() || may_change);
+                may_change
             },
             not_ready: &|last| self.not_ready(last),
         };
         if let Some(answer) = wait.wait(begun)? {
             self.first_answer = Nanos::from(begun.elapsed());
             self.first_request = answer.took;
+            if is_awaited.get() {
+                self.wait_for_all_workers(&answer.page_result.path, begun);
+            }
             self.page_result = Some(answer.page_result);
         }
         if self.ready == Readiness::RightAnswer {
             self.check_page()?;
         }
         self.with_containers_of_now()
+    }
+
+    /// Waits until each worker of a web server knows that what is behind it is there. Of nginx, each one that asked
+    /// too early answers once more that it is not, for ten seconds (`fail_timeout`).
+    fn wait_for_all_workers(&self, path: &str, begun: Instant) {
+        let (address, headers) = (self.endpoint().addresses.first().clone(), &self.page.headers);
+        let client = SingleClient::new(address, self.page.within);
+        let request = SiteRequest { method: "GET", path, headers, body: b"" };
+        let is_there = || match client.exchange(&request) {
+            Ok(answer) => !matches!(answer.status, 502..=504),
+            Err(_) => true,
+        };
+        while !all_at_once(is_there) && begun.elapsed() < OTHERS_START_WITHIN {
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 
     /// The same stack, which knows that services which prepare something have ended.
@@ -163,7 +186,7 @@ impl ComposeStack {
         let ResolvedProject { engine, source, .. } = &self.resolved;
         running::place(engine.grouping, &self.containers, &source.beside, &self.placement);
         // What has started since must be in the budget, too.
-        let checked = running::check_groups(&self.containers, &self.groups);
+        let checked = check_groups(&self.containers, &self.groups);
         checked.map_err(|problem| self.problem(problem))?;
         Ok(self)
     }

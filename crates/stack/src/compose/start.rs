@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use stampede_compose::container::Container;
 use stampede_compose::entrance::Entrance;
+use stampede_compose::groups::check_groups;
 use stampede_compose::news::{self, News};
 use stampede_compose::owner;
 use stampede_compose::php_ini::{self, PhpFiles};
@@ -237,7 +238,7 @@ impl Starting<'_> {
         fs::DirBuilder::new().mode(0o700).create(self.directory.join("logs")).map_err(unwritten)?;
         up.run(engine, &file, &project.directory)?;
         let containers = Container::all(engine, &self.names.id)?;
-        running::check_groups(&containers, &groups)?;
+        check_groups(&containers, &groups)?;
         running::place(engine.grouping, &containers, &source.beside, placement);
         let entrance = Entrance::find(target, &containers, published)?;
         Ok((containers, entrance))

@@ -22,6 +22,7 @@ use crate::compose::ComposeError;
 use crate::compose::running;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
 use crate::process::{OPEN_FILES, Supervise};
+use stampede_compose::groups::check_groups;
 use stampede_compose::owner;
 use stampede_compose::removal::Leftovers;
 
@@ -278,7 +279,7 @@ impl StackHandle for ContainerSet {
             ids.push(self.run(process)?);
         }
         let found = Container::all(self.engine(), &self.spec.id)?;
-        running::check_groups(&found, &self.groups())?;
+        check_groups(&found, &self.groups())?;
         let started = ids.iter().filter_map(|id| found.iter().find(|one| one.id == *id));
         self.containers.extend(started.cloned());
         Ok(())

@@ -353,3 +353,39 @@ fn an_image_with_musl_is_recorded_as_such() {
     assert_eq!(container["base"], "Alpine Linux v3.20", "{container:#}");
     assert_eq!(engine.left_behind(), [""; 0], "{text}");
 }
+
+/// Each worker of nginx finds out for itself that PHP-FPM is there: one that asked it too early answers once more that it
+/// is away. This server has two such workers, and the page was then judged by the answer of the other.
+#[test]
+#[ignore = "long: 15 s, containers"]
+fn each_worker_of_a_web_server_is_awaited() {
+    let Some(engine) = Engine::start() else { return };
+    let sandbox = Sandbox::new();
+    let bad = r#"
+            if (++$requests < 4 || $requests === 5) {
+                fwrite($client, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 11\r\n\r\nBad Gateway");
+                continue;
+            }
+            fwrite("#;
+    let server = SERVER.replace("while (true) {", "$requests = 0;\nwhile (true) {");
+    let server = server.replace("fwrite(", bad.trim_start());
+    sandbox.write("shop/server.php", &server);
+    sandbox.write(
+        "shop/compose.yml",
+        &format!(
+            "services:\n  web:\n    image: {IMAGE}\n    command: [php, /srv/server.php]\n    \
+             volumes: [\"./server.php:/srv/server.php:ro\"]\n    ports: [\"80:80\"]\n  \
+             other:\n    image: {IMAGE}\n    command: [sleep, \"600\"]\n"
+        ),
+    );
+    let output = finish(
+        engine.stampede(&sandbox, &compare(&["shop/compose.yml"], &["--rounds", "1"])),
+        LIMIT,
+    );
+    let text = stderr(&output) + &stdout(&output);
+    assert_measured(&sandbox, &output);
+    for trial in trials(&sandbox) {
+        assert_eq!(trial["load"]["counts"]["failed"], serde_json::json!({}), "{text}");
+    }
+    assert_eq!(engine.left_behind(), [""; 0], "{text}");
+}
