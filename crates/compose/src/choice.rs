@@ -52,6 +52,8 @@ impl Project {
         let that = |fits: &dyn Fn(&str, &Value) -> bool| {
             self.services_that(|name, service| !is_no_app(name, service) && fits(name, service))
         };
+        // Not a database of a name that is not known.
+        let is_quiet = |_: &str, service: &Value| published_ports(service).is_empty();
         let is_proxy = looks_at_engine;
         // What is said to a proxy in front comes before ports of unknown programs, and a proxy that
         // would find the user's own containers comes last but for them.
@@ -66,7 +68,7 @@ impl Project {
         match (publishing.as_slice(), known.as_slice()) {
             ([only], _) => Ok(only.clone()),
             // A single service needs no published port, only its number.
-            ([], [only]) if !that(&|_, _| true).is_empty() => Ok(only.clone()),
+            ([], [only]) if !that(&is_quiet).is_empty() => Ok(only.clone()),
             _ => {
                 let likely = self.most_likely(&publishing);
                 Err(ComposeError::WhichService { publishing, known, likely })

@@ -18,7 +18,7 @@ use crate::error::ComposeError;
 use crate::news::{LongWork, told};
 use crate::private::write_private;
 use crate::project::Project;
-use crate::said::failed;
+use crate::said::{failed, says_disk_is_full};
 use crate::variables::plain;
 
 /// Files that requests to apps begin with.
@@ -238,8 +238,8 @@ impl ImagesOfCode<'_> {
         match inside {
             Ok(_) => return Ok(()),
             Err(error) if is_changed(&error) => return Ok(()),
-            // The image has no such program.
-            Err(RunError::Failed { status, .. }) if matches!(status.code(), Some(126 | 127)) => {}
+            // The image has no such program, or the users of its containers may not write there.
+            Err(RunError::Failed { .. }) => {}
             Err(error) => return failed(&error),
         }
         let without = without_results();
@@ -299,11 +299,11 @@ fn without_results() -> String {
     format!("--exclude=./{RESULTS}")
 }
 
-/// Whether all that `tar` says is that a file changed meanwhile, as the log of a running project does.
+/// Whether `tar` packed all but what changed or went meanwhile, as the log of a running project does. BusyBox ends so
+/// where a disk is full, too.
 fn is_changed(error: &RunError) -> bool {
-    let RunError::Failed { status, .. } = error else { return false };
-    let said = error.output().map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-    status.code() == Some(1) && said.is_some_and(|said| said.contains("as we read it"))
+    let RunError::Failed { status, output, .. } = error else { return false };
+    status.code() == Some(1) && !says_disk_is_full(&String::from_utf8_lossy(&output.stderr))
 }
 
 /// Gives each service the mounts of code that it takes over from another one (`volumes_from: [php]`) as its own:
@@ -331,8 +331,9 @@ fn lent_to(project: &Project, name: &str, depth: usize) -> Vec<Value> {
     };
     let mut taken = targets(service["volumes"].as_array().map_or(&[], Vec::as_slice));
     let mut lent = Vec::new();
-    let lenders = service["volumes_from"].as_array().into_iter().flatten();
-    for lender in lenders.filter_map(Value::as_str).filter(|_| depth > 0) {
+    let lenders = service["volumes_from"].as_array().map_or(&[][..], Vec::as_slice).iter();
+    // The last one wins.
+    for lender in lenders.rev().filter_map(Value::as_str).filter(|_| depth > 0) {
         let (lender, mode) = lender.split_once(':').unwrap_or((lender, ""));
         let own = project.service(lender).and_then(|one| one["volumes"].as_array()).cloned();
         let further = lent_to(project, lender, depth - 1);

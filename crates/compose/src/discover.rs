@@ -14,6 +14,7 @@ use crate::layers::{self, merge};
 use crate::project::{NAMES, Project, Target, given};
 use crate::signs::{Overridden, development_signs};
 use crate::variables::{Unset, interpolate};
+use crate::yaml::yaml;
 
 /// A project that somebody may want to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -301,7 +302,7 @@ const DDEV_WHOLE: &str = ".ddev/.ddev-docker-compose-full.yaml";
 /// A project of DDEV. Its files are no project before DDEV has rendered them.
 fn ddev(directory: &Path) -> Option<Candidate> {
     let text = fs::read_to_string(directory.join(".ddev/config.yaml")).ok()?;
-    let config: Value = layers::yaml(&text, layers::Tags::Ignored).ok()?;
+    let config: Value = yaml(&text, layers::Tags::Ignored).ok()?;
     let is_rendered = directory.join(DDEV_WHOLE).is_file();
     let text = |key: &str| config[key].as_str().unwrap_or_default().to_owned();
     let environment = crate::edit::variables(&config["web_environment"]);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::edit::Mount;
 use crate::error::FileProblem;
 use crate::mount_forms::{ShortMount, fits_short};
+use crate::yaml::yaml;
 
 /// The most files that one file may lead to.
 const FILES_MAX: usize = 60;
@@ -39,18 +40,6 @@ pub(crate) enum Tags {
     Ignored,
     /// They are an error.
     Refused,
-}
-
-/// Reads YAML as compose tools do: `yes`, `on` and `n` are words.
-///
-/// # Errors
-/// It is none.
-pub(crate) fn yaml(text: &str, tags: Tags) -> Result<Value, serde_saphyr::Error> {
-    let options = serde_saphyr::options! {
-        reject_unsupported_tags: tags == Tags::Refused,
-        strict_booleans: true,
-    };
-    serde_saphyr::from_str_with_options(text, options)
 }
 
 /// Variables of the files that a file is included with. Those of the project win.
@@ -489,16 +478,6 @@ pub(crate) mod tests {
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().expect("a map").clone()
-    }
-
-    /// `ANSWER: n` became `false`.
-    #[test]
-    fn words_that_are_no_booleans_stay_words() {
-        let text = "{a: n, b: yes, c: on, d: Off, e: true, f: False, g: \"true\", h: ~}";
-        let expected = serde_json::json!({
-            "a": "n", "b": "yes", "c": "on", "d": "Off", "e": true, "f": false, "g": "true", "h": null,
-        });
-        assert_eq!(yaml(text, Tags::Refused).expect("YAML"), expected);
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub mod signs;
 pub mod stages;
 pub mod up;
 mod variables;
+mod yaml;
 
 pub use error::ComposeError;
 

@@ -48,8 +48,10 @@ fn project(id: &str) -> String {
 /// Who owns a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Owner {
-    /// The start of the machine.
+    /// The start of the machine. A container of systemd has one of its own.
     boot: String,
+    /// When the machine was started, in seconds since 1970.
+    since: u64,
     /// The container that stampede runs in, of the same engine.
     container: Option<String>,
 }
@@ -60,35 +62,36 @@ impl Owner {
         let is_known = |id: &String| {
             engine.command(&["container", "inspect", "--format", "{{.Id}}", id]).run().is_ok()
         };
-        let container = container_in(&Proc::default().text("self/mountinfo")).filter(is_known);
-        Owner { boot: boot_id(), container }
+        let proc = Proc::default();
+        let container = container_in(&proc.text("self/mountinfo")).filter(is_known);
+        let stat = proc.text("stat");
+        let since = stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok());
+        Owner { boot: boot_id(), since: since.unwrap_or(0), container }
     }
 
     fn text(&self) -> String {
-        match &self.container {
-            Some(container) => format!("{}/{container}", self.boot),
-            None => self.boot.clone(),
-        }
+        let container = self.container.iter().map(|id| format!("/{id}")).collect::<String>();
+        format!("{}/{}{container}", self.boot, self.since)
     }
 
-    fn of(text: &str) -> Owner {
-        match text.split_once('/') {
-            Some((boot, container)) => {
-                Owner { boot: boot.to_owned(), container: Some(container.to_owned()) }
-            }
-            None => Owner { boot: text.to_owned(), container: None },
-        }
+    fn of(text: &str) -> Option<Owner> {
+        let mut parts = text.split('/');
+        let (boot, since) = (parts.next()?.to_owned(), parts.next()?.parse().ok()?);
+        Some(Owner { boot, since, container: parts.next().map(str::to_owned) })
     }
 
-    /// Whether it is no more. One on this machine itself has a journal. `boot`: the start of the machine;
-    /// `runs`: whether a container runs, if the engine says so.
-    fn is_gone(&self, boot: &str, runs: impl Fn(&str) -> Option<bool>) -> bool {
-        if self.boot.is_empty() || boot.is_empty() {
-            return false;
-        }
-        self.boot != boot || self.container.as_deref().and_then(runs) == Some(false)
+    /// Whether it is no more. One on this machine itself has a journal. `now`: one of now; `runs`: whether a
+    /// container runs, if the engine says so.
+    fn is_gone(&self, now: &Owner, runs: impl Fn(&str) -> Option<bool>) -> bool {
+        // A clock that is set moves the start, too.
+        let is_earlier = self.boot != now.boot && self.since.abs_diff(now.since) > STARTS_APART;
+        let is_known = !self.boot.is_empty() && !now.boot.is_empty();
+        is_known && is_earlier || self.container.as_deref().and_then(runs) == Some(false)
     }
 }
+
+/// Two starts of a machine are at least so many seconds apart.
+const STARTS_APART: u64 = 20;
 
 /// The container whose files are mounted here: `/var/lib/docker/containers/ID/hostname`,
 /// `…/overlay-containers/ID/userdata/hostname`.
@@ -98,7 +101,7 @@ fn container_in(mountinfo: &str) -> Option<String> {
         // Root of the mount, then where it is.
         let mut fields = line.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
-        let (_, rest) = root.split_once("containers/")?;
+        let (_, rest) = root.rsplit_once("containers/")?;
         let id = rest.split('/').next().filter(|part| is_id(part))?;
         ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf"].contains(&place).then(|| id.to_owned())
     };
@@ -109,25 +112,29 @@ fn container_in(mountinfo: &str) -> Option<String> {
 fn sweep(engine: &Engine) {
     let label = format!("label={OWNER}");
     let Ok(names) = engine.run(&["volume", "ls", "-q", "--filter", &label]) else { return };
-    let names: Vec<&str> = names.split_whitespace().collect();
-    if names.is_empty() {
-        return;
-    }
-    let words: Vec<&str> = ["volume", "inspect"].into_iter().chain(names).collect();
-    let volumes = engine.run(&words).unwrap_or_default();
-    let volumes: Vec<Value> = serde_json::from_str(&volumes).unwrap_or_default();
-    let runs = |id: &str| {
-        let filter = format!("id={id}");
-        let found = engine.run(&["ps", "-q", "--no-trunc", "--filter", &filter]).ok()?;
-        Some(!found.trim().is_empty())
-    };
-    let boot = boot_id();
-    for volume in volumes {
-        let label = |key: &str| volume["Labels"][key].as_str().unwrap_or_default().to_owned();
+    let names = names.split_whitespace();
+    let now = Owner { container: None, ..Owner::of_this_process(engine) };
+    for name in names {
+        // One that has gone meanwhile is somebody else's, who is at work.
+        let Ok(volume) = engine.run(&["volume", "inspect", name]) else { continue };
+        let volume: Value = serde_json::from_str(&volume).unwrap_or_default();
+        let label = |key: &str| volume[0]["Labels"][key].as_str().unwrap_or_default().to_owned();
         let stack = label(LABEL);
-        if is_id(&stack) && Owner::of(&label(OWNER)).is_gone(&boot, runs) {
+        let owner = Owner::of(&label(OWNER));
+        if is_id(&stack) && owner.is_some_and(|one| one.is_gone(&now, |id| runs(engine, id))) {
             remove(engine, &stack);
         }
+    }
+}
+
+/// Whether a container runs; `None`: the engine does not say so.
+fn runs(engine: &Engine, id: &str) -> Option<bool> {
+    match engine.command(&["container", "inspect", "--format", "{{.State.Status}}", id]).run() {
+        Ok(output) => {
+            let status = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+            Some(status != "exited" && status != "dead")
+        }
+        Err(error) => error.last_line().to_lowercase().contains("no such").then_some(false),
     }
 }
 
@@ -148,7 +155,8 @@ fn remove(engine: &Engine, stack: &str) {
     let removal = leftovers.removal();
     let within = Duration::from(removal.within);
     // What cannot be removed now is found again.
-    let _ = TimedCommand::new(&removal.program, within).args(&removal.args).run();
+    let command = TimedCommand::new(&removal.program, within).args(&removal.args).interruptible();
+    let _ = command.run();
     remove_groups(Path::new(GROUPS), &format!("stampede-{stack}"), DEPTH_MAX);
 }
 
@@ -187,8 +195,14 @@ mod tests {
         };
         let found = Some(ID.to_owned());
         assert_eq!(line(&format!("/docker/containers/{ID}/hostname"), "/etc/hostname"), found);
-        let podman = format!("/storage/overlay-containers/{ID}/userdata/hosts");
-        assert_eq!(line(&podman, "/etc/hosts"), found);
+        for place in [
+            "/var/lib/containers/storage",
+            "/containers/storage",
+            "/.local/share/containers/storage",
+        ] {
+            let podman = format!("{place}/overlay-containers/{ID}/userdata/hosts");
+            assert_eq!(line(&podman, "/etc/hosts"), found, "{place}");
+        }
         // The engine's own directory, which a user mounts.
         assert_eq!(line(&format!("/docker/containers/{ID}/hostname"), "/mnt/a"), None);
         assert_eq!(line("/docker/containers/abc/hostname", "/etc/hostname"), None);
@@ -201,19 +215,24 @@ mod tests {
             "ended" => Some(false),
             _ => None,
         };
+        let owner = |text: &str| Owner::of(text).expect("an owner");
+        let now = owner("now/5000");
         for (text, is_gone) in [
-            ("now", false),
-            ("before", true),
-            ("now/runs", false),
-            ("now/ended", true),
-            ("now/unknown", false),
-            ("before/runs", true),
-            ("", false),
+            ("now/5000", false),
+            ("before/1000", true),
+            // A container of systemd on the same machine.
+            ("other/5001", false),
+            ("now/5000/runs", false),
+            ("now/5000/ended", true),
+            ("now/5000/unknown", false),
+            ("before/1000/runs", true),
+            ("/1000", false),
         ] {
-            assert_eq!(Owner::of(text).is_gone("now", runs), is_gone, "{text}");
-            assert_eq!(Owner::of(text).text(), text);
+            assert_eq!(owner(text).is_gone(&now, runs), is_gone, "{text}");
+            assert_eq!(owner(text).text(), text);
         }
-        assert!(!Owner::of("before").is_gone("", runs));
+        assert!(!owner("before/1000").is_gone(&owner("/5000"), runs));
+        assert_eq!((Owner::of(""), Owner::of("now")), (None, None));
     }
 
     #[test]

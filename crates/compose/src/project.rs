@@ -17,6 +17,7 @@ use crate::layers::{self, variables_of_file};
 use crate::render;
 use crate::said::failed;
 use crate::variables::{doubled, plain};
+use crate::yaml::yaml;
 
 /// A rendered project.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +89,8 @@ impl Project {
             let mounts = value["volumes"].as_array().into_iter().flatten();
             let mut sources = mounts.filter_map(Mount::of).filter_map(|mount| mount.source);
             let unset = match () {
+                // What a program beside the engine provides, version 2 starts.
+                () if !value["provider"].is_null() => None,
                 () if value["build"].is_null() && value["image"].is_null() => {
                     return Err(ComposeError::NoImage { service: service.to_owned() });
                 }
@@ -161,7 +164,7 @@ impl Project {
 
     /// Reads what the tool printed.
     fn parse(text: &str, directory: &Path) -> Result<Project, ProjectProblem> {
-        let document: Value = layers::yaml(text, layers::Tags::Ignored)
+        let document: Value = yaml(text, layers::Tags::Ignored)
             .map_err(|error| ProjectProblem::NotYaml(Box::new(error)))?;
         let Value::Object(document) = document else { return Err(ProjectProblem::NoMap {}) };
         if !document.get("services").is_some_and(Value::is_object) {
@@ -198,10 +201,10 @@ impl Project {
         }
     }
 
-    /// What is said of the project in the open: its names, those of its services, and where it is.
+    /// What is said of the project in the open: its names, those of its services, and the one of its directory.
     fn public_words(&self) -> Vec<String> {
-        let place = self.directory.display().to_string();
-        self.service_names().into_iter().chain([self.name.clone(), place]).collect()
+        let place = self.directory.file_name().map(|name| name.to_string_lossy().into_owned());
+        self.service_names().into_iter().chain([self.name.clone()]).chain(place).collect()
     }
 
     /// The services by name.

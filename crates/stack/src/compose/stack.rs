@@ -50,6 +50,8 @@ use crate::spec::{Readiness, StackSpec};
 const READY_WITHIN: Duration = Duration::from_secs(180);
 /// How long the services beside the measured one may take until they work, where the app fails without.
 const OTHERS_START_WITHIN: Duration = Duration::from_secs(60);
+/// How long a worker of a web server may think that what is behind it is away.
+const WORKERS_LEARN_WITHIN: Duration = Duration::from_secs(12);
 /// How long one attempt to connect may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -154,7 +156,7 @@ impl ComposeStack {
             self.first_answer = Nanos::from(begun.elapsed());
             self.first_request = answer.took;
             if is_awaited.get() {
-                self.wait_for_all_workers(&answer.page_result.path, begun);
+                self.wait_for_all_workers(&answer.page_result.path)?;
             }
             self.page_result = Some(answer.page_result);
         }
@@ -166,7 +168,7 @@ impl ComposeStack {
 
     /// Waits until each worker of a web server knows that what is behind it is there. Of nginx, each one that asked
     /// too early answers once more that it is not, for ten seconds (`fail_timeout`).
-    fn wait_for_all_workers(&self, path: &str, begun: Instant) {
+    fn wait_for_all_workers(&self, path: &str) -> Result<(), RuntimeError> {
         let (address, headers) = (self.endpoint().addresses.first().clone(), &self.page.headers);
         let client = SingleClient::new(address, self.page.within);
         let request = SiteRequest { method: "GET", path, headers, body: b"" };
@@ -174,9 +176,13 @@ impl ComposeStack {
             Ok(answer) => !matches!(answer.status, 502..=504),
             Err(_) => true,
         };
-        while !all_at_once(is_there) && begun.elapsed() < OTHERS_START_WITHIN {
-            std::thread::sleep(LOOK_AGAIN);
+        let begun = Instant::now();
+        // An app may answer so whenever it has much to do.
+        while !all_at_once(is_there) && begun.elapsed() < WORKERS_LEARN_WITHIN {
+            self.check()?;
+            std::thread::sleep(RETRY_COMMAND);
         }
+        self.check()
     }
 
     /// The same stack, which knows that services which prepare something have ended.
