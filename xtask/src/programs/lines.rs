@@ -62,7 +62,8 @@ impl LineReader<'_> {
     /// Keeps the first lines from a test's panic on: below `---- suite::test stdout ----`.
     fn keep_why(&mut self, line: &str, results: &mut Results) {
         let header = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
-        if header.is_some() || line == "failures:" {
+        // The frames of a test runner say nothing.
+        if header.is_some() || ["failures:", "stack backtrace:"].contains(&line) {
             self.output_of = header.map(|test| format!("{} {test}", self.program));
             return;
         }
@@ -183,16 +184,18 @@ mod tests {
         let mut reader = LineReader::new("x it", VecDeque::new(), 1);
         let mut results = Results::default();
         let long = "y".repeat(WHY_WIDTH + 1);
-        let many = "at frame\n".repeat(WHY_LINES);
+        let many = "more\n".repeat(WHY_LINES);
         let output = format!(
             "test b ... ok\ntest a ... FAILED\nsuccesses:\n---- b stdout ----\n\
              thread 'b' (2) panicked at b.rs:1:2:\nmeant\nfailures:\n---- a stdout ----\nbefore\n\
-             thread '<unnamed>' (3) panicked at a.rs:4:5:\n{long}\n{many}failures:\n    a\ntest result: FAILED."
+             thread '<unnamed>' (3) panicked at a.rs:4:5:\n{long}\n{many}---- c stdout ----\n\
+             thread 'c' (4) panicked at c.rs:1:1:\nsaid\nstack backtrace:\n  0: it\nfailures:\n    a\ntest result: FAILED."
         );
         for line in output.lines() {
             reader.read(line, Duration::ZERO, &mut results);
         }
         assert!(!results.why.contains_key("x it b"));
+        assert_eq!(results.why["x it c"].len(), 2);
         let why = &results.why["x it a"];
         assert_eq!(why[0], "thread '<unnamed>' (3) panicked at a.rs:4:5:");
         assert_eq!((why[1].len(), why.len()), (WHY_WIDTH, WHY_LINES));
