@@ -37,11 +37,11 @@ pub fn own(engine: &Engine, id: &str) {
 }
 
 fn name(id: &str) -> String {
-    format!("{}-owner", project(id))
+    format!("{}-owner", project_of(id))
 }
 
-/// The compose project of a stack.
-fn project(id: &str) -> String {
+/// The name under which an engine groups the containers of the stack `id`.
+pub fn project_of(id: &str) -> String {
     format!("stampede-{}", id.to_lowercase())
 }
 
@@ -146,7 +146,7 @@ fn is_id(text: &str) -> bool {
 fn remove(engine: &Engine, stack: &str) {
     let leftovers = Leftovers {
         client: engine.client,
-        project: &project(stack),
+        project: &project_of(stack),
         stack,
         writes_data: false,
         copies: None,

@@ -126,7 +126,7 @@ fn start_once(
     let of_keeper = |source| RuntimeError::Keeper { runtime: runtime.clone(), source };
     let (id, directory, keep) =
         working_directory(places, &spec.app, supervise)?.map_err(of_keeper)?;
-    let names = Names { project: format!("stampede-{}", id.to_lowercase()), id };
+    let names = Names { project: owner::project_of(&id), id };
     let mut resolved =
         ResolvedProject { engine: resolved.engine.for_stack(&names.id), ..resolved.clone() };
     let mut images = builds.of(&resolved, &directory).map_err(failed)?.clone();

@@ -23,7 +23,7 @@ use crate::compose::running;
 use crate::process::stack::{Failure, StackHandle, Supervisor};
 use crate::process::{OPEN_FILES, Supervise};
 use stampede_compose::groups::check_groups;
-use stampede_compose::owner;
+use stampede_compose::owner::{self, project_of};
 use stampede_compose::removal::Leftovers;
 
 /// The label of a compose project, by which the removal finds networks and volumes.
@@ -117,11 +117,6 @@ impl Supervisor for ContainerSupervisor {
 /// Removes the containers of a stack. They write as this user.
 fn removal(client: Client, project: &str, stack: &str) -> RemovalCommand {
     Leftovers { client, project, stack, writes_data: false, copies: None, images: &[] }.removal()
-}
-
-/// The name under which an engine groups the containers of a stack.
-fn project_of(stack: &str) -> String {
-    format!("stampede-{}", stack.to_lowercase())
 }
 
 /// The path of the engine's client.
