@@ -33,7 +33,7 @@ pub fn failed(command: &str, error: &RunError) -> ComposeError {
 pub fn build_failed(command: &str, error: &RunError, log: Option<PathBuf>) -> ComposeError {
     let of_streams = error.output().map_or(String::new(), |output| {
         let [out, err] = [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
-        let said = last_lines(&format!("{out}\n{err}"));
+        let said = last_lines(&without_frames(&format!("{out}\n{err}")));
         let is_ended = matches!(error, RunError::Failed { .. });
         match !is_ended || says_disk_is_full(&out) && !says_disk_is_full(&said) {
             // `failed` finds that line, and says that the build did not end.
@@ -53,6 +53,18 @@ pub fn build_failed(command: &str, error: &RunError, log: Option<PathBuf>) -> Co
 /// Whether a text says that a disk is full.
 pub(crate) fn says_disk_is_full(text: &str) -> bool {
     text.to_ascii_lowercase().contains("no space left on device")
+}
+
+/// What the steps of a build said: without the lines around it, unless there are no others.
+fn without_frames(text: &str) -> String {
+    let is_frame = |line: &&str| {
+        let line = line.trim_start();
+        line.is_empty() || FRAME_OF_A_BUILD.iter().any(|begin| line.starts_with(begin))
+    };
+    let plain = without_codes(text);
+    let said: Vec<&str> = plain.lines().filter(|line| !is_frame(line)).collect();
+    let said = said.join("\n");
+    if said.is_empty() { plain } else { said }
 }
 
 /// The last lines that say something, with secrets masked and without terminal codes. Warnings are
@@ -79,7 +91,7 @@ fn cut(line: &str) -> String {
 }
 
 /// A text without the codes that colour a terminal (`ESC [ … letter`, ECMA-48, 5.4), and without other
-/// control characters.
+/// control characters: a tab is a space, and what is written over a line is the next one.
 fn without_codes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -87,8 +99,12 @@ fn without_codes(text: &str) -> String {
         let part = part.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c));
         plain += part.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(part);
     }
-    plain.retain(|c| c == '\n' || !c.is_control());
-    plain
+    let one = |c: char| match c {
+        '\t' => Some(' '),
+        '\r' => Some('\n'),
+        c => (c == '\n' || !c.is_control()).then_some(c),
+    };
+    plain.chars().filter_map(one).collect()
 }
 
 /// Whether a line is not what went wrong. A warning of a compose tool: `level=warning` is of version 2,
@@ -102,7 +118,6 @@ fn is_warning(line: &str) -> bool {
         || explains("See 'podman")
         || explains("Run 'docker")
         || line.ends_with("failed to build : Build failed")
-        || FRAME_OF_A_BUILD.iter().any(|begin| line.trim_start().starts_with(begin))
 }
 
 /// The most lines of a failed command that a message shows.
@@ -144,6 +159,10 @@ mod tests {
             last_lines(&format!("{unset}unsupported option: 'x'\n")),
             "unsupported option: 'x'"
         );
+        assert_eq!(
+            last_lines("pull 9 %\rpull 10 %\rerror:\tlost"),
+            "pull 9 %\npull 10 %\nerror: lost"
+        );
         let explained = "docker: no such image\nSee 'docker run --help'.\n";
         assert_eq!(last_lines(explained), "docker: no such image");
     }
@@ -171,10 +190,12 @@ mod tests {
             BuildKit:\n            https://docs.docker.com/go/buildx/\n\nThe command '/bin/sh -c touch \
             /x/y' returned a non-zero code: 1\nService 'php' failed to build : Build failed\n";
         assert_eq!(
-            last_lines(builder),
+            last_lines(&without_frames(builder)),
             "touch: cannot touch '/x/y'\nThe command '/bin/sh -c touch /x/y' returned a non-zero code: 1"
         );
-        assert_eq!(last_lines("Building php\n"), "Building php");
+        assert_eq!(last_lines(&without_frames("Building php\n")), "Building php");
+        let of_app = "Step 1 of the set-up failed\nno database\n";
+        assert_eq!(last_lines(of_app), of_app.trim_end(), "what an app says is no frame");
         let podman = format!("Error: building {}: invalid argument\n", "x".repeat(5_000));
         let shown = last_lines(&podman);
         assert!(shown.starts_with("Error: building x") && shown.ends_with("x: invalid argument"));

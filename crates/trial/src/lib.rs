@@ -9,6 +9,7 @@ pub mod causes;
 pub mod comparison;
 mod ending;
 mod executor;
+pub mod expected;
 mod look;
 mod not_measured;
 mod paths;

@@ -582,6 +582,13 @@ fn a_development_configuration_is_the_first_thing_said_of_a_project() {
     assert!(line.contains("--env APP_ENV=prod"), "{text}");
     let (_, text) = first(&["--env", "APP_ENV=prod"]);
     assert!(!text.contains("development configuration"), "{text}");
+    // The time of a run counts that containers start and end: once to be looked at, once for each trial.
+    let args = compare(&[&both[..], &["--env", "APP_ENV=prod", "--json"]].concat());
+    let planned = stdout(&finish(engine.stampede(&sandbox, &args), LIMIT));
+    let planned: serde_json::Value = serde_json::from_str(&planned).expect("JSON");
+    let trials = planned["run"]["order"].as_array().expect("rounds").len() as f64 * 2.0;
+    let expected_s = planned["expected_ns"].as_f64().expect("a length") / 1e9;
+    assert!(expected_s > (trials + 2.0) * 8.0 + trials * 3.0, "{trials} trials in {expected_s} s");
 }
 
 /// Searches start the project anew for each trial; its settings are variables.

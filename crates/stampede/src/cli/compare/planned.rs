@@ -11,7 +11,8 @@ use stampede_model::words;
 use stampede_plan::model::{Fairness, LoadChoice, Plan, Rounds, StartState};
 use stampede_plan::{MissingParts, Overrides, WithSteady};
 use stampede_stack::{Catalogue, may_be_app};
-use stampede_trial::comparison::{Comparison, TimeScale};
+use stampede_trial::comparison::Comparison;
+use stampede_trial::expected::TimeScale;
 use stampede_trial::{cases, refusal};
 
 use super::super::Failure;
